@@ -1,0 +1,5 @@
+"""`python -m pnyx`."""
+
+from pnyx.cli import main
+
+main()

@@ -1,0 +1,85 @@
+"""The command line: one file per verb, imported only when that verb is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from pnyx._version import __version__
+from pnyx.errors import PnyxError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: dict[str, str] = {
+    "demo": "The main job on the bundled example: search, argue both sides, judge, report.",
+    "index": "Documents or arguments to a searchable index.",
+    "search": "Ranked evidence for a question or for a file of topics.",
+    "argue": "A cited pro and con argument on a question.",
+    "judge": "A judge's answers to a task's questions over an items file.",
+    "validate": "Check a file against its format.",
+    "convert": "Between equivalent formats, without loss.",
+}
+"""Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called."""
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on use, so that `pnyx --help` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order in which the main job uses them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one verb's command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"pnyx.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pnyx")
+def app() -> None:
+    """Find all sides of a contentious question, argue each with evidence, and measure the trust.
+
+    \b
+    Start here:
+      pnyx demo --out demo-out
+      pnyx index arguments.jsonl --out my.index
+      pnyx argue my.index "Should voting be compulsory?" --html report.html
+
+    Exit status: 0 done, 2 bad usage or input, 3 finished but something is unscored,
+    130 interrupted.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line; errors made on purpose become one line and exit status 2."""
+    try:
+        result: Any = app.main(args=argv, prog_name="pnyx", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_BAD_INPUT)
+    except PnyxError as error:
+        click.echo(f"pnyx: {error}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("pnyx: interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(result if isinstance(result, int) else 0)

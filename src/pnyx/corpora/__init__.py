@@ -1,0 +1,1 @@
+"""corpora: see docs/architecture.md."""

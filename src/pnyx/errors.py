@@ -1,0 +1,73 @@
+"""What can go wrong, as the user sees it.
+
+PnyxError
+├── InputError        a file, a field or an argument is not what it must be (exit 2)
+│   └── IndexFolderError  a folder is no index, or is damaged, or is too new (exit 2)
+├── MissingExtra      an optional dependency is not installed (exit 2)
+└── ModelError        a language model endpoint cannot be used at all (exit 2)
+
+The command line prints each as one line and never shows a traceback for them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["IndexFolderError", "InputError", "MissingExtra", "ModelError", "PnyxError"]
+
+_MAX_SHOWN = 80
+
+
+class PnyxError(Exception):
+    """Base of every error that Pnyx raises on purpose; `str()` is one line for the user."""
+
+
+def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
+    """Return `value` as one printable line of at most `limit` characters.
+
+    Documents are hostile: control characters and newlines are escaped so that an error message
+    can neither break out of its line nor move a terminal's cursor.
+    """
+    text = value if isinstance(value, str) else repr(value)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class InputError(PnyxError):
+    """Bad input: which file, which line, what was found, what was expected.
+
+    Attributes:
+        path: the file as the user named it (`-` for standard input), or None.
+        line: 1-based line (or record) number, or None where the whole file is meant.
+        problem: what was found and what was expected, without the place.
+    """
+
+    def __init__(
+        self, problem: str, *, path: str | Path | None = None, line: int | None = None
+    ) -> None:
+        self.problem = problem
+        self.path = None if path is None else str(path)
+        self.line = line
+        super().__init__(self._place() + problem)
+
+    def _place(self) -> str:
+        if self.path is None:
+            return ""
+        name = "standard input" if self.path == "-" else shorten(self.path, 200)
+        return f"{name}: " if self.line is None else f"{name}:{self.line}: "
+
+
+class IndexFolderError(InputError):
+    """The folder is not an index, is damaged, or was written by a newer version."""
+
+
+class MissingExtra(PnyxError):  # noqa: N818 - reads as what it tells the user
+    """An optional dependency is needed; the message names the extra that brings it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs an extra: pip install 'pnyx[{extra}]'")
+
+
+class ModelError(PnyxError):
+    """A language model cannot be reached or refuses every request; nothing more can be asked."""

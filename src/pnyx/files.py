@@ -1,0 +1,230 @@
+"""Reading and writing files safely: bounded lines, gzip, standard input, all-or-nothing writes."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+from pnyx.errors import InputError, PnyxError, shorten
+
+__all__ = [
+    "MAX_LINE_BYTES",
+    "atomic_folder",
+    "atomic_text",
+    "json_line",
+    "open_binary",
+    "parse_json_object",
+    "read_jsonl",
+    "read_lines",
+]
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""Longest accepted line. A longer one is a broken or hostile file, not a document."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@contextlib.contextmanager
+def open_binary(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file, or standard input for `-`, for reading; gzip is recognised by its first bytes.
+
+    Raises:
+        InputError: the file does not exist or cannot be read.
+    """
+    name = str(path)
+    try:
+        raw: Any = sys.stdin.buffer if name == "-" else Path(path).open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=name) from error
+    buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    try:
+        head = _guarded(lambda: buffered.peek(2)[:2], name)
+        stream = gzip.GzipFile(fileobj=buffered) if head == _GZIP_MAGIC else buffered
+        yield stream  # type: ignore[misc]
+    finally:
+        if name != "-":
+            raw.close()
+
+
+def _guarded(read: Any, name: str) -> Any:
+    try:
+        return read()
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"cannot be read: {error}", path=name) from error
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield (1-based line number, line without its end) of a UTF-8 text file, streaming.
+
+    A byte order mark is dropped. Memory stays bounded by `MAX_LINE_BYTES`.
+
+    Raises:
+        InputError: unreadable file, a line that is too long, is not UTF-8 or holds a NUL byte.
+    """
+    with open_binary(path) as stream:
+        number = 0
+        while True:
+            raw = _guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
+            if not raw:
+                return
+            number += 1
+            if len(raw) > MAX_LINE_BYTES:
+                limit = MAX_LINE_BYTES // (1024 * 1024)
+                raise InputError(f"line is longer than {limit} MB", path=path, line=number)
+            yield number, _decode(raw, path, number)
+
+
+def _decode(raw: bytes, path: str | Path, number: int) -> str:
+    if b"\0" in raw:
+        raise InputError("found a NUL byte, expected text", path=path, line=number)
+    if number == 1:
+        raw = raw.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return raw.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{raw[error.start]:02x} at column {error.start + 1}"
+        raise InputError(
+            f"found {found}, expected UTF-8 (convert it, e.g. iconv -f latin1 -t utf-8)",
+            path=path,
+            line=number,
+        ) from error
+
+
+def parse_json_object(line: str, *, path: str | Path, number: int) -> dict[str, Any]:
+    """Decode one line that must be a JSON object.
+
+    Raises:
+        InputError: invalid JSON or another kind of value.
+    """
+    try:
+        value = json.loads(line, parse_constant=_no_constant)
+        if "\\ud" in line.lower():
+            value = _without_lone_surrogates(value)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(
+            f"not valid JSON ({shorten(reason)}{column}), expected one JSON object a line",
+            path=path,
+            line=number,
+        ) from error
+    if not isinstance(value, dict):
+        raise InputError(
+            f"found {shorten(json.dumps(value), 40)}, expected a JSON object",
+            path=path,
+            line=number,
+        )
+    return value
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    """Replace escaped half characters by U+FFFD: they cannot be written as UTF-8 again."""
+    text = re.sub(r"[\ud800-\udfff]", "\ufffd", json.dumps(value, ensure_ascii=False))
+    return json.loads(text)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) for each non-blank line of a JSONL file, streaming.
+
+    Raises:
+        InputError: see `read_lines` and `parse_json_object`.
+    """
+    for number, line in read_lines(path):
+        if line.strip():
+            yield number, parse_json_object(line, path=path, number=number)
+
+
+def json_line(value: Any) -> str:
+    """Encode one JSONL line (without the newline): UTF-8, no NaN, U+2028/9 escaped.
+
+    The two separators are line ends to `str.splitlines` and to JavaScript, so they are escaped.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@contextlib.contextmanager
+def atomic_text(path: str | Path) -> Iterator[IO[str]]:
+    """Write a text file all or nothing: to a temporary neighbour, renamed when all went well.
+
+    `-` is standard output. A name ending in `.gz` is compressed.
+
+    Raises:
+        PnyxError: the folder cannot be written or the disk is full; nothing is left behind.
+    """
+    if str(path) == "-":
+        yield sys.stdout
+        return
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        os.close(handle)
+        temporary = Path(name)
+        opener: Any = gzip.open if target.suffix == ".gz" else open
+        with opener(temporary, "wt", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        raise PnyxError(f"{shorten(str(path), 200)}: cannot be written: {error.strerror}") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
+    """Write a folder all or nothing: yields a temporary neighbour that is renamed when done.
+
+    Args:
+        path: the folder to create.
+        replace: an existing folder is replaced; otherwise it is an error.
+
+    Raises:
+        InputError: the folder exists and `replace` is false.
+        PnyxError: it cannot be written or the disk is full; nothing is left behind.
+    """
+    target = Path(path)
+    if target.exists() and not replace:
+        raise InputError("exists already", path=path)
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        if target.exists():
+            old = temporary.with_name(temporary.name + ".old")
+            target.rename(old)
+            temporary.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            temporary.rename(target)
+    except OSError as error:
+        raise PnyxError(f"{shorten(str(path), 200)}: cannot be written: {error.strerror}") from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Questions, answers and judges; see docs/architecture.md."""

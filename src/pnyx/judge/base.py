@@ -1,0 +1,100 @@
+"""What a judge is, and the one way to ask one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from pnyx.judge.answers import Answer
+from pnyx.judge.questions import JudgeQuestion
+
+__all__ = ["Emit", "Judge", "ask"]
+
+Emit: TypeAlias = Callable[[int, Answer], None]
+"""Called once for each question, in any order, with its position and its answer."""
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Anything that answers questions: a language model, an encoder, a file of human labels.
+
+    Attributes:
+        name: short and stable; recorded with every answer.
+        kinds: the question classes it answers.
+        card: one line on how far it can be trusted, printed with its verdicts; may be empty.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def kinds(self) -> frozenset[type]: ...  # noqa: D102
+
+    @property
+    def card(self) -> str: ...  # noqa: D102
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question exactly once through `emit`, as soon as its answer is known.
+
+        A question that cannot be answered gets `Unscored`; an exception means that nothing more
+        can be asked (the endpoint is down, the key is refused).
+        """
+        ...
+
+
+def ask(
+    judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None = None
+) -> list[Answer]:
+    """Ask a judge and wait: the sync door, usable in a script, a notebook or a web handler.
+
+    The event loop runs in a thread of its own, so a loop that is already running does no harm.
+
+    Args:
+        judge: any judge.
+        questions: in the order in which the answers are returned.
+        on_answer: called as each answer arrives (for progress, or to write it down).
+
+    Returns:
+        One answer for each question, in order.
+
+    Raises:
+        TypeError: a question is of a kind that the judge does not answer.
+        pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
+    """
+    for question in questions:
+        if type(question) not in judge.kinds:
+            kind = type(question).__name__
+            raise TypeError(f"{judge.name} does not answer {kind} questions")
+    answers: list[Answer | None] = [None] * len(questions)
+
+    def emit(position: int, answer: Answer) -> None:
+        if answers[position] is not None:
+            raise RuntimeError(f"{judge.name} answered question {position} twice")
+        answers[position] = answer
+        if on_answer is not None:
+            on_answer(position, answer)
+
+    _run_in_thread(lambda: judge.answer(questions, emit))
+    missing = [i for i, a in enumerate(answers) if a is None]
+    if missing:
+        raise RuntimeError(f"{judge.name} left {len(missing)} questions unanswered")
+    return [a for a in answers if a is not None]
+
+
+def _run_in_thread(main: Callable[[], object]) -> None:
+    import anyio
+
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            anyio.run(main)  # type: ignore[arg-type]
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="pnyx-judge")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]

@@ -1,0 +1,85 @@
+"""The four kinds of question that every task asks a judge (docs/architecture.md, "The one idea").
+
+`Task` names what the question is asked for (`support`, `relevance`, `stance`, ...): it selects the
+prompt of a language model and the calibration of the packaged encoder; the kind fixes the shape
+of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+__all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Support"]
+
+
+def _extra() -> Any:
+    return field(default_factory=dict, hash=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Does `text` support `statement`? Answered by a bool with the probability of yes.
+
+    Attributes:
+        id: unique within one run over an items file.
+        text: the passage that is judged.
+        statement: what the passage must support, or the question it must help to answer.
+        task: `support`, `relevance`, `stance` ...; names the prompt and the calibration.
+        question: the contentious question behind the statement, if any.
+        guideline: a relevance definition or other instruction for the judge.
+        group: the topic the item belongs to, for per-topic measures.
+        extra: unknown fields of the items file, carried to the answers.
+    """
+
+    id: str
+    text: str
+    statement: str
+    task: str = "support"
+    question: str = ""
+    guideline: str = ""
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each."""
+
+    id: str
+    text: str
+    dimensions: tuple[str, ...]
+    scale: tuple[float, float]
+    task: str = "quality"
+    question: str = ""
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie"."""
+
+    id: str
+    a: str
+    b: str
+    question: str
+    task: str = "preference"
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """In what order do `texts` serve `query`? Answered by a list of 0-based positions."""
+
+    id: str
+    query: str
+    texts: tuple[str, ...]
+    task: str = "ranking"
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+
+JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking

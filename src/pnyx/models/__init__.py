@@ -1,0 +1,1 @@
+"""models: see docs/architecture.md."""

@@ -1,0 +1,187 @@
+"""The records that flow between the rooms: frozen, typed, without behaviour beyond their shape.
+
+Field names are the field's own (qrels, run, topic, stance, premise, conclusion). `extra` carries
+whatever a source file holds that Pnyx does not know, so that reading and writing loses nothing;
+treat it as read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+__all__ = [
+    "Argument",
+    "Citation",
+    "CitationStyle",
+    "Document",
+    "Evidence",
+    "Perspective",
+    "Premise",
+    "Qrel",
+    "Question",
+    "Response",
+    "RunEntry",
+    "Sentence",
+    "Side",
+    "Stance",
+]
+
+Stance: TypeAlias = Literal["pro", "con", "neutral"]
+"""The side that a text takes on its topic."""
+
+Side: TypeAlias = Literal["pro", "con"]
+"""A side that can be argued."""
+
+CitationStyle: TypeAlias = Literal["ids", "scores", "indices"]
+"""How TREC responses write citations: a list of document ids (NeuCLIR, RAG 2025 format 2), a map
+from id to confidence (RAGTIME), or indices into `references` (RAG 2024, RAG 2025 format 1)."""
+
+
+def _extra() -> Any:
+    return field(default_factory=dict, hash=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A passage or page of evidence. `id` is unique within a corpus; `text` is plain text."""
+
+    id: str
+    text: str
+    title: str = ""
+    url: str = ""
+    source: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """A reason given for a conclusion; `stance` is its side *towards that conclusion* (args.me)."""
+
+    text: str
+    stance: Side | None = None
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A conclusion with the premises given for it.
+
+    `stance` is the side taken on `topic`; where a source names no topic (args.me), the side taken
+    on `conclusion`. None where the source does not say. `body` holds the running text where the
+    source has one of its own; otherwise the text is conclusion and premises joined.
+    """
+
+    id: str
+    conclusion: str
+    premises: tuple[Premise, ...] = ()
+    stance: Stance | None = None
+    topic: str = ""
+    source: str = ""
+    url: str = ""
+    body: str | None = None
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def title(self) -> str:
+        """The conclusion: what a ranked list shows in bold."""
+        return self.conclusion
+
+    @property
+    def text(self) -> str:
+        """The whole argument as running text."""
+        if self.body is not None:
+            return self.body
+        parts = (self.conclusion, *(p.text for p in self.premises))
+        return " ".join(_ended(part) for part in parts if part.strip())
+
+
+def _ended(part: str) -> str:
+    """Close a headline-like part with a full stop, so that joining never glues sentences."""
+    part = part.strip()
+    return part if part[-1] in ".!?…\"'”’)" else part + "."
+
+
+Evidence: TypeAlias = Document | Argument
+"""Anything that can be indexed, retrieved and cited: it has `id`, `title`, `text`, `source`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to be argued, or a TREC topic. `definition` is its relevance definition (DIRAS)."""
+
+    id: str
+    text: str
+    description: str = ""
+    narrative: str = ""
+    definition: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Perspective:
+    """One view on a question, as a full-sentence claim (BERDS); `stance` is its side on it."""
+
+    id: str
+    question_id: str
+    text: str
+    stance: Stance | None = None
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A reference from a sentence to a document, with the writer's confidence in [0, 1] if given."""
+
+    doc_id: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a response with the documents it cites, in order."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A cited answer or report to one topic by one run (TREC RAG, RAGTIME, NeuCLIR, DRAGUN).
+
+    `references` lists the document ids, possibly more than are cited. `documents` holds cited
+    texts where the file embeds them. `metadata` carries every further metadata field unchanged.
+    """
+
+    topic_id: str
+    run_id: str
+    sentences: tuple[Sentence, ...]
+    references: tuple[str, ...] = ()
+    team_id: str = ""
+    topic: str = ""
+    documents: Mapping[str, Document] = _extra()
+    metadata: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """One line of a TREC run: `topic Q0 doc rank score tag`."""
+
+    topic_id: str
+    doc_id: str
+    rank: int
+    score: float
+    tag: str = "pnyx"
+
+
+@dataclass(frozen=True, slots=True)
+class Qrel:
+    """One line of TREC qrels; in diversity qrels `subtopic` numbers a perspective or nugget."""
+
+    topic_id: str
+    doc_id: str
+    grade: int
+    subtopic: str = "0"

@@ -1,0 +1,1 @@
+"""view: see docs/architecture.md."""

@@ -1,0 +1,1 @@
+"""write: see docs/architecture.md."""
