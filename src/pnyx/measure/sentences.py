@@ -1,0 +1,61 @@
+"""How well the sentences of a cited response are supported by what they cite (ARGUE).
+
+Sentence precision is the share of sentences that at least one cited document supports
+(Auto-ARGUE, section on sentence precision). A sentence without citations has nothing that
+supports it and counts as unsupported; a sentence none of whose verdicts is yes and one of whose
+verdicts is missing is unscored, because the missing one could have been a yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pnyx.judge.answers import Answer, Judged
+from pnyx.measure.base import Measured
+from pnyx.measure.intervals import wilson
+from pnyx.records import Response
+
+__all__ = ["SentenceVerdict", "citation_precision", "sentence_precision", "sentence_verdict"]
+
+SentenceVerdict = Literal["supported", "unsupported", "unscored"]
+
+Support = Mapping[tuple[int, str], Answer]
+"""(sentence position, cited document id) -> does the document support the sentence?"""
+
+
+def sentence_verdict(response: Response, position: int, support: Support) -> SentenceVerdict:
+    """Return what the verdicts on a sentence's citations say of the sentence as a whole."""
+    citations = response.sentences[position].citations
+    answers = [support.get((position, c.doc_id)) for c in citations]
+    if any(isinstance(a, Judged) and a.value is True for a in answers):
+        return "supported"
+    if any(not isinstance(a, Judged) for a in answers):
+        return "unscored"
+    return "unsupported"
+
+
+def sentence_precision(response: Response, support: Support) -> Measured:
+    """Return the share of scored sentences that are supported, with a Wilson 95 % interval."""
+    verdicts = [sentence_verdict(response, i, support) for i in range(len(response.sentences))]
+    scored = [v for v in verdicts if v != "unscored"]
+    return _share(scored.count("supported"), len(scored), len(verdicts))
+
+
+def citation_precision(response: Response, support: Support) -> Measured:
+    """Return the share of scored citations whose document supports the citing sentence."""
+    asked = [
+        (position, citation.doc_id)
+        for position, sentence in enumerate(response.sentences)
+        for citation in sentence.citations
+    ]
+    answers = [support.get(key) for key in asked]
+    scored = [a for a in answers if isinstance(a, Judged)]
+    return _share(sum(a.value is True for a in scored), len(scored), len(asked))
+
+
+def _share(yes: int, scored: int, asked: int) -> Measured:
+    if scored == 0:
+        return Measured(None, 0, asked)
+    low, high = wilson(yes, scored)
+    return Measured(yes / scored, scored, asked, low, high)

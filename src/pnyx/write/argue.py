@@ -1,0 +1,178 @@
+"""The main job: from a question and an index to both sides, cited and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pnyx.judge.answers import Answer
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.questions import Support
+from pnyx.measure.sentences import citation_precision, sentence_precision
+from pnyx.records import Document, Evidence, Question, Response, Sentence, Side
+from pnyx.search.index import Index
+from pnyx.write.case import ArguedSide, Case
+from pnyx.write.draft import Draft, Writer
+from pnyx.write.sides import CORPUS_LABEL, Placed, place
+
+__all__ = ["Plan", "argue"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a question is argued.
+
+    Attributes:
+        sides: the sides to argue, in the order shown.
+        model: the scoring model of the search.
+        model_options: its parameters, such as `{"mu": 2000}`.
+        retrieve: how many documents are retrieved and placed on a side.
+        per_side: at most this many documents are handed to the writer for each side.
+        team: `team_id` of the written responses.
+    """
+
+    sides: tuple[Side, ...] = ("pro", "con")
+    model: str = "dirichlet"
+    model_options: Mapping[str, float] | None = None
+    retrieve: int = 30
+    per_side: int = 8
+    team: str = "pnyx"
+
+
+def argue(
+    index: Index, question: Question, *, judge: Judge, writer: Writer, plan: Plan | None = None
+) -> Case:
+    """Retrieve evidence, place it on the sides, write each side and judge every part.
+
+    Args:
+        index: where the evidence is.
+        question: the contentious question; its `definition` sharpens the relevance verdicts.
+        judge: answers Support questions for relevance, stance and support.
+        writer: argues one side from given documents.
+        plan: sizes and options.
+
+    Returns:
+        The case with every verdict. A side without evidence has a response without sentences.
+
+    Raises:
+        pnyx.errors.ModelError: the judge's or the writer's model cannot be used at all; whatever
+            it had answered is in the store.
+    """
+    plan = plan or Plan()
+    hits = index.search(
+        question.text, model=plan.model, k=plan.retrieve, **(plan.model_options or {})
+    )
+    placed = place(question, [(index.document(h.doc_id), h.score) for h in hits], judge)
+    sides = tuple(_argue_side(question, side, placed, judge, writer, plan) for side in plan.sides)
+    cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
+    labelled = any(a.provenance.judge == CORPUS_LABEL for p in placed for a in p.stance.values())
+    cards = {judge.name: judge.card}
+    if labelled:
+        cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+    return Case(
+        question=question,
+        sides=sides,
+        documents={p.document.id: p.document for p in placed if p.document.id in cited},
+        judges=cards,
+        settings={
+            "search": _described(plan, len(hits)),
+            "writer": writer.name,
+        },
+        undecided=sum(not p.sides for p in placed),
+    )
+
+
+def _described(plan: Plan, found: int) -> str:
+    options = ", ".join(f"{k} {v:g}" for k, v in (plan.model_options or {}).items())
+    return f"{plan.model}{f' ({options})' if options else ''}, {found} documents retrieved"
+
+
+def _argue_side(
+    question: Question,
+    side: Side,
+    placed: Sequence[Placed],
+    judge: Judge,
+    writer: Writer,
+    plan: Plan,
+) -> ArguedSide:
+    mine = [p for p in placed if side in p.sides]
+    used = {p.document.id: p for p in mine[: plan.per_side]}
+    documents = [p.document for p in used.values()]
+    draft = writer.write(question, side, documents) if documents else Draft(())
+    draft = _without_foreign_citations(draft, set(used))
+    response = _response(question, side, draft, writer, plan, documents)
+    support = _judge_citations(question, response, used, judge)
+    return ArguedSide(
+        side=side,
+        response=response,
+        support=support,
+        relevance={d: used[d].relevance for d in response.references},
+        stance={d: used[d].stance[side] for d in response.references},
+        measures={
+            "sentence_precision": sentence_precision(response, support),
+            "citation_precision": citation_precision(response, support),
+        },
+        considered=len(mine),
+        problems=draft.problems,
+    )
+
+
+def _without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
+    """Remove citations of documents the writer was not given, and report each."""
+    sentences: list[Sentence] = []
+    problems = list(draft.problems)
+    for sentence in draft.sentences:
+        kept = tuple(c for c in sentence.citations if c.doc_id in given)
+        problems.extend(
+            f"removed a citation of {c.doc_id}, which the writer was not given"
+            for c in sentence.citations
+            if c.doc_id not in given
+        )
+        sentences.append(replace(sentence, citations=kept))
+    return replace(draft, sentences=tuple(sentences), problems=tuple(problems))
+
+
+def _response(
+    question: Question,
+    side: Side,
+    draft: Draft,
+    writer: Writer,
+    plan: Plan,
+    documents: Sequence[Evidence],
+) -> Response:
+    cited = dict.fromkeys(c.doc_id for s in draft.sentences for c in s.citations)
+    return Response(
+        topic_id=question.id,
+        run_id=f"{plan.team}-{side}",
+        team_id=plan.team,
+        topic=question.text,
+        sentences=draft.sentences,
+        references=tuple(cited),
+        documents={
+            d.id: Document(d.id, d.text, d.title, d.url, d.source)
+            for d in documents
+            if d.id in cited
+        },
+        metadata={"type": "automatic", "stance": side, "writer": writer.name},
+    )
+
+
+def _judge_citations(
+    question: Question, response: Response, used: Mapping[str, Placed], judge: Judge
+) -> dict[tuple[int, str], Answer]:
+    keys = [
+        (position, citation.doc_id)
+        for position, sentence in enumerate(response.sentences)
+        for citation in sentence.citations
+    ]
+    asked = [
+        Support(
+            id=f"{response.run_id}-{position}-{doc_id}",
+            text=used[doc_id].document.text,
+            statement=response.sentences[position].text,
+            question=question.text,
+            group=question.id,
+        )
+        for position, doc_id in keys
+    ]
+    return dict(zip(keys, ask(judge, asked), strict=True))

@@ -1,0 +1,165 @@
+"""The writer that needs no language model: it quotes the best-supported sentences of a side.
+
+Each point is one document's conclusion followed by the premises that document gives for it, so
+every sentence is verbatim from what it cites. Documents are picked by maximal marginal relevance
+over their conclusions (BERDS, Eq. 1), so that the points differ; a sentence that near-repeats one
+already written is not written again, and its document is cited beside the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.corpora.segment import split_sentences
+from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.records import Argument, Evidence, Question, Sentence, Side
+from pnyx.write.draft import Draft, conclusion, premise
+
+__all__ = ["ExtractiveWriter"]
+
+Vectors = npt.NDArray[np.float32]
+
+_MIN_WORDS, _MAX_WORDS = 6, 60
+_MAX_SENTENCES = 60  # of one document; beyond that a page is sampled from its start
+# A sentence that opens with one of these leans on the sentence before it and reads badly alone.
+_LEANING = re.compile(
+    r"(this|these|that|those|it|its|they|them|their|he|she|his|her|such|so|but|and|or|nor|yet|also"
+    r"|then|thus|hence|therefore|however|moreover|furthermore|besides|none|neither|both|another"
+    r"|otherwise|instead|still|even|what)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """One document's candidate sentences; row 0 of `vectors` is the conclusion."""
+
+    document: Evidence
+    rank: int
+    texts: tuple[str, ...]
+    vectors: Vectors
+
+
+class ExtractiveWriter:
+    """Quotes, orders and deduplicates; deterministic, and grounded by construction.
+
+    Args:
+        points: at most this many conclusions a side.
+        premises: at most this many premises for each conclusion.
+        repeat: cosine in [0, 1] from which two sentences count as the same.
+        novelty: weight in [0, 1] of a point's difference from those chosen (0: rank alone).
+    """
+
+    name = "extractive"
+
+    def __init__(
+        self,
+        *,
+        points: int = 4,
+        premises: int = 2,
+        repeat: float = 0.85,
+        novelty: float = 0.4,
+        encoder: Encoder | None = None,
+    ) -> None:
+        self.points = points
+        self.premises = premises
+        self.repeat = repeat
+        self.novelty = novelty
+        self._encoder = encoder
+
+    def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:  # noqa: ARG002
+        """Return up to `points` conclusions with their premises; empty without documents."""
+        if self._encoder is None:
+            self._encoder = load_encoder()
+        encoder = self._encoder
+        candidates = [
+            point
+            for rank, document in enumerate(documents)
+            if (point := _candidate(encoder, document, rank)) is not None
+        ]
+        if not candidates:
+            return Draft(())
+        query = encoder.encode([question.text])[0]
+        chosen = self._choose(candidates, query)
+        return Draft(tuple(self._sentences(chosen, candidates, query)))
+
+    def _choose(self, candidates: list[_Point], query: Vectors) -> list[_Point]:
+        """Pick points by maximal marginal relevance; likeness is measured on conclusions."""
+        relevance = [
+            float(c.vectors[0] @ query) + 1.0 / (1.0 + c.rank) for c in candidates
+        ]
+        chosen: list[int] = []
+        while len(chosen) < min(self.points, len(candidates)):
+            left = [i for i in range(len(candidates)) if i not in chosen]
+
+            def gain(i: int) -> float:
+                likeness = max(
+                    (float(candidates[i].vectors[0] @ candidates[j].vectors[0]) for j in chosen),
+                    default=0.0,
+                )
+                return (1 - self.novelty) * relevance[i] - self.novelty * likeness
+
+            chosen.append(max(left, key=lambda i: (gain(i), -i)))
+        return [candidates[i] for i in chosen]
+
+    def _sentences(
+        self, chosen: list[_Point], candidates: list[_Point], query: Vectors
+    ) -> list[Sentence]:
+        written: list[Vectors] = []
+        out: list[Sentence] = []
+        for point in chosen:
+            if self._repeats(point.vectors[0], written):
+                continue
+            picked = [0, *self._premises(point, query, written)]
+            for position in picked:
+                vector = point.vectors[position]
+                written.append(vector)
+                cited = (point.document.id, *self._also_said_by(point, vector, candidates))
+                make = conclusion if position == 0 else premise
+                out.append(make(point.texts[position], cited))
+        return out
+
+    def _premises(self, point: _Point, query: Vectors, written: list[Vectors]) -> list[int]:
+        """Pick the sentences closest to the point and the question, in the document's order."""
+        closeness = point.vectors @ (point.vectors[0] + query)
+        leaning = np.array([bool(_LEANING.match(t)) for t in point.texts])
+        order = np.argsort(-(closeness - 0.4 * leaning), kind="stable")
+        picked: list[int] = []
+        for i in map(int, order):
+            if len(picked) == self.premises:
+                break
+            before = [*written, point.vectors[0], *(point.vectors[j] for j in picked)]
+            if i != 0 and not self._repeats(point.vectors[i], before):
+                picked.append(i)
+        return sorted(picked)
+
+    def _repeats(self, vector: Vectors, written: list[Vectors]) -> bool:
+        return any(float(vector @ other) >= self.repeat for other in written)
+
+    def _also_said_by(self, point: _Point, vector: Vectors, all_points: list[_Point]) -> list[str]:
+        others = (p for p in all_points if p is not point)
+        return [p.document.id for p in others if float((p.vectors @ vector).max()) >= self.repeat]
+
+
+def _candidate(encoder: Encoder, document: Evidence, rank: int) -> _Point | None:
+    """Return a document's usable sentences, its conclusion first; None if it has none."""
+    opening = document.conclusion if isinstance(document, Argument) else ""
+    body = split_sentences(document.text)[:_MAX_SENTENCES]
+    usable = [s for s in dict.fromkeys(body) if _MIN_WORDS <= len(s.split()) <= _MAX_WORDS]
+    if opening and opening in document.text:
+        # Only a verbatim conclusion may be quoted as one.
+        usable = [opening, *(s for s in usable if s not in opening)]
+    if not usable:
+        return None
+    vectors = encoder.encode(usable)
+    if not opening or usable[0] != opening:
+        # Without a stated conclusion, the most typical sentence stands for it.
+        typical = int(np.argmax(vectors @ vectors.mean(axis=0)))
+        order = [typical, *(i for i in range(len(usable)) if i != typical)]
+        usable, vectors = [usable[i] for i in order], vectors[order]
+    return _Point(document, rank, tuple(usable), vectors)

@@ -1,0 +1,166 @@
+"""Which side of the question does each retrieved document serve?
+
+The corpus's own stance label counts where its topic states the same question; otherwise a judge
+is asked whether the document supports the pro claim and whether it supports the con claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pnyx.judge.answers import Answer, Judged, Provenance
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.claims import claims
+from pnyx.judge.questions import Support
+from pnyx.records import Argument, Evidence, Question, Side
+
+__all__ = ["CORPUS_LABEL", "Placed", "place", "same_question"]
+
+CORPUS_LABEL = "corpus label"
+"""The judge named where a verdict is the corpus's own stance label."""
+
+SIDES: tuple[Side, ...] = ("pro", "con")
+
+# Words that carry the form of a motion, not its matter.
+_FORM_WORDS = frozenset(
+    "a an the this that these those of to in on for be is are was were been being do does did has"
+    " have had should would could can may must will shall it there we you they i house believes"
+    " believe supports support motion resolved".split()
+)
+_NEGATIONS = frozenset("not no never cannot nor neither without".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A retrieved document with the verdicts that place it.
+
+    Attributes:
+        document: the evidence.
+        score: its retrieval score.
+        relevance: does it help to answer the question?
+        stance: for each side, does it serve that side?
+        sides: the sides it is used for; empty where it is off topic or undecided.
+    """
+
+    document: Evidence
+    score: float
+    relevance: Answer
+    stance: Mapping[Side, Answer]
+    sides: frozenset[Side]
+
+
+def same_question(topic: str, question: str) -> int:
+    """Compare a corpus topic with a question by their content words.
+
+    Returns:
+        1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
+        cannot be compared. Only word for word matches count, so paraphrases give 0.
+    """
+    topic_words, topic_negated = _content(topic)
+    question_words, question_negated = _content(question)
+    if not topic_words or topic_words != question_words:
+        return 0
+    return 1 if topic_negated == question_negated else -1
+
+
+def _content(text: str) -> tuple[list[str], bool]:
+    words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
+    negations = sum(w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words)
+    content = [
+        w
+        for w in words
+        if w not in _FORM_WORDS and w not in _NEGATIONS and not w.endswith(("n't", "n’t"))
+    ]
+    return sorted(content), negations % 2 == 1
+
+
+def place(
+    question: Question, found: Sequence[tuple[Evidence, float]], judge: Judge
+) -> list[Placed]:
+    """Judge each document's relevance and side.
+
+    Args:
+        question: the question; its `definition`, if any, guides the relevance verdict.
+        found: retrieved documents with their scores, best first.
+        judge: answers `relevance` and `stance` Support questions.
+
+    Returns:
+        One `Placed` for each document, in the same order.
+    """
+    asked: list[Support] = []
+    for position, (document, _) in enumerate(found):
+        asked.append(_relevance_question(question, document, position))
+        if _label_verdicts(question, document) is None:
+            asked.extend(_stance_questions(question, document, position))
+    answers = {q.id: a for q, a in zip(asked, ask(judge, asked), strict=True)}
+    placed = []
+    for position, (document, score) in enumerate(found):
+        relevance = answers[f"relevance-{position}"]
+        stance = _label_verdicts(question, document)
+        if stance is None:
+            stance = {side: answers[f"stance-{side}-{position}"] for side in SIDES}
+        sides = _served(stance) if _is_yes(relevance) else frozenset()
+        placed.append(Placed(document, score, relevance, stance, sides))
+    return placed
+
+
+def _relevance_question(question: Question, document: Evidence, position: int) -> Support:
+    return Support(
+        id=f"relevance-{position}",
+        task="relevance",
+        text=document.text,
+        statement=question.text,
+        question=question.text,
+        guideline=question.definition,
+        group=question.id,
+        extra={"text_id": document.id},
+    )
+
+
+def _stance_questions(question: Question, document: Evidence, position: int) -> list[Support]:
+    return [
+        Support(
+            id=f"stance-{side}-{position}",
+            task="stance",
+            text=document.text,
+            statement=claim,
+            question=question.text,
+            group=question.id,
+            extra={"text_id": document.id},
+        )
+        for side, claim in zip(SIDES, claims(question.text), strict=True)
+    ]
+
+
+def _label_verdicts(question: Question, document: Evidence) -> dict[Side, Answer] | None:
+    """Return the corpus's own verdicts where its label is about this very question."""
+    if not isinstance(document, Argument) or document.stance is None:
+        return None
+    relation = same_question(document.topic or document.conclusion, question.text)
+    if relation == 0:
+        return None
+    flipped = {"pro": "con", "con": "pro", "neutral": "neutral"}
+    stance = document.stance if relation == 1 else flipped[document.stance]
+    provenance = Provenance(
+        judge=CORPUS_LABEL,
+        method="label",
+        details={"topic": document.topic, "stance": document.stance, "relation": relation},
+    )
+    return {side: Judged(stance == side, provenance) for side in SIDES}
+
+
+def _is_yes(answer: Answer) -> bool:
+    return isinstance(answer, Judged) and answer.value is True
+
+
+def _served(stance: Mapping[Side, Answer]) -> frozenset[Side]:
+    """Choose the sides a document is used for; between two yeses the more probable wins."""
+    yes = frozenset(side for side in SIDES if _is_yes(stance[side]))
+    if len(yes) < len(SIDES):
+        return yes
+    pro, con = (a.probability if isinstance(a, Judged) else None for a in map(stance.get, SIDES))
+    if pro is None or con is None or pro == con:
+        return yes
+    return frozenset(("pro",)) if pro > con else frozenset(("con",))
