@@ -1,0 +1,45 @@
+# Everything a newcomer or CI needs; each target sets up its own environment first.
+#   make demo    install into .venv and run the main job on the bundled example
+#   make test    install with the test tools and run every check and test
+#   make check   the fast inner loop: lint, types, import contracts, quick tests
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test check lint format clean
+
+demo: $(VENV)/.core
+	$(BIN)/pnyx demo --out demo-out
+
+test: lint
+	$(BIN)/pytest
+
+check: lint
+	$(BIN)/pytest -m "not slow" -x
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The stamps are rebuilt only when what is installed changes, so a second run takes seconds.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[ingest,datasets,test,dev]'
+	touch $@ $(VENV)/.core
+
+clean:
+	rm -rf $(VENV) demo-out
