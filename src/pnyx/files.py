@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ __all__ = [
     "parse_json_object",
     "read_jsonl",
     "read_lines",
+    "scan_lines",
 ]
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -72,6 +74,24 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     Raises:
         InputError: unreadable file, a line that is too long, is not UTF-8 or holds a NUL byte.
     """
+    for number, line in scan_lines(path):
+        if isinstance(line, InputError):
+            raise line
+        yield number, line
+
+
+def scan_lines(
+    path: str | Path, *, keepends: bool = False
+) -> Iterator[tuple[int, str | InputError]]:
+    """Like `read_lines`, but an undecodable line is yielded as its error and reading goes on.
+
+    Args:
+        path: the file, or `-` for standard input.
+        keepends: leave line ends in place (CSV needs them inside quoted fields).
+
+    Raises:
+        InputError: unreadable file or a line that is too long; nothing can be read after it.
+    """
     with open_binary(path) as stream:
         number = 0
         while True:
@@ -82,7 +102,12 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             if len(raw) > MAX_LINE_BYTES:
                 limit = MAX_LINE_BYTES // (1024 * 1024)
                 raise InputError(f"line is longer than {limit} MB", path=path, line=number)
-            yield number, _decode(raw, path, number)
+            try:
+                line = _decode(raw, path, number)
+            except InputError as error:
+                yield number, error
+            else:
+                yield number, line if keepends else line.rstrip("\r\n")
 
 
 def _decode(raw: bytes, path: str | Path, number: int) -> str:
@@ -91,7 +116,7 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
     if number == 1:
         raw = raw.removeprefix(b"\xef\xbb\xbf")
     try:
-        return raw.decode("utf-8").rstrip("\r\n")
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         found = f"byte 0x{raw[error.start]:02x} at column {error.start + 1}"
         raise InputError(
@@ -108,7 +133,7 @@ def parse_json_object(line: str, *, path: str | Path, number: int) -> dict[str, 
         InputError: invalid JSON or another kind of value.
     """
     try:
-        value = json.loads(line, parse_constant=_no_constant)
+        value = json.loads(line, parse_constant=_no_constant, parse_float=_finite)
         if "\\ud" in line.lower():
             value = _without_lone_surrogates(value)
     except (ValueError, RecursionError) as error:
@@ -132,6 +157,13 @@ def _without_lone_surrogates(value: Any) -> Any:
     """Replace escaped half characters by U+FFFD: they cannot be written as UTF-8 again."""
     text = re.sub(r"[\ud800-\udfff]", "\ufffd", json.dumps(value, ensure_ascii=False))
     return json.loads(text)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"{shorten(digits, 20)} is out of range")
+    return value
 
 
 def _no_constant(name: str) -> Any:
