@@ -1,0 +1,156 @@
+"""The packaged text encoder: all-MiniLM-L6-v2 in int8, run by ONNX Runtime on the CPU.
+
+A text's embedding depends on that text alone, bit for bit. Dynamic quantisation takes one scale
+for a whole activation tensor, so padding a text into a batch would change its embedding and, near
+a threshold, a verdict. Each text is therefore one run on one thread, and the cores are kept busy
+by several such runs at a time (docs/decisions/packaged-encoder.md has the cost).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.errors import InputError, PnyxError, shorten
+
+__all__ = ["Encoder", "load_encoder"]
+
+_FOLDERS = {"minilm-int8": "minilm"}
+
+_MAX_CHARACTERS = 32_768
+"""Far more than 256 tokens can hold (a WordPiece word has at most 100 characters), so cutting
+here changes no embedding of running text and bounds the tokenizer's work on hostile input."""
+
+
+class Encoder:
+    """Turns texts into unit vectors whose dot product is their cosine similarity.
+
+    Obtain it from `load_encoder`. It may be used from several threads.
+
+    Attributes:
+        name: `minilm-int8`.
+        dimension: length of a vector, 384.
+        max_tokens: tokens of a text that count, special tokens included; the rest is ignored.
+        card: what the model is, where it comes from and how it was made (Markdown).
+    """
+
+    def __init__(self, name: str, folder: Traversable) -> None:
+        manifest = json.loads(_read(folder, "manifest.json", None))
+        files = manifest["files"]
+        self.name = name
+        self.dimension: int = manifest["dimension"]
+        self.max_tokens: int = manifest["max_tokens"]
+        self.card = folder.joinpath("card.md").read_text(encoding="utf-8")
+        self._session = _session(_read(folder, "model.onnx", files["model.onnx"]))
+        self._tokenizer = _tokenizer(
+            _read(folder, "tokenizer.json", files["tokenizer.json"]), self.max_tokens
+        )
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Embed texts; a text that occurs twice is embedded once.
+
+        Args:
+            texts: any strings. Only the first `max_tokens` tokens of each count: cut longer
+                texts into windows. The empty string has an embedding too, without meaning.
+
+        Returns:
+            Float32 [n, dimension], row i for `texts[i]`, each of Euclidean length 1. A row has
+            the same bits alone, in any batch and with any number of cores.
+        """
+        unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        out = np.empty((len(unique), self.dimension), dtype=np.float32)
+        if unique:
+            self._fill(out, [_printable(text) for text in unique])
+        return out[[unique[text] for text in texts]]
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens of each text count, special tokens included, <= `max_tokens`."""
+        encoded = self._tokenizer.encode_batch_fast([_printable(text) for text in texts])
+        return [len(one.ids) for one in encoded]
+
+    def _fill(self, out: npt.NDArray[np.float32], texts: list[str]) -> None:
+        encoded = self._tokenizer.encode_batch_fast(texts)
+
+        def run(rows: range) -> None:
+            for row in rows:
+                ids = np.array([encoded[row].ids], dtype=np.int64)
+                feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+                out[row] = self._session.run(None, feeds)[0][0]
+
+        workers = min(_cores(), len(texts))
+        if workers == 1:
+            run(range(len(texts)))
+            return
+        # Every worker takes every n-th text, so that long and short texts spread evenly.
+        with ThreadPoolExecutor(workers, thread_name_prefix="pnyx-encoder") as pool:
+            list(pool.map(run, [range(i, len(texts), workers) for i in range(workers)]))
+
+
+@functools.cache
+def load_encoder(name: str = "minilm-int8") -> Encoder:
+    """Load a packaged encoder; the second call returns the same one.
+
+    Args:
+        name: `minilm-int8`, the only one so far.
+
+    Raises:
+        InputError: no encoder of that name is packaged.
+        PnyxError: a weights file is missing or its SHA-256 differs from the manifest's.
+    """
+    if name not in _FOLDERS:
+        known = ", ".join(_FOLDERS)
+        raise InputError(f"no packaged encoder is called {shorten(name, 40)}, expected {known}")
+    return Encoder(name, resources.files("pnyx.models") / "weights" / _FOLDERS[name])
+
+
+def _read(folder: Traversable, file: str, expected: dict[str, Any] | None) -> bytes:
+    """Return a weights file, checked against its manifest entry."""
+    try:
+        data = folder.joinpath(file).read_bytes()
+    except OSError as error:
+        raise PnyxError(f"the packaged encoder's {file} cannot be read: reinstall pnyx") from error
+    if expected is not None and hashlib.sha256(data).hexdigest() != expected["sha256"]:
+        raise PnyxError(f"the packaged encoder's {file} is damaged: reinstall pnyx")
+    return data
+
+
+def _session(model: bytes) -> Any:
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _tokenizer(data: bytes, max_tokens: int) -> Any:
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_str(data.decode("utf-8"))
+    tokenizer.enable_truncation(max_tokens)
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _printable(text: str) -> str:
+    """Bound the length and replace lone surrogates, which the tokenizer cannot take."""
+    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+
+
+def _cores() -> int:
+    """Return the number of cores this process may use (a container's share, where known)."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
