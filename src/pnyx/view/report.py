@@ -1,0 +1,86 @@
+"""One argued question as one HTML file: no network, no outside file, works without scripts.
+
+Everything from documents, writers and judges passes Jinja2's autoescape. Should that ever fail,
+the Content Security Policy in the page still lets nothing run, load or be sent: it names the
+page's own style and script by their SHA-256 and forbids all else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from pnyx._version import __version__
+from pnyx.view.model import view_case
+from pnyx.view.wording import STATES
+from pnyx.write.case import Case
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = ["render_html"]
+
+_POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def render_html(case: Case) -> str:
+    """Return the report of a case as one self-contained HTML document.
+
+    Args:
+        case: an argued question; its text may be hostile.
+
+    Returns:
+        HTML with its own style and script inside. It can be encoded as UTF-8, opens from disk
+        and asks the network for nothing.
+    """
+    from markupsafe import Markup
+
+    css, js = _template_file("report.css"), _template_file("report.js")
+    page = view_case(case)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            page=page,
+            states=STATES,
+            problems=[(side.wording.name, p) for side in page.sides for p in side.problems],
+            version=__version__,
+            csp=Markup(_POLICY.format(script=_pin(js), style=_pin(css))),  # noqa: S704 - no input
+            css=Markup(css),  # noqa: S704 - the package's own file
+            js=Markup(js),  # noqa: S704 - the package's own file
+        )
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("pnyx.view", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _template_file(name: str) -> str:
+    """Return a file that is put into the page as it is; it must not be able to end its element."""
+    text = resources.files("pnyx.view").joinpath("templates", name).read_text("utf-8")
+    if "</" in text:
+        raise ValueError(f"{name} would end its element early")
+    return text
+
+
+def _pin(text: str) -> str:
+    """Return the CSP source expression that allows exactly this inline text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,119 @@
+"""Documents' text on its way to a page: made harmless, and cut where evidence begins and ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["Segment", "Span", "clean", "cut", "locate", "one_line"]
+
+Span: TypeAlias = tuple[int, int]
+"""Start and end (exclusive) in characters of the uncleaned text."""
+
+MAX_SHOWN = 6000
+"""A passage up to this many characters is shown whole; of a longer one, what is near the marks."""
+
+CONTEXT = 1200
+"""Characters kept on either side of a mark, and at the start, of a passage that is cut."""
+
+
+def _table() -> dict[int, str | None]:
+    replaced: dict[int, str | None] = dict.fromkeys((*range(32), *range(0x7F, 0xA0)), "\ufffd")
+    replaced |= dict.fromkeys((*range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
+    replaced |= dict.fromkeys((0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029), "\n")
+    # Embeddings, overrides and isolates let a document reorder what a reader sees of it.
+    replaced |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF), None)
+    replaced[0x09] = " "
+    return replaced
+
+
+_HARMLESS = _table()
+
+
+def clean(text: str) -> str:
+    """Return `text` as it may be shown: control characters as U+FFFD, no bidirectional overrides.
+
+    Line ends of every kind become one newline. Whatever else a document holds (markup, right to
+    left script, emoji) is kept: escaping is the page's own work.
+    """
+    return text.replace("\r\n", "\n").translate(_HARMLESS)
+
+
+def one_line(text: str) -> str:
+    """Return `text` harmless and on one line, for titles, sentences and labels."""
+    return " ".join(clean(text).split())
+
+
+def locate(text: str, *candidates: str) -> Span | None:
+    """Find the first of `candidates` that occurs in `text`; spaces and line ends may differ."""
+    for candidate in candidates:
+        words = candidate.split()
+        if not words:
+            continue
+        start = text.find(candidate.strip())
+        if start >= 0:
+            return start, start + len(candidate.strip())
+        found = re.search(r"\s+".join(map(re.escape, words)), text)
+        if found:
+            return found.span()
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a passage.
+
+    Attributes:
+        kind: `text`, `mark` (evidence of one or more citations) or `gap` (characters left out).
+        text: what is shown; for a gap, how many characters were left out.
+        keys: the citations whose evidence covers this stretch.
+        opens: those of `keys` whose evidence begins here.
+    """
+
+    kind: Literal["text", "mark", "gap"]
+    text: str
+    keys: tuple[str, ...] = ()
+    opens: tuple[str, ...] = ()
+
+
+def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
+    """Cut a passage at the ends of its evidence spans, which may overlap.
+
+    Args:
+        text: the passage as it was judged.
+        spans: citation key -> where in `text` its evidence stands.
+
+    Returns:
+        Segments in reading order; their texts are cleaned. A passage longer than `MAX_SHOWN`
+        keeps its start and the surroundings of its marks.
+    """
+    shown = _shown(len(text), spans.values())
+    edges = {0, len(text)}
+    edges.update(edge for span in (*spans.values(), *shown) for edge in span)
+    ordered = sorted(edges)
+    segments: list[Segment] = []
+    for start, end in zip(ordered, ordered[1:], strict=False):
+        if not any(low <= start and end <= high for low, high in shown):
+            segments.append(Segment("gap", f"{end - start:,}"))
+            continue
+        keys = tuple(k for k, (low, high) in spans.items() if low <= start and end <= high)
+        opens = tuple(k for k in keys if spans[k][0] == start)
+        segments.append(Segment("mark" if keys else "text", clean(text[start:end]), keys, opens))
+    return tuple(segments)
+
+
+def _shown(length: int, spans: Iterable[Span]) -> Sequence[Span]:
+    """Return the disjoint, ordered parts of a passage to show."""
+    if length <= MAX_SHOWN:
+        return [(0, length)]
+    wanted = [(0, CONTEXT)]
+    wanted += [(max(0, a - CONTEXT), min(length, b + CONTEXT)) for a, b in spans]
+    merged: list[Span] = []
+    for start, end in sorted(wanted):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
