@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["Answer", "Judged", "Provenance", "Unscored", "answer_row"]
+__all__ = ["Answer", "Judged", "Provenance", "Unscored", "answer_row", "verdict_fields"]
 
 Value: TypeAlias = bool | float | str | list[Any]
 
@@ -72,19 +72,26 @@ def answer_row(question: JudgeQuestion, answer: Answer) -> dict[str, Any]:
 
     Unknown fields of the item come first, so that they can never shadow a field of the answer.
     """
-    judged = isinstance(answer, Judged)
     return {
         **question.extra,
         "id": question.id,
         "task": question.task,
+        "group": question.group,
+        "dimension": question.extra.get("dimension"),
+        **verdict_fields(answer),
+    }
+
+
+def verdict_fields(answer: Answer) -> dict[str, Any]:
+    """Return the fields of an `answers.jsonl` line that come from the answer alone."""
+    judged = isinstance(answer, Judged)
+    return {
         "value": answer.value if judged else None,
         "probability": answer.probability if judged else None,
         "unscored": None if judged else answer.reason,
-        "dimension": question.extra.get("dimension"),
         "explanation": answer.explanation if judged else "",
         "evidence": answer.evidence if judged else "",
         "judge": answer.provenance.judge,
         "method": answer.provenance.method,
         "prompt_hash": answer.provenance.prompt_hash,
-        "group": question.group,
     }

@@ -79,6 +79,7 @@ def argue(
             "writer": writer.name,
         },
         undecided=sum(not p.sides for p in placed),
+        unscored=sum(p.unscored for p in placed),
     )
 
 
@@ -114,6 +115,7 @@ def _argue_side(
         },
         considered=len(mine),
         problems=draft.problems,
+        failed=draft.failed,
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from pnyx.judge.answers import Answer
+from pnyx.judge.answers import Answer, verdict_fields
 from pnyx.measure.base import Measured
 from pnyx.records import Evidence, Question, Response, Side
 
-__all__ = ["ArguedSide", "Case"]
+__all__ = ["ArguedSide", "Case", "verdict_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class ArguedSide:
         measures: name -> value, in the order to show (`sentence_precision`, ...).
         considered: how many retrieved documents were put on this side.
         problems: what was removed or went wrong while writing, one line each, for people.
+        failed: there was evidence, but the writer gave nothing usable.
     """
 
     side: Side
@@ -36,6 +38,7 @@ class ArguedSide:
     measures: Mapping[str, Measured]
     considered: int
     problems: tuple[str, ...] = ()
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Case:
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
         undecided: how many retrieved documents were put on neither side.
+        unscored: how many of them for want of a verdict on relevance or stance.
     """
 
     question: Question
@@ -58,3 +62,39 @@ class Case:
     judges: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
     undecided: int = 0
+    unscored: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Every verdict was given, and every side that had evidence was written."""
+        written = not any(side.failed for side in self.sides)
+        return written and self.unscored == 0 and not any(r["unscored"] for r in verdict_rows(self))
+
+
+def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:
+    """Yield every verdict shown in a case as a line of `answers.jsonl` (docs/formats.md).
+
+    `side` and `doc_id` name what was judged, and `sentence` (0-based) for `support`.
+    """
+    for side in case.sides:
+        run = side.response.run_id
+        for (sentence, doc_id), answer in side.support.items():
+            row = _row(case, side, "support", f"{run}/{sentence}/{doc_id}", doc_id, answer)
+            yield {**row, "sentence": sentence}
+        for task, answers in (("relevance", side.relevance), ("stance", side.stance)):
+            for doc_id, answer in answers.items():
+                yield _row(case, side, task, f"{run}/{task}/{doc_id}", doc_id, answer)
+
+
+def _row(
+    case: Case, side: ArguedSide, task: str, row_id: str, doc_id: str, answer: Answer
+) -> dict[str, Any]:
+    return {
+        "id": f"{case.question.id}/{row_id}",
+        "task": task,
+        "group": case.question.id,
+        "dimension": None,
+        **verdict_fields(answer),
+        "side": side.side,
+        "doc_id": doc_id,
+    }

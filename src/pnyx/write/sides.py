@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pnyx.judge.answers import Answer, Judged, Provenance
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
@@ -49,6 +49,12 @@ class Placed:
     relevance: Answer
     stance: Mapping[Side, Answer]
     sides: frozenset[Side]
+
+    @property
+    def unscored(self) -> bool:
+        """Placed on no side because a verdict is missing."""
+        verdicts = (self.relevance, *self.stance.values())
+        return not self.sides and any(isinstance(a, Unscored) for a in verdicts)
 
 
 def same_question(topic: str, question: str) -> int:
