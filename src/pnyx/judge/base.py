@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer
 from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["Emit", "Judge", "ask"]
+__all__ = ["Emit", "Judge", "ask", "run_blocking"]
+
+T = TypeVar("T")
 
 Emit: TypeAlias = Callable[[int, Answer], None]
 """Called once for each question, in any order, with its position and its answer."""
@@ -75,26 +76,26 @@ def ask(
         if on_answer is not None:
             on_answer(position, answer)
 
-    _run_in_thread(lambda: judge.answer(questions, emit))
+    run_blocking(lambda: judge.answer(questions, emit))
     missing = [i for i, a in enumerate(answers) if a is None]
     if missing:
         raise RuntimeError(f"{judge.name} left {len(missing)} questions unanswered")
     return [a for a in answers if a is not None]
 
 
-def _run_in_thread(main: Callable[[], object]) -> None:
-    import anyio
+def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
+    """Run async work to its end in an event loop in a thread of its own, and return its result.
 
-    failure: list[BaseException] = []
+    A loop that already runs in the calling thread (a notebook, a web handler) does no harm. On
+    Ctrl-C the work is cancelled and has ended before KeyboardInterrupt leaves this function.
 
-    def run() -> None:
-        try:
-            anyio.run(main)  # type: ignore[arg-type]
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
-            failure.append(error)
+    Args:
+        work: a coroutine, or a function without arguments that returns one.
+    """
+    from anyio.from_thread import start_blocking_portal
 
-    thread = threading.Thread(target=run, name="pnyx-judge")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
+    async def main() -> T:
+        return await (work() if callable(work) else work)
+
+    with start_blocking_portal() as portal:
+        return portal.call(main)

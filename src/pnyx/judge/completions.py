@@ -1,0 +1,193 @@
+"""A chat model with its store: what was answered before is not asked again.
+
+Everything that asks a language model goes through `StoredModel`: judges, writers, annotation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pnyx.judge.store import Store, request_key
+from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Reply
+
+if TYPE_CHECKING:
+    import anyio
+    import anyio.lowlevel
+
+__all__ = ["Counts", "StoredModel"]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of the requests so far, and what the asked ones used.
+
+    Attributes:
+        asked: requests that went to the endpoint and got a reply.
+        from_store: requests answered by the store.
+        shared: requests that waited for an identical one under way.
+        failed: requests that went to the endpoint and got none.
+        tokens: totals of the replies that were asked for, by the server's own count.
+    """
+
+    asked: int = 0
+    from_store: int = 0
+    shared: int = 0
+    failed: int = 0
+    tokens: dict[str, int] = field(default_factory=dict)
+
+    def add(self, outcome: Reply | CallFailed) -> None:
+        """Count an outcome of the endpoint."""
+        if isinstance(outcome, CallFailed):
+            self.failed += 1
+            return
+        self.asked += 1
+        for name, count in outcome.usage.items():
+            self.tokens[name] = self.tokens.get(name, 0) + count
+
+
+class _Flight:
+    """A request under way, for identical ones to wait on."""
+
+    def __init__(self) -> None:
+        import anyio
+
+        self.landed = anyio.Event()
+        self.outcome: Reply | CallFailed | None = None
+
+
+class _Running:
+    """What the uses of a model within one event loop share."""
+
+    def __init__(self, concurrency: int) -> None:
+        import anyio
+
+        self.uses = 0
+        self.limiter: anyio.CapacityLimiter = anyio.CapacityLimiter(concurrency)
+        self.flights: dict[str, _Flight] = {}
+
+
+class StoredModel:
+    """A chat endpoint whose replies are kept.
+
+    Safe to use from several event loops and threads; the limit on concurrency holds per loop.
+    From code that is not async: `run_blocking(model.complete(request))`
+    (`pnyx.judge.base.run_blocking`).
+
+    Args:
+        endpoint: the model.
+        store: where its replies are kept.
+        concurrency: the most requests under way at once, at least 1.
+    """
+
+    def __init__(self, endpoint: ChatEndpoint, store: Store, concurrency: int = 8) -> None:
+        from anyio.lowlevel import RunVar
+
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}, expected at least 1")
+        self.endpoint = endpoint
+        self.store = store
+        self.concurrency = concurrency
+        self.counts = Counts()
+        self._loops: anyio.lowlevel.RunVar[Any] = RunVar("pnyx-stored-model")
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.endpoint.model
+
+    def key(self, request: ChatRequest) -> str:
+        """Return where the store keeps the reply to a request."""
+        return request_key(self.endpoint.model, request)
+
+    async def complete(self, request: ChatRequest) -> Reply | CallFailed:
+        """Return the stored reply, or ask and store.
+
+        A reply is committed to the store before it is returned. Failures are not stored.
+
+        Raises:
+            ModelError: the endpoint cannot be used at all.
+        """
+        key = self.key(request)
+        async with self._running() as running:
+            while True:
+                stored = self.store.get(key)
+                if stored is not None:
+                    self.counts.from_store += 1
+                    return stored.reply
+                flight = running.flights.get(key)
+                if flight is None:
+                    return await self._ask(running, key, request)
+                await flight.landed.wait()
+                if flight.outcome is not None:
+                    self.counts.shared += 1
+                    return flight.outcome
+
+    async def _ask(self, running: _Running, key: str, request: ChatRequest) -> Reply | CallFailed:
+        flight = running.flights[key] = _Flight()
+        try:
+            async with running.limiter:
+                outcome = await self.endpoint.complete(request)
+            if isinstance(outcome, Reply):
+                # In the loop's own thread on purpose: a commit takes tens of microseconds, and
+                # nothing can come between the reply's arrival and its being kept.
+                self.store.put(key, self.endpoint.model, request, outcome)
+            self.counts.add(outcome)
+            flight.outcome = outcome
+            return outcome
+        finally:
+            del running.flights[key]
+            flight.landed.set()
+
+    async def complete_all(
+        self,
+        requests: Iterable[ChatRequest],
+        emit: Callable[[int, Reply | CallFailed], None],
+    ) -> None:
+        """Complete many requests, at most `concurrency` at once, started in their order.
+
+        Args:
+            requests: read lazily, as the endpoint keeps up.
+            emit: called once for each, with its position, as soon as its outcome is known.
+
+        Raises:
+            ModelError: the endpoint cannot be used; what had arrived was emitted and is stored.
+        """
+        import anyio
+        import anyio.lowlevel
+
+        waiting = enumerate(requests)
+        failures: list[Exception] = []
+
+        async def work() -> None:
+            try:
+                for position, request in waiting:
+                    await anyio.lowlevel.checkpoint()
+                    emit(position, await self.complete(request))
+            except Exception as error:  # raised below, out of the exception group
+                failures.append(error)
+                group.cancel_scope.cancel()
+
+        async with self._running(), anyio.create_task_group() as group:
+            for _ in range(self.concurrency):
+                group.start_soon(work)
+        if failures:
+            raise failures[0]
+
+    @contextlib.asynccontextmanager
+    async def _running(self) -> AsyncIterator[_Running]:
+        """Share connections, limit and flights among all uses within this event loop."""
+        running: _Running | None = self._loops.get(None)
+        if running is None:
+            running = _Running(self.concurrency)
+            self._loops.set(running)
+        running.uses += 1
+        try:
+            async with self.endpoint.connected():
+                yield running
+        finally:
+            running.uses -= 1
+            if running.uses == 0 and self._loops.get(None) is running:
+                self._loops.set(None)

@@ -1,0 +1,178 @@
+"""Requests to a chat model, and what can come back: a reply, or a named failure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pnyx.errors import shorten
+
+__all__ = ["CallFailed", "ChatRequest", "Message", "Reply", "printable", "read_reply"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Replace half characters (lone surrogates), which no file and no request can carry."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat: `role` is `system`, `user` or `assistant`."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """Everything that decides a reply, apart from the model.
+
+    Attributes:
+        messages: the turns, in order.
+        schema: JSON schema of the reply, or None for free text.
+        schema_name: what the schema is called in the request; letters, digits, `_` and `-`.
+        max_tokens: the most that the reply may be long.
+        temperature: 0 for the likeliest reply.
+        seed: for servers that sample reproducibly.
+        sample: numbers repeats of one request; 0 is the first. It is not sent.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    schema_name: str = "answer"
+    max_tokens: int = 512
+    temperature: float = 0.0
+    seed: int | None = None
+    sample: int = 0
+
+    def canonical(self) -> dict[str, Any]:
+        """Return what the judgement store addresses this request by, ready for JSON."""
+        return {
+            "messages": [[m.role, m.content] for m in self.messages],
+            "schema": self.schema,
+            "temperature": float(self.temperature),
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "sample": self.sample,
+        }
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the rendered prompt and its parameters: the `prompt_hash` of answers."""
+        text = json.dumps(self.canonical(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said.
+
+    Attributes:
+        text: the content; for a refusal, its words.
+        finish_reason: `stop`, `length`, `content_filter`, `refusal` ...; empty if not stated.
+        model: the name the server gave, which may be more exact than the one asked for.
+        usage: token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
+        response_format: how the answer's shape was asked for, one of `negotiate.FORMATS`.
+    """
+
+    text: str
+    finish_reason: str
+    model: str
+    usage: Mapping[str, int] = field(hash=False)
+    response_format: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """No reply came. `reason`: a machine-readable word, then `: ` and detail for people."""
+
+    reason: str
+
+
+def read_reply(body: bytes, *, asked: str, response_format: str) -> Reply | CallFailed:
+    """Read a chat completion.
+
+    Args:
+        body: the response's body.
+        asked: the model asked for, recorded where the server names none.
+        response_format: recorded in the reply.
+
+    Returns:
+        A reply, or `CallFailed` with `not_json`, `malformed`, `server_error` or `empty`. No text
+        is ever made up: a body without content is a failure unless the model was cut off.
+    """
+    text = body.decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return CallFailed(f"not_json: {_looks_like(text)}")
+    if not isinstance(value, dict):
+        return CallFailed(f"malformed: found {shorten(text, 60)}, expected a chat completion")
+    choices = value.get("choices")
+    if not isinstance(choices, list) or not choices:
+        error = value.get("error")
+        if error:
+            return CallFailed(f"server_error: {shorten(json.dumps(error), 120)}")
+        return CallFailed("malformed: the reply holds no choices")
+    choice = choices[0] if isinstance(choices[0], dict) else {}
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return CallFailed("malformed: the reply's choice holds no message")
+    finish = choice.get("finish_reason")
+    named = value.get("model")
+    content, finish = _content(message, finish if isinstance(finish, str) else "")
+    if not content.strip() and finish not in ("length", "content_filter", "refusal"):
+        return CallFailed("empty: the reply holds no text")
+    return Reply(
+        text=printable(content),
+        finish_reason=printable(finish),
+        model=printable(named) if isinstance(named, str) and named else asked,
+        usage=_usage(value.get("usage")),
+        response_format=response_format,
+    )
+
+
+def _looks_like(text: str) -> str:
+    head = text.lstrip()[:200].lower()
+    if head.startswith(("<!doctype", "<html", "<head", "<?xml")):
+        return "the endpoint sent a web page"
+    return f"the endpoint sent {shorten(text.strip(), 60)!r}" if head else "an empty body"
+
+
+def _content(message: Mapping[str, Any], finish: str) -> tuple[str, str]:
+    """Return (text, finish reason); a refusal counts as a finish reason of its own."""
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal.strip():
+        return refusal, "refusal"
+    content = message.get("content")
+    if isinstance(content, list):  # some servers send typed parts
+        parts = [p.get("text") for p in content if isinstance(p, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return (content if isinstance(content, str) else ""), finish
+
+
+def _usage(value: object) -> dict[str, int]:
+    if not isinstance(value, dict):
+        return {}
+    details = [value, value.get("prompt_tokens_details"), value.get("completion_tokens_details")]
+    names = (
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "cached_tokens",
+        "reasoning_tokens",
+    )
+    counts: dict[str, int] = {}
+    for part in details:
+        if isinstance(part, dict):
+            for name in names:
+                count = part.get(name)
+                if type(count) is int and 0 <= count < 2**53:
+                    counts[name] = count
+    return counts
