@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.measure.base import Measured
+from pnyx.measure.sentences import citation_precision, sentence_precision
 from pnyx.records import Argument, Citation, Document, Evidence, Premise, Question, Response
 from pnyx.records import Sentence as _Sentence
 from pnyx.write.case import ArguedSide, Case
@@ -219,12 +220,11 @@ def argued(side: str, lines: tuple[Line, ...], **changes) -> ArguedSide:
     )
     support = {(i, d): a for i, (_, _, answers) in enumerate(lines) for d, a in answers.items()}
     cited = list(dict.fromkeys(d for _, d in support))
-    pairs = [a for a in support.values() if isinstance(a, Judged)]
-    right = sum(bool(a.value) for a in pairs)
+    response = Response("q1", "pnyx", sentences, tuple(cited))
     return replace(
         ArguedSide(
             side=side,  # type: ignore[arg-type]
-            response=Response("q1", "pnyx", sentences, tuple(cited)),
+            response=response,
             support=support,
             relevance={d: no(0.2) if d == "hostile-1" else yes(0.9) for d in cited},
             stance={
@@ -236,9 +236,8 @@ def argued(side: str, lines: tuple[Line, ...], **changes) -> ArguedSide:
                 for d in cited
             },
             measures={
-                "sentence_precision": Measured(5 / 6, 6, 7, 0.44, 0.97),
-                "citation_precision": Measured(right / len(pairs), len(pairs), len(support)),
-                "citations": Measured(float(len(support)), len(support), len(support)),
+                "sentence_precision": sentence_precision(response, support),
+                "citation_precision": citation_precision(response, support),
             },
             considered=11,
         ),

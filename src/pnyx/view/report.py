@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from pnyx._version import __version__
-from pnyx.view.model import view_case
+from pnyx.view.build import view_case
 from pnyx.view.wording import STATES
 from pnyx.write.case import Case
 

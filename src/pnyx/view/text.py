@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 __all__ = ["Segment", "Span", "clean", "cut", "locate", "one_line"]
@@ -12,10 +13,12 @@ __all__ = ["Segment", "Span", "clean", "cut", "locate", "one_line"]
 Span: TypeAlias = tuple[int, int]
 """Start and end (exclusive) in characters of the uncleaned text."""
 
-MAX_SHOWN = 6000
+MAX_SHOWN = 4000
 """A passage up to this many characters is shown whole; of a longer one, what is near the marks."""
 
-CONTEXT = 1200
+_LONGEST_WORD = 40
+
+CONTEXT = 900
 """Characters kept on either side of a mark, and at the start, of a passage that is cut."""
 
 
@@ -47,15 +50,18 @@ def one_line(text: str) -> str:
 
 
 def locate(text: str, *candidates: str) -> Span | None:
-    """Find the first of `candidates` that occurs in `text`; spaces and line ends may differ."""
+    """Find the first of `candidates` that occurs in `text`, verbatim if at all possible.
+
+    Failing that, white space, capitals and the closing full stop may differ: writers turn parts
+    of sentences into sentences.
+    """
     for candidate in candidates:
-        words = candidate.split()
-        if not words:
-            continue
-        start = text.find(candidate.strip())
+        exact = candidate.strip()
+        start = text.find(exact) if exact else -1
         if start >= 0:
-            return start, start + len(candidate.strip())
-        found = re.search(r"\s+".join(map(re.escape, words)), text)
+            return start, start + len(exact)
+        words = exact.rstrip(".!?…").split()
+        found = re.search(r"\s+".join(map(re.escape, words)), text, re.I) if words else None
         if found:
             return found.span()
     return None
@@ -89,12 +95,12 @@ def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
         Segments in reading order; their texts are cleaned. A passage longer than `MAX_SHOWN`
         keeps its start and the surroundings of its marks.
     """
-    shown = _shown(len(text), spans.values())
+    shown = _shown(text, spans.values())
     edges = {0, len(text)}
     edges.update(edge for span in (*spans.values(), *shown) for edge in span)
     ordered = sorted(edges)
     segments: list[Segment] = []
-    for start, end in zip(ordered, ordered[1:], strict=False):
+    for start, end in pairwise(ordered):
         if not any(low <= start and end <= high for low, high in shown):
             segments.append(Segment("gap", f"{end - start:,}"))
             continue
@@ -104,12 +110,12 @@ def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def _shown(length: int, spans: Iterable[Span]) -> Sequence[Span]:
+def _shown(text: str, spans: Iterable[Span]) -> Sequence[Span]:
     """Return the disjoint, ordered parts of a passage to show."""
-    if length <= MAX_SHOWN:
-        return [(0, length)]
-    wanted = [(0, CONTEXT)]
-    wanted += [(max(0, a - CONTEXT), min(length, b + CONTEXT)) for a, b in spans]
+    if len(text) <= MAX_SHOWN:
+        return [(0, len(text))]
+    wanted = [(0, _word_end(text, CONTEXT))]
+    wanted += [(_word_start(text, a - CONTEXT), _word_end(text, b + CONTEXT)) for a, b in spans]
     merged: list[Span] = []
     for start, end in sorted(wanted):
         if merged and start <= merged[-1][1]:
@@ -117,3 +123,17 @@ def _shown(length: int, spans: Iterable[Span]) -> Sequence[Span]:
         else:
             merged.append((start, end))
     return merged
+
+
+def _word_end(text: str, position: int) -> int:
+    """Return the next white space, so that no word is cut; a long word is cut all the same."""
+    found = re.compile(r"\s").search(text, position, position + _LONGEST_WORD)
+    return found.start() if found else min(position, len(text))
+
+
+def _word_start(text: str, position: int) -> int:
+    """Return the start of the next word; a long word is cut all the same."""
+    if position <= 0:
+        return 0
+    found = re.compile(r"\s\S").search(text, position - 1, position + _LONGEST_WORD)
+    return found.start() + 1 if found else position

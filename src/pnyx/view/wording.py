@@ -42,12 +42,19 @@ STATES: dict[State, StateWording] = {
     "yes": StateWording("✓", "supported", "every passage that the sentence cites supports it"),
     "no": StateWording("✗", "not supported", "no passage that the sentence cites supports it"),
     "mixed": StateWording(
-        "◐", "mixed", "the cited passages got different verdicts: open them and compare"
+        "◐",
+        "mixed",
+        "at least one cited passage supports the sentence, another does not or is unscored",
     ),
     "unscored": StateWording(
-        "?", "unscored", "the judge gave no verdict; this counts neither for nor against"
+        "?",
+        "unscored",
+        "no cited passage is known to support it, and for at least one the judge gave no verdict; "
+        "this counts neither for nor against",
     ),
-    "uncited": StateWording("–", "no citation", "the sentence cites nothing, so nothing was asked"),
+    "uncited": StateWording(
+        "–", "no citation", "the sentence cites nothing; it counts as not supported"
+    ),
 }
 
 VERDICT_WORDS: dict[Check, tuple[str, str]] = {
@@ -76,44 +83,24 @@ SIDES: dict[Side, SideWording] = {
 
 @dataclass(frozen=True, slots=True)
 class MeasureWording:
-    """A figure's label, what it says in plain words, and whether it is a share or a count."""
+    """A figure's label and what it says in plain words."""
 
     label: str
     meaning: str
-    kind: Literal["share", "count", "other"]
 
 
 MEASURES: dict[str, MeasureWording] = {
     "sentence_precision": MeasureWording(
         "Sentence precision",
-        "Of the sentences that were scored, the share that the passages they cite support. "
-        "1 means that every scored sentence is backed by its citation; it says nothing about "
-        "whether the passages are true.",
-        "share",
+        "Of the sentences that were scored, the share that at least one passage they cite "
+        "supports (signs ✓ and ◐). 1 means that every scored sentence is backed by its sources; "
+        "it does not mean that the sources are right.",
     ),
     "citation_precision": MeasureWording(
         "Citation precision",
-        "Of the scored pairs of a sentence and a passage it cites, the share in which that "
-        "passage supports that sentence.",
-        "share",
+        "Of the citations that were scored, the share whose passage supports the sentence that "
+        "cites it. Lower than sentence precision where sentences cite too much.",
     ),
-    "relevance": MeasureWording(
-        "Relevant passages",
-        "Of the cited passages that were scored, the share that helps to answer the question.",
-        "share",
-    ),
-    "stance": MeasureWording(
-        "Passages on this side",
-        "Of the cited passages that were scored, the share that serves the side citing them.",
-        "share",
-    ),
-    "citations": MeasureWording(
-        "Citations", "How many times a sentence of this side cites a passage.", "count"
-    ),
-    "citation_count": MeasureWording(
-        "Citations", "How many times a sentence of this side cites a passage.", "count"
-    ),
-    "sentences": MeasureWording("Sentences", "How many sentences this side has.", "count"),
 }
 
 
@@ -122,7 +109,7 @@ def measure_wording(name: str) -> MeasureWording:
     known = MEASURES.get(name)
     if known is not None:
         return known
-    return MeasureWording(name.replace("_", " ").strip().capitalize() or "Measure", "", "other")
+    return MeasureWording(name.replace("_", " ").strip().capitalize() or "Measure", "")
 
 
 def probability(value: float | None) -> str:

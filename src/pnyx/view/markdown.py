@@ -1,0 +1,124 @@
+"""One argued question as Markdown, for terminals, issues and version control.
+
+Text of documents, writers and judges is put on one line and its markup is escaped (CommonMark
+with GitHub's extensions), so that it can neither end its list item nor become a link or HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from pnyx.view.build import view_case
+from pnyx.view.model import CaseView, MeasureView, ReferenceView, SentenceView, SideView
+from pnyx.view.text import one_line
+from pnyx.write.case import Case
+
+__all__ = ["escape_markdown", "render_markdown"]
+
+_MARKUP = re.compile(r"([\\`*_\[\]<|~&$])")
+_BLOCK_START = re.compile(r"^(\d+(?=[.)])|(?=[-+=>#]))")
+_MAX_QUOTE = 400
+
+
+def escape_markdown(text: str) -> str:
+    """Return `text` harmless, on one line, showing itself and nothing else in Markdown."""
+    line = _MARKUP.sub(r"\\\1", one_line(text))
+    return _BLOCK_START.sub(_guard, line)
+
+
+def _guard(match: re.Match[str]) -> str:
+    """Keep a line from starting a heading, a quote, a list, a rule or an underline."""
+    return "\\" if not match[0] else f"{match[0]}\\"
+
+
+def render_markdown(case: Case) -> str:
+    """Return the report of a case as Markdown with numbered citations and a reference list.
+
+    Args:
+        case: an argued question; its text may be hostile.
+
+    Returns:
+        CommonMark that ends in one newline. Verdicts are written as signs and words.
+    """
+    page = view_case(case)
+    parts = [
+        [f"# {escape_markdown(page.question)}"],
+        *([line] for side in page.sides for line in _side(side)),
+        ["## References"],
+        _references(page.references),
+        ["## How this was made"],
+        list(_made(page)),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+def _side(side: SideView) -> Iterator[str]:
+    """Yield the blocks of one side."""
+    yield f"## {side.wording.name}: {side.wording.heading.lower()}"
+    if side.empty:
+        yield f"*{side.empty} This says nothing about which side is right.*"
+    if side.measures:
+        yield "\n".join(_measures(side.measures))
+    for group in side.groups:
+        if group.conclusion is not None:
+            yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}"
+        if group.premises:
+            yield "\n".join(f"- {_text(p)}{_marks(p)}" for p in group.premises)
+
+
+def _measures(measures: Iterable[MeasureView]) -> Iterator[str]:
+    yield "| measure | value | 95 % interval | base |"
+    yield "|---|---|---|---|"
+    for m in measures:
+        label = escape_markdown(m.label)
+        yield f"| {label} | {m.value} | {m.interval or 'none'} | {m.base} |"
+
+
+def _text(sentence: SentenceView) -> str:
+    return escape_markdown(sentence.text) or "(no text)"
+
+
+def _marks(sentence: SentenceView) -> str:
+    numbers = "".join(f" [{c.number}]" for c in sentence.citations)
+    return f"{numbers} ({sentence.label}: {sentence.wording.sign} {sentence.wording.word})"
+
+
+def _references(references: Iterable[ReferenceView]) -> list[str]:
+    lines: list[str] = []
+    for ref in references:
+        lines += _reference(ref)
+    return lines or ["No passage is cited."]
+
+
+def _reference(ref: ReferenceView) -> Iterator[str]:
+    about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.source)]
+    about += [f"id {escape_markdown(ref.id)}", _link(ref.url)]
+    if ref.stance:
+        about.append(f"labelled {ref.stance} by the corpus")
+    yield f"- [{ref.number}] {', '.join(part for part in about if part)}"
+    for cited in ref.cited_by:
+        quote = cited.evidence
+        if len(quote) > _MAX_QUOTE:
+            quote = quote[: _MAX_QUOTE - 1] + "…"
+        shown = f": “{escape_markdown(quote)}”" if quote else ""
+        yield f"  - {cited.label}: {escape_markdown(cited.verdict.phrase)}{shown}"
+    for check in ref.checks:
+        yield f"  - {check.question} {escape_markdown(check.verdict.phrase)}"
+
+
+def _link(url: str) -> str:
+    """Return a checked web address as a link, or as text where it could end the link."""
+    return f"<{url}>" if url and not re.search(r"[<>\\\s]", url) else escape_markdown(url)
+
+
+def _made(page: CaseView) -> Iterator[str]:
+    for label, value in page.settings:
+        yield f"- {escape_markdown(label)}: {escape_markdown(value)}"
+    yield f"- {page.placed}"
+    for name, card in page.judges:
+        shown = escape_markdown(card) or "no card: its reliability is not known"
+        yield f"- Judge {escape_markdown(name)}: {shown}"
+    for side in page.sides:
+        for problem in side.problems:
+            yield f"- Problem on the {side.side} side: {escape_markdown(problem)}"
