@@ -16,7 +16,7 @@ from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
 from pnyx.records import Argument, Evidence, Question, Side
 
-__all__ = ["CORPUS_LABEL", "Placed", "place", "same_question"]
+__all__ = ["CORPUS_LABEL", "Placed", "place", "same_question", "stance_side"]
 
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""
@@ -40,7 +40,7 @@ class Placed:
         document: the evidence.
         score: its retrieval score.
         relevance: does it help to answer the question?
-        stance: for each side, does it serve that side?
+        stance: for each side, does it serve that side? Empty where it is off topic: not asked.
         sides: the sides it is used for; empty where it is off topic or undecided.
     """
 
@@ -52,9 +52,11 @@ class Placed:
 
     @property
     def unscored(self) -> bool:
-        """Placed on no side because a verdict is missing."""
-        verdicts = (self.relevance, *self.stance.values())
-        return not self.sides and any(isinstance(a, Unscored) for a in verdicts)
+        """Placed on no side because a verdict is missing, not because of what it says."""
+        missing = isinstance(self.relevance, Unscored)
+        return missing or (
+            not self.sides and any(isinstance(a, Unscored) for a in self.stance.values())
+        )
 
 
 def same_question(topic: str, question: str) -> int:
@@ -85,7 +87,7 @@ def _content(text: str) -> tuple[list[str], bool]:
 def place(
     question: Question, found: Sequence[tuple[Evidence, float]], judge: Judge
 ) -> list[Placed]:
-    """Judge each document's relevance and side.
+    """Judge each document's relevance, then the side of those that are relevant.
 
     Args:
         question: the question; its `definition`, if any, guides the relevance verdict.
@@ -95,26 +97,26 @@ def place(
     Returns:
         One `Placed` for each document, in the same order.
     """
-    asked: list[Support] = []
-    for position, (document, _) in enumerate(found):
-        asked.append(_relevance_question(question, document, position))
-        if _label_verdicts(question, document) is None:
-            asked.extend(_stance_questions(question, document, position))
-    answers = {q.id: a for q, a in zip(asked, ask(judge, asked), strict=True)}
-    placed = []
-    for position, (document, score) in enumerate(found):
-        relevance = answers[f"relevance-{position}"]
-        stance = _label_verdicts(question, document)
-        if stance is None:
-            stance = {side: answers[f"stance-{side}-{position}"] for side in SIDES}
-        sides = _served(stance) if _is_yes(relevance) else frozenset()
-        placed.append(Placed(document, score, relevance, stance, sides))
-    return placed
+    relevance = ask(judge, [_relevance_question(question, d) for d, _ in found])
+    stances: list[dict[Side, Answer]] = [
+        (_label_verdicts(question, d) or {}) if _is_yes(r) else {}
+        for (d, _), r in zip(found, relevance, strict=True)
+    ]
+    open_ones = [i for i, r in enumerate(relevance) if _is_yes(r) and not stances[i]]
+    answers = iter(
+        ask(judge, [q for i in open_ones for q in _stance_questions(question, found[i][0])])
+    )
+    for i in open_ones:
+        stances[i] = {side: next(answers) for side in SIDES}
+    return [
+        Placed(document, score, answer, stance, stance_side(stance))
+        for (document, score), answer, stance in zip(found, relevance, stances, strict=True)
+    ]
 
 
-def _relevance_question(question: Question, document: Evidence, position: int) -> Support:
+def _relevance_question(question: Question, document: Evidence) -> Support:
     return Support(
-        id=f"relevance-{position}",
+        id=f"relevance/{document.id}",
         task="relevance",
         text=document.text,
         statement=question.text,
@@ -125,10 +127,10 @@ def _relevance_question(question: Question, document: Evidence, position: int) -
     )
 
 
-def _stance_questions(question: Question, document: Evidence, position: int) -> list[Support]:
+def _stance_questions(question: Question, document: Evidence) -> list[Support]:
     return [
         Support(
-            id=f"stance-{side}-{position}",
+            id=f"stance/{side}/{document.id}",
             task="stance",
             text=document.text,
             statement=claim,
@@ -161,12 +163,16 @@ def _is_yes(answer: Answer) -> bool:
     return isinstance(answer, Judged) and answer.value is True
 
 
-def _served(stance: Mapping[Side, Answer]) -> frozenset[Side]:
+def _probability(answer: Answer) -> float | None:
+    return answer.probability if isinstance(answer, Judged) else None
+
+
+def stance_side(stance: Mapping[Side, Answer]) -> frozenset[Side]:
     """Choose the sides a document is used for; between two yeses the more probable wins."""
-    yes = frozenset(side for side in SIDES if _is_yes(stance[side]))
+    yes = frozenset(side for side, answer in stance.items() if _is_yes(answer))
     if len(yes) < len(SIDES):
         return yes
-    pro, con = (a.probability if isinstance(a, Judged) else None for a in map(stance.get, SIDES))
+    pro, con = (_probability(stance[side]) for side in SIDES)
     if pro is None or con is None or pro == con:
         return yes
     return frozenset(("pro",)) if pro > con else frozenset(("con",))

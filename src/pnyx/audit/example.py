@@ -1,0 +1,136 @@
+"""How well search and a judge agree with the labels of the bundled example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pnyx.corpora.bundled import Example, ExampleLabel
+from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.claims import claims
+from pnyx.judge.questions import Support
+from pnyx.measure.base import Measured
+from pnyx.measure.binary import against_labels
+from pnyx.measure.intervals import wilson
+from pnyx.measure.ranking import perspective_coverage, precision_at
+from pnyx.records import Argument, Question
+from pnyx.write.sides import stance_side
+
+__all__ = ["judge_agreement", "search_agreement"]
+
+_SHOWN = ("accuracy", "f1", "auroc")
+
+
+def search_agreement(runs: Mapping[str, Sequence[str]], example: Example) -> dict[str, Measured]:
+    """Measure rankings of the example's questions against its labels.
+
+    Args:
+        runs: question id -> document ids, best first.
+        example: the bundled example.
+
+    Returns:
+        `P@10`, where a label of 1 or 2 is relevant and a passage on another question is not, and
+        `perspectives@10`, the share of perspectives that the first ten documents support.
+    """
+    relevant = {
+        q.id: {x.doc_id for x in example.labels if x.question_id == q.id and x.relevance > 0}
+        for q in example.questions
+    }
+    supports = {
+        q.id: {
+            p.id: {x.doc_id for x in example.labels if p.id in x.perspectives}
+            for p in example.perspectives
+            if p.question_id == q.id
+        }
+        for q in example.questions
+    }
+    return {
+        "P@10": precision_at(runs, relevant, 10),
+        "perspectives@10": perspective_coverage(runs, supports, 10),
+    }
+
+
+def judge_agreement(judge: Judge, example: Example) -> dict[str, Measured]:
+    """Measure a judge against the example's labels, which it does not see.
+
+    Returns:
+        `relevance.*` over the passages labelled for each question; `support.*` over each passage
+        with each perspective of its question; `stance.accuracy` over the passages of one side:
+        does the judge put them on it? A passage it puts on neither or both counts as wrong, one
+        for which a verdict is missing as unscored.
+    """
+    measures: dict[str, Measured] = {}
+    for task, pairs in (
+        ("relevance", list(_relevance_pairs(example))),
+        ("support", list(_support_pairs(example))),
+    ):
+        answers = ask(judge, [question for question, _ in pairs])
+        found = against_labels(answers, [label for _, label in pairs])
+        measures |= {f"{task}.{name}": found[name] for name in _SHOWN}
+    measures["stance.accuracy"] = _stance_accuracy(judge, example)
+    return measures
+
+
+def _labelled(example: Example) -> Iterator[tuple[Question, Argument, ExampleLabel]]:
+    questions = {q.id: q for q in example.questions}
+    arguments = {a.id: a for a in example.arguments}
+    for label in example.labels:
+        yield questions[label.question_id], arguments[label.doc_id], label
+
+
+def _relevance_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
+    for question, argument, label in _labelled(example):
+        yield (
+            Support(
+                id=f"relevance/{argument.id}",
+                task="relevance",
+                text=argument.text,
+                statement=question.text,
+                question=question.text,
+                guideline=question.definition,
+                group=question.id,
+            ),
+            label.relevance > 0,
+        )
+
+
+def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
+    for question, argument, label in _labelled(example):
+        for perspective in example.perspectives:
+            if perspective.question_id == question.id:
+                yield (
+                    Support(
+                        id=f"support/{argument.id}/{perspective.id}",
+                        text=argument.text,
+                        statement=perspective.text,
+                        question=question.text,
+                        group=question.id,
+                    ),
+                    perspective.id in label.perspectives,
+                )
+
+
+def _stance_accuracy(judge: Judge, example: Example) -> Measured:
+    sided = [(q, a, x) for q, a, x in _labelled(example) if x.stance in ("pro", "con")]
+    questions = [
+        Support(
+            id=f"stance/{side}/{argument.id}",
+            task="stance",
+            text=argument.text,
+            statement=claim,
+            question=question.text,
+            group=question.id,
+        )
+        for question, argument, _ in sided
+        for side, claim in zip(("pro", "con"), claims(question.text), strict=True)
+    ]
+    answers = ask(judge, questions)
+    right = scored = 0
+    for position, (_, _, label) in enumerate(sided):
+        pair: list[Answer] = answers[2 * position : 2 * position + 2]
+        if all(isinstance(a, Judged) for a in pair):
+            scored += 1
+            right += stance_side({"pro": pair[0], "con": pair[1]}) == {label.stance}
+    if scored == 0:
+        return Measured(None, 0, len(sided))
+    return Measured(right / scored, scored, len(sided), *wilson(right, scored))

@@ -1,0 +1,196 @@
+"""`pnyx demo`: the main job on the bundled example, with its measures."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx._version import __version__
+from pnyx.cli.argue import with_settings, write_responses_file
+from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pnyx.corpora.bundled import Example
+    from pnyx.judge.base import Judge
+    from pnyx.measure.base import Measured
+    from pnyx.search.index import Index
+    from pnyx.write.case import Case
+    from pnyx.write.draft import Writer
+
+__all__ = ["command"]
+
+_MEANING = {
+    "P@10": "of the first 10 documents found, the share that is relevant",
+    "perspectives@10": "share of all perspectives that the first 10 documents support",
+    "relevance.accuracy": "judge against labels: does the passage help with the question?",
+    "relevance.f1": "the same, F1 of yes",
+    "relevance.auroc": "the same, chance that a relevant passage gets more than an irrelevant one",
+    "support.accuracy": "judge against labels: does the passage support the perspective?",
+    "support.f1": "the same, F1 of yes",
+    "support.auroc": "the same, chance that a supporting passage gets more than another",
+    "stance.accuracy": "judge against labels, which it does not see: is the passage pro or con?",
+    "sentence_precision": "written sentences that a cited passage supports, by the judge",
+    "citation_precision": "citations whose passage supports the sentence, by the judge",
+}
+
+
+@click.command(name="demo")
+@click.option("--out", type=click.Path(file_okay=False), default="pnyx-demo", show_default=True,
+              help="Folder for the reports and results; replaced if a demo wrote it.")  # fmt: skip
+@model_options
+@json_option
+def command(out: str, llm: str | None, store: str | None, concurrency: int, as_json: bool) -> int:
+    """Argue the bundled questions from the bundled passages, judge, report and measure.
+
+    Needs no key and no network. With --llm a language model writes and judges instead.
+
+    \b
+    Example:
+      pnyx demo --out demo-out
+    """
+    from pnyx.corpora.bundled import load_example
+    from pnyx.files import atomic_folder
+
+    began = time.monotonic()
+    _refuse_foreign(Path(out))
+    model = open_model(llm, store, concurrency)
+    judge = default_judge(model)
+    if model is None:
+        from pnyx.write.extractive import ExtractiveWriter
+
+        writer: Writer = ExtractiveWriter()
+    else:
+        from pnyx.write.generate import LlmWriter
+
+        writer = LlmWriter(model)
+    example = load_example()
+    with atomic_folder(out, replace=True) as folder:
+        cases, measures = _run(folder, example, judge, writer)
+        summary = {
+            "kind": "pnyx-demo",
+            "version": __version__,
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "seconds": round(time.monotonic() - began, 1),
+            "judge": {"name": judge.name, "card": judge.card},
+            "writer": writer.name,
+            "measures": {name: m.row() for name, m in measures.items()},
+        }
+        _dump(folder / "manifest.json", summary)
+        _dump(folder / "measures.json", {"measures": summary["measures"], "per_group": {}})
+    if as_json:
+        click.echo(json.dumps(summary | {"out": out}, indent=2))
+    else:
+        _print(out, cases, measures, judge, summary["seconds"])
+    complete = all(c.complete for c in cases) and all(
+        m.scored == m.asked for m in measures.values()
+    )
+    return 0 if complete else EXIT_UNSCORED
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Never replace a folder that a demo did not write."""
+    from pnyx.errors import InputError
+
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    try:
+        ours = json.loads((out / "manifest.json").read_bytes()).get("kind") == "pnyx-demo"
+    except (OSError, ValueError, AttributeError):
+        ours = False
+    if not ours:
+        raise InputError("exists and was not written by pnyx demo", path=out)
+
+
+def _run(
+    folder: Path, example: Example, judge: Judge, writer: Writer
+) -> tuple[list[Case], dict[str, Measured]]:
+    """Do the job in `folder`; returns the cases and all measures, in the order to show."""
+    from pnyx.audit.example import judge_agreement, search_agreement
+    from pnyx.search.index import Index, build_index
+    from pnyx.write.argue import argue
+
+    build_index(example.arguments, folder / "example.index")
+    index = Index.open(folder / "example.index")
+    runs = _search(index, example, folder)
+    cases = [
+        with_settings(
+            argue(index, question, judge=judge, writer=writer),
+            index=f"the bundled example ({len(index)} passages)",
+        )
+        for question in example.questions
+    ]
+    _write_reports(folder, cases)
+    measures = search_agreement(runs, example) | judge_agreement(judge, example)
+    return cases, measures | _pooled(cases)
+
+
+def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]]:
+    from pnyx.corpora import write_run
+    from pnyx.records import RunEntry
+
+    runs, entries = {}, []
+    for question in example.questions:
+        hits = index.search(question.text, model="dirichlet", k=100)
+        runs[question.id] = [h.doc_id for h in hits]
+        entries += [RunEntry(question.id, h.doc_id, h.rank, h.score, "dirichlet") for h in hits]
+    with (folder / "run.trec").open("w", encoding="utf-8") as stream:
+        write_run(stream, entries)
+    return runs
+
+
+def _write_reports(folder: Path, cases: list[Case]) -> None:
+    from pnyx.files import json_line
+    from pnyx.view.markdown import render_markdown
+    from pnyx.view.report import render_html
+    from pnyx.write.case import verdict_rows
+
+    write_responses_file(str(folder / "responses.jsonl"), cases, "ids")
+    with (folder / "answers.jsonl").open("w", encoding="utf-8") as stream:
+        for case in cases:
+            stream.writelines(json_line(row) + "\n" for row in verdict_rows(case))
+    for case in cases:
+        page = folder / f"{case.question.id}.html"
+        page.write_text(render_html(case), encoding="utf-8")
+        page.with_suffix(".md").write_text(render_markdown(case), encoding="utf-8")
+
+
+def _pooled(cases: list[Case]) -> dict[str, Measured]:
+    """Pool the sentences, and the citations, of all sides of all questions."""
+    from pnyx.measure.base import Measured
+    from pnyx.measure.intervals import wilson
+
+    pooled = {}
+    for name in ("sentence_precision", "citation_precision"):
+        parts = [side.measures[name] for case in cases for side in case.sides]
+        scored, asked = sum(m.scored for m in parts), sum(m.asked for m in parts)
+        yes = sum(round(m.value * m.scored) for m in parts if m.value is not None)
+        interval = wilson(yes, scored) if scored else (None, None)
+        pooled[name] = Measured(yes / scored if scored else None, scored, asked, *interval)
+    return pooled
+
+
+def _dump(path: Path, value: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _print(
+    out: str, cases: list[Case], measures: Mapping[str, Measured], judge: Judge, seconds: float
+) -> None:
+    click.echo(f"{'measure':<20} {'value':>6}  {'95 % interval':<14} {'scored':>11}  meaning")
+    for name, m in measures.items():
+        value = "  none" if m.value is None else f"{m.value:6.3f}"
+        interval = "" if m.low is None or m.high is None else f"{m.low:.3f} to {m.high:.3f}"
+        counts = f"{m.scored} of {m.asked}"
+        click.echo(f"{name:<20} {value}  {interval:<14} {counts:>11}  {_MEANING[name]}")
+    click.echo(f"\njudge {judge.card}" if judge.card else f"\njudge {judge.name}")
+    click.echo(f"{len(cases)} questions argued and judged in {seconds:.0f} s")
+    click.echo("\nOpen a report in a browser:")
+    for case in cases:
+        click.echo(f"  {Path(out) / case.question.id}.html   {case.question.text}")

@@ -1,0 +1,235 @@
+"""The writer that asks a language model for conclusions, each followed by cited premises.
+
+The model sees every document, trimmed by the same proportion, under a number; it answers in JSON.
+Nothing of a reply that cannot be read is guessed at: the side is then reported as not written.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pnyx.errors import InputError, shorten
+from pnyx.files import read_jsonl
+from pnyx.judge.base import run_blocking
+from pnyx.judge.claims import claims
+from pnyx.judge.completions import StoredModel
+from pnyx.judge.prompting import block, load_prompt
+from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.records import Document, Evidence, Question, Sentence, Side
+from pnyx.write.context import pack
+from pnyx.write.draft import Draft, conclusion, premise
+
+if TYPE_CHECKING:
+    import pydantic
+
+__all__ = ["LlmWriter", "WorkedExample", "read_examples"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedExample:
+    """A question argued by hand, shown to the model before the real one (few-shot).
+
+    Attributes:
+        question: the contentious question.
+        side: the side that is argued.
+        documents: the texts that are cited, numbered from 1.
+        points: the argument in the shape of the model's own reply.
+    """
+
+    question: str
+    side: Side
+    documents: tuple[str, ...]
+    points: tuple[Any, ...]
+
+
+def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
+    """Read worked examples from JSONL: `question`, `side`, `documents` (texts), `points`.
+
+    Raises:
+        InputError: a field is missing, of the wrong shape, or cites a document that is not there.
+    """
+    examples = []
+    for line, row in read_jsonl(path):
+        side, documents = row.get("side"), row.get("documents")
+        if not isinstance(row.get("question"), str) or side not in ("pro", "con"):
+            raise InputError("expected question (text) and side (pro or con)", path=path, line=line)
+        if not isinstance(documents, list) or not all(isinstance(d, str) for d in documents):
+            raise InputError("expected documents (a list of texts)", path=path, line=line)
+        try:
+            reply = _parse(json.dumps({"points": row.get("points")}))
+        except _UnreadableError as error:
+            raise InputError(f"points: {error}", path=path, line=line) from error
+        for _, text, numbers in reply:
+            for number in numbers:
+                if not 1 <= number <= len(documents):
+                    raise InputError(
+                        f"{shorten(text, 40)!r} cites document {number}, "
+                        f"expected 1 to {len(documents)}",
+                        path=path,
+                        line=line,
+                    )
+        examples.append(
+            WorkedExample(row["question"], side, tuple(documents), tuple(row["points"]))
+        )
+    return tuple(examples)
+
+
+class LlmWriter:
+    """Asks a language model for one side of a question.
+
+    Args:
+        model: the endpoint with its store, so that a side once written is not paid for again.
+        points: at most this many conclusions a side.
+        context: tokens of documents shown, all together (estimated).
+        examples: worked examples that go before the question.
+    """
+
+    def __init__(
+        self,
+        model: StoredModel,
+        *,
+        points: int = 4,
+        context: int = 6000,
+        examples: Sequence[WorkedExample] = (),
+    ) -> None:
+        self.model = model
+        self.points = points
+        self.context = context
+        self.examples = tuple(examples)
+
+    @property
+    def name(self) -> str:
+        """The model's name and the prompt's."""
+        return f"{self.model.name} ({load_prompt('argue').label})"
+
+    def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+        """Ask for the argument; a failed or unreadable reply gives a failed draft, no guess."""
+        shown, trimmed = pack(documents, self.context)
+        problems = []
+        if trimmed:
+            problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
+        reply = run_blocking(self.model.complete(self._request(question, side, shown)))
+        fault = _fault(reply)
+        if fault is None and isinstance(reply, Reply):
+            try:
+                sentences = tuple(self._sentences(_parse(reply.text), shown, problems))
+            except _UnreadableError as error:
+                fault = f"the reply could not be read: {error}"
+            else:
+                return Draft(sentences, tuple(problems))
+        return Draft((), (*problems, f"{self.model.name} wrote nothing usable: {fault}"), True)
+
+    def _request(self, question: Question, side: Side, shown: Sequence[Document]) -> ChatRequest:
+        request = self._render(question.text, side, [d.text for d in shown])
+        system, user = request.messages
+        turns: list[Message] = []
+        for example in self.examples:
+            asked = self._render(example.question, example.side, example.documents).messages[1]
+            answer = json.dumps({"points": example.points}, ensure_ascii=False)
+            turns += [asked, Message("assistant", answer)]
+        return replace(request, messages=(system, *turns, user))
+
+    def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
+        numbered = (f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
+        pro, con = claims(question)
+        return load_prompt("argue").request(
+            question=question,
+            side=side,
+            claim=pro if side == "pro" else con,
+            points=str(self.points),
+            documents="\n\n".join(numbered),
+        )
+
+    def _sentences(
+        self, parsed: Sequence[tuple[str, str, list[int]]], shown: Sequence[Document],
+        problems: list[str],
+    ) -> Iterator[Sentence]:
+        for role, text, numbers in parsed:
+            clean, marked = _without_marks(text, len(shown))
+            cited = []
+            for number in dict.fromkeys([*numbers, *marked]):
+                if 1 <= number <= len(shown):
+                    cited.append(shown[number - 1].id)
+                else:
+                    problems.append(
+                        f"removed a citation of document {number} from {shorten(clean, 60)!r}: "
+                        f"{len(shown)} documents were given"
+                    )
+            make = conclusion if role == "conclusion" else premise
+            yield make(clean, tuple(cited))
+
+
+class _UnreadableError(ValueError):
+    """A reply that is not in the agreed shape."""
+
+
+def _fault(reply: Reply | CallFailed) -> str | None:
+    if isinstance(reply, CallFailed):
+        return reply.reason
+    if reply.finish_reason not in ("stop", ""):
+        return f"it ended by {reply.finish_reason!r}"
+    return None
+
+
+def _parse(text: str) -> list[tuple[str, str, list[int]]]:
+    """Return (role, text, document numbers) of each sentence of a reply.
+
+    A reply wrapped in one Markdown code fence is read; nothing else around the JSON is.
+    """
+    import pydantic
+
+    body = text.strip()
+    fenced = re.fullmatch(r"```(?:json)?\s*\n(.*?)\n?```", body, re.DOTALL)
+    try:
+        reply = _reply_model().model_validate_json(fenced.group(1) if fenced else body)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "reply"
+        raise _UnreadableError(f"{place}: {shorten(first['msg'])}") from error
+    sentences = []
+    for point in reply.points:  # type: ignore[attr-defined]
+        sentences.append(("conclusion", point.conclusion.text, point.conclusion.citations))
+        sentences += [("premise", p.text, p.citations) for p in point.premises]
+    return sentences
+
+
+@functools.cache
+def _reply_model() -> type[pydantic.BaseModel]:
+    """Build the reply's shape on first use: pydantic is slow to import."""
+    import pydantic
+
+    strict = pydantic.ConfigDict(strict=True, extra="forbid")
+    sentence: Any = pydantic.create_model(
+        "Sentence",
+        __config__=strict,
+        text=(str, pydantic.Field(pattern=r"\S")),
+        citations=(list[int], ...),
+    )
+    point: Any = pydantic.create_model(
+        "Point", __config__=strict, conclusion=(sentence, ...), premises=(list[sentence], ...)
+    )
+    return pydantic.create_model("Reply", __config__=strict, points=(list[point], ...))
+
+
+def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
+    """Take citation marks such as `[2]` or `[1, 3]` out of a text that should hold none.
+
+    Only marks of documents that were given are taken for citations; `[1984]` may be a quotation.
+    """
+    marked: list[int] = []
+
+    def take(match: re.Match[str]) -> str:
+        numbers = [int(n) for n in re.findall(r"\d+", match.group())]
+        if not all(1 <= n <= given for n in numbers):
+            return match.group()
+        marked.extend(numbers)
+        return ""
+
+    clean = re.sub(r"\s*\[\d{1,4}(?:\s*,\s*\d{1,4})*\]", take, text)
+    return " ".join(clean.split()), marked

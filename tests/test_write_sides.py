@@ -1,0 +1,140 @@
+"""Placing documents on sides, with judges whose answers are written here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Emit
+from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.records import Argument, Document, Question
+from pnyx.write.sides import CORPUS_LABEL, place, same_question
+
+BY = Provenance("written")
+QUESTION = Question("q", "Should voting be compulsory?")
+
+
+class WrittenJudge:
+    """Answers by a function, and remembers what it was asked."""
+
+    name, card, kinds = "written", "", frozenset({Support})
+
+    def __init__(self, answers: Callable[[Support], Answer]) -> None:
+        self.answers = answers
+        self.asked: list[Support] = []
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        for position, question in enumerate(questions):
+            assert isinstance(question, Support)
+            self.asked.append(question)
+            emit(position, self.answers(question))
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "relation"),
+    [
+        ("Voting should be compulsory", "Should voting be compulsory?", 1),
+        ("This house believes voting should be compulsory.", "Should voting be compulsory?", 1),
+        ("Voting should not be compulsory", "Should voting be compulsory?", -1),
+        ("Voting shouldn’t be compulsory", "Should voting be compulsory?", -1),
+        ("Voting should be optional", "Should voting be compulsory?", 0),
+        ("Should voting be compulsory?", "Should voting not never be compulsory?", 1),
+        ("", "", 0),
+        ("???", "Should it be?", 0),
+    ],
+)
+def test_same_question(topic: str, question: str, relation: int) -> None:
+    assert same_question(topic, question) == relation
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_same_question_is_symmetric_and_total(a: str, b: str) -> None:
+    assert same_question(a, b) == same_question(b, a)
+    assert same_question(a, a) in (0, 1)
+
+
+def _labelled(stance: str | None, topic: str = "Should voting be compulsory?") -> Argument:
+    return Argument("a", "A claim.", stance=stance, topic=topic)  # type: ignore[arg-type]
+
+
+def _relevant(answer: Answer) -> Callable[[Support], Answer]:
+    return lambda q: Judged(True, BY, 0.9) if q.task == "relevance" else answer
+
+
+@pytest.mark.parametrize(
+    ("argument", "sides"),
+    [
+        (_labelled("pro"), {"pro"}),
+        (_labelled("con"), {"con"}),
+        (_labelled("neutral"), set()),
+        (_labelled("pro", "Voting should not be compulsory"), {"con"}),
+    ],
+)
+def test_the_corpus_label_counts_where_it_is_about_this_question(
+    argument: Argument, sides: set[str]
+) -> None:
+    judge = WrittenJudge(_relevant(Judged(True, BY, 0.9)))
+    (placed,) = place(QUESTION, [(argument, 1.0)], judge)
+    assert placed.sides == sides
+    assert {a.provenance.judge for a in placed.stance.values()} == {CORPUS_LABEL}
+    assert [q.task for q in judge.asked] == ["relevance"]
+
+
+def test_a_label_on_another_topic_is_not_used() -> None:
+    judge = WrittenJudge(_relevant(Judged(False, BY, 0.1)))
+    (placed,) = place(QUESTION, [(_labelled("pro", "Ban cars"), 1.0)], judge)
+    assert placed.sides == set()
+    assert [q.task for q in judge.asked] == ["relevance", "stance", "stance"]
+
+
+def _by_side(pro: Answer, con: Answer) -> Callable[[Support], Answer]:
+    def answer(question: Support) -> Answer:
+        if question.task == "relevance":
+            return Judged(True, BY, 0.9)
+        return pro if question.id.startswith("stance/pro") else con
+
+    return answer
+
+
+def _yes(probability: float | None) -> Judged:
+    return Judged(True, BY, probability)
+
+
+NO, NONE = Judged(False, BY, 0.1), Unscored("timeout", BY)
+
+
+@pytest.mark.parametrize(
+    ("pro", "con", "sides", "unscored"),
+    [
+        (_yes(0.9), NO, {"pro"}, False),
+        (NO, _yes(0.6), {"con"}, False),
+        (NO, NO, set(), False),
+        (_yes(0.9), _yes(0.6), {"pro"}, False),
+        (_yes(0.6), _yes(0.9), {"con"}, False),
+        (_yes(None), _yes(None), {"pro", "con"}, False),
+        (NONE, NO, set(), True),
+        (NONE, _yes(0.8), {"con"}, False),
+        (NONE, NONE, set(), True),
+    ],
+)
+def test_sides_from_verdicts(pro: Answer, con: Answer, sides: set[str], unscored: bool) -> None:
+    judge = WrittenJudge(_by_side(pro, con))
+    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge)
+    assert placed.sides == sides
+    assert placed.unscored == unscored
+
+
+def test_an_off_topic_document_is_not_asked_for_its_side() -> None:
+    judge = WrittenJudge(lambda _: NO)
+    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge)
+    assert (placed.sides, placed.stance, placed.unscored) == (frozenset(), {}, False)
+    assert len(judge.asked) == 1
+
+
+def test_missing_relevance_is_unscored_not_irrelevant() -> None:
+    (placed,) = place(QUESTION, [(_labelled("pro"), 1.0)], WrittenJudge(lambda _: NONE))
+    assert (placed.sides, placed.unscored) == (frozenset(), True)
