@@ -51,9 +51,7 @@ def test_f1_and_accuracy_equal_scikit_learn(pairs: list[tuple[bool, bool]]) -> N
         assert not any(values)
     else:
         assert ours == pytest.approx(metrics.f1_score(labels, values, zero_division=0))
-    assert binary.accuracy(labels, values) == pytest.approx(
-        metrics.accuracy_score(labels, values)
-    )
+    assert binary.accuracy(labels, values) == pytest.approx(metrics.accuracy_score(labels, values))
 
 
 def test_wilson_by_hand() -> None:

@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -23,6 +23,7 @@ __all__ = [
     "MAX_LINE_BYTES",
     "atomic_folder",
     "atomic_text",
+    "guarded",
     "json_line",
     "open_binary",
     "parse_json_object",
@@ -46,12 +47,12 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
     """
     name = str(path)
     try:
-        raw: Any = sys.stdin.buffer if name == "-" else Path(path).open("rb")
+        raw: Any = sys.stdin.buffer if name == "-" else Path(path).open("rb")  # noqa: SIM115 - closed below
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=name) from error
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     try:
-        head = _guarded(lambda: buffered.peek(2)[:2], name)
+        head = guarded(lambda: buffered.peek(2)[:2], name)
         stream = gzip.GzipFile(fileobj=buffered) if head == _GZIP_MAGIC else buffered
         yield stream  # type: ignore[misc]
     finally:
@@ -59,7 +60,8 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
             raw.close()
 
 
-def _guarded(read: Any, name: str) -> Any:
+def guarded(read: Callable[[], Any], name: str) -> Any:
+    """Call `read`; an unreadable or damaged (gzip) file becomes an InputError."""
     try:
         return read()
     except (OSError, EOFError, zlib.error) as error:
@@ -95,7 +97,7 @@ def scan_lines(
     with open_binary(path) as stream:
         number = 0
         while True:
-            raw = _guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
+            raw = guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
             if not raw:
                 return
             number += 1
@@ -215,7 +217,9 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     except OSError as error:
-        raise PnyxError(f"{shorten(str(path), 200)}: cannot be written: {error.strerror}") from error
+        raise PnyxError(
+            f"{shorten(str(path), 200)}: cannot be written: {error.strerror}"
+        ) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -250,7 +254,9 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         else:
             temporary.rename(target)
     except OSError as error:
-        raise PnyxError(f"{shorten(str(path), 200)}: cannot be written: {error.strerror}") from error
+        raise PnyxError(
+            f"{shorten(str(path), 200)}: cannot be written: {error.strerror}"
+        ) from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)

@@ -109,7 +109,7 @@ Evidence: TypeAlias = Document | Argument
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to be argued, or a TREC topic. `definition` is its relevance definition (DIRAS)."""
+    """A question to be argued, or a TREC topic; `definition` says what is relevant (DIRAS)."""
 
     id: str
     text: str
@@ -132,7 +132,7 @@ class Perspective:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A reference from a sentence to a document, with the writer's confidence in [0, 1] if given."""
+    """A sentence's reference to a document, with the writer's confidence in [0, 1] if given."""
 
     doc_id: str
     score: float | None = None

@@ -176,9 +176,7 @@ def _writer(model: StoredModel | None, options: dict[str, Any]) -> Writer:
     from pnyx.write.generate import LlmWriter, read_examples
 
     examples = read_examples(options["examples"]) if options["examples"] else ()
-    return LlmWriter(
-        model, points=options["points"], context=options["context"], examples=examples
-    )
+    return LlmWriter(model, points=options["points"], context=options["context"], examples=examples)
 
 
 def question_id(question: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ def command(out: str, llm: str | None, store: str | None, concurrency: int, as_j
         summary = {
             "kind": "pnyx-demo",
             "version": __version__,
-            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - began, 1),
             "judge": {"name": judge.name, "card": judge.card},
             "writer": writer.name,

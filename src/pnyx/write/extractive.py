@@ -90,9 +90,7 @@ class ExtractiveWriter:
 
     def _choose(self, candidates: list[_Point], query: Vectors) -> list[_Point]:
         """Pick points by maximal marginal relevance; likeness is measured on conclusions."""
-        relevance = [
-            float(c.vectors[0] @ query) + 1.0 / (1.0 + c.rank) for c in candidates
-        ]
+        relevance = [float(c.vectors[0] @ query) + 1.0 / (1.0 + c.rank) for c in candidates]
         chosen: list[int] = []
         while len(chosen) < min(self.points, len(candidates)):
             left = [i for i in range(len(candidates)) if i not in chosen]

@@ -147,7 +147,9 @@ class LlmWriter:
         )
 
     def _sentences(
-        self, parsed: Sequence[tuple[str, str, list[int]]], shown: Sequence[Document],
+        self,
+        parsed: Sequence[tuple[str, str, list[int]]],
+        shown: Sequence[Document],
         problems: list[str],
     ) -> Iterator[Sentence]:
         for role, text, numbers in parsed:
