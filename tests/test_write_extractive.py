@@ -1,0 +1,100 @@
+"""The extractive writer with the real packaged encoder: grounded, ordered, without repeats."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pnyx.records import Argument, Document, Premise, Question
+from pnyx.write.extractive import ExtractiveWriter
+
+QUESTION = Question("q", "Should voting be compulsory?")
+
+
+@pytest.fixture(scope="module")
+def writer() -> ExtractiveWriter:
+    return ExtractiveWriter()
+
+
+def _argument(name: str, conclusion: str, *premises: str) -> Argument:
+    return Argument(name, conclusion, tuple(map(Premise, premises)), "pro", QUESTION.text)
+
+
+DUTY = _argument(
+    "duty",
+    "Voting is a duty like jury service, so the law may demand it.",
+    "Juries work because nobody may simply decline to take part in them.",
+    "A parliament chosen by half of the people speaks only for that half.",
+)
+TURNOUT = _argument(
+    "turnout",
+    "Fines for staying at home lift turnout among the young and the poor.",
+    "Parties court the groups that vote, and forget the ones that do not.",
+    "A parliament chosen by half of the people speaks only for that half.",
+)
+
+
+def test_each_sentence_is_quoted_from_the_first_document_it_cites(writer: ExtractiveWriter) -> None:
+    draft = writer.write(QUESTION, "pro", [DUTY, TURNOUT])
+    texts = {"duty": DUTY.text, "turnout": TURNOUT.text}
+    assert draft.sentences
+    for sentence in draft.sentences:
+        assert sentence.text in texts[sentence.citations[0].doc_id]
+    assert [s.extra["role"] for s in draft.sentences][0] == "conclusion"
+    conclusions = [s.text for s in draft.sentences if s.extra["role"] == "conclusion"]
+    assert conclusions == [DUTY.conclusion, TURNOUT.conclusion]
+    assert not draft.failed
+
+
+def test_what_two_documents_say_is_written_once_and_cites_both(writer: ExtractiveWriter) -> None:
+    draft = writer.write(QUESTION, "pro", [DUTY, TURNOUT])
+    shared = [s for s in draft.sentences if s.text.startswith("A parliament chosen")]
+    assert len(shared) == 1
+    assert {c.doc_id for c in shared[0].citations} == {"duty", "turnout"}
+
+
+def test_the_same_document_twice_makes_one_point(writer: ExtractiveWriter) -> None:
+    twin = _argument("twin", DUTY.conclusion, *(p.text for p in DUTY.premises))
+    draft = writer.write(QUESTION, "pro", [DUTY, twin])
+    assert sum(s.extra["role"] == "conclusion" for s in draft.sentences) == 1
+    assert all({c.doc_id for c in s.citations} == {"duty", "twin"} for s in draft.sentences)
+
+
+def test_it_is_deterministic_and_keeps_to_its_limits() -> None:
+    drafts = [
+        ExtractiveWriter(points=1, premises=1).write(QUESTION, "pro", [DUTY, TURNOUT])
+        for _ in range(2)
+    ]
+    assert drafts[0] == drafts[1]
+    assert [s.extra["role"] for s in drafts[0].sentences] == ["conclusion", "premise"]
+
+
+def test_a_plain_document_gets_its_most_typical_sentence_as_conclusion(
+    writer: ExtractiveWriter,
+) -> None:
+    text = (
+        "Compulsory voting makes parliaments speak for everybody in the land. "
+        "My train was late on Tuesday morning because of the snow. "
+        "Where voting is compulsory, parliaments stand for all of the people."
+    )
+    draft = writer.write(QUESTION, "pro", [Document("page", text)])
+    assert "parliaments" in draft.sentences[0].text
+    assert all(s.text in text for s in draft.sentences)
+
+
+def test_nothing_to_quote_writes_nothing(writer: ExtractiveWriter) -> None:
+    assert writer.write(QUESTION, "pro", []).sentences == ()
+    assert writer.write(QUESTION, "pro", [Document("d", "Too short.")]).sentences == ()
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.text(max_size=300), min_size=1, max_size=4))
+def test_any_text_is_quoted_verbatim_or_not_at_all(
+    writer: ExtractiveWriter, texts: list[str]
+) -> None:
+    documents = [Document(str(i), t) for i, t in enumerate(texts)]
+    for sentence in writer.write(QUESTION, "con", documents).sentences:
+        assert sentence.text in texts[int(sentence.citations[0].doc_id)]
