@@ -1,0 +1,216 @@
+"""Building an index: records in, one or more segments out, in bounded memory.
+
+The folder is written beside its place and renamed when complete. Adding writes further segments and
+then replaces the manifest in one step (docs/decisions/query-time-impacts.md).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import atomic_folder
+from pnyx.records import Evidence
+from pnyx.search import stored
+from pnyx.search.segments import Segment, SegmentBuilder, open_segments
+from pnyx.search.storage import (
+    is_index,
+    locked,
+    read_manifest,
+    remove_leftovers,
+    segment_name,
+    write_manifest,
+)
+from pnyx.search.tokens import Tokenizer
+
+__all__ = ["IndexStats", "add_to_index", "build_index"]
+
+_PROGRESS_EVERY = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStats:
+    """What an index holds, and what the call that returned this did.
+
+    Attributes:
+        documents: records in the index.
+        added: records that this call added.
+        tokens: indexed tokens.
+        postings: (term, document) pairs.
+        segments: segment files.
+        bytes: size of all segment files.
+        seconds: wall time of the call.
+    """
+
+    documents: int
+    added: int
+    tokens: int
+    postings: int
+    segments: int
+    bytes: int
+    seconds: float
+
+
+def build_index(
+    records: Iterable[Evidence],
+    path: str | Path,
+    *,
+    fields: Sequence[str] | None = None,
+    language: str = "english",
+    replace: bool = False,
+    on_progress: Callable[[int], None] | None = None,
+) -> IndexStats:
+    """Index `records` into the new folder `path`, all or nothing.
+
+    Args:
+        records: documents or arguments with distinct ids; consumed once, in order.
+        path: the folder to create.
+        fields: what is searched beside title and text: `topic`, or nothing.
+        language: how words are stemmed, see `Tokenizer`.
+        replace: an existing index at `path` is replaced when the new one is complete.
+        on_progress: called now and then with the number of records read so far.
+
+    Returns:
+        Counts of what was indexed.
+
+    Raises:
+        InputError: no records, a duplicate id, an unknown field or language, or `path` exists.
+        PnyxError: the disk is full or cannot be written; nothing is left behind.
+    """
+    started = time.perf_counter()
+    folder = Path(path)
+    tokenizer = Tokenizer(language)
+    extra_fields = _known_fields(fields)
+    if replace and folder.exists() and not is_index(folder):
+        raise InputError("exists and is not an index, so it is not replaced", path=path)
+    lock = locked(folder) if replace and folder.exists() else nullcontext()
+    with lock, atomic_folder(path, replace=replace) as temporary:
+        entries = _write_segments(records, temporary, tokenizer, extra_fields, [], on_progress)
+        content: dict[str, Any] = {
+            "tokenizer": tokenizer.to_manifest(),
+            "fields": ["title", "text", *extra_fields],
+            "statistics": _statistics(entries),
+            "segments": entries,
+        }
+        write_manifest(temporary, content)
+    return _stats(content, [], started)
+
+
+def add_to_index(
+    records: Iterable[Evidence],
+    path: str | Path,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+) -> IndexStats:
+    """Add `records` to an existing index, with the tokenizer and fields that it was built with.
+
+    Rankings afterwards equal those of an index built of all records at once. A kill at any moment
+    leaves the index as it was or with all the records added.
+
+    Raises:
+        InputError: no records, or an id that is in the index already or comes twice.
+        IndexFolderError: `path` is no index, or is damaged or too new.
+        PnyxError: the disk is full or read-only, or another process is adding; nothing changes.
+    """
+    started = time.perf_counter()
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    with locked(folder):
+        # Read again under the lock: another process may have added since.
+        manifest = read_manifest(folder)
+        segments, tokenizer = open_segments(folder, manifest)
+        extra = manifest["fields"][2:]
+        try:
+            remove_leftovers(folder, manifest)
+            new = _write_segments(records, folder, tokenizer, extra, segments, on_progress)
+            entries = manifest["segments"] + new
+            content = {
+                "tokenizer": manifest["tokenizer"],
+                "fields": manifest["fields"],
+                "statistics": _statistics(entries),
+                "segments": entries,
+            }
+            write_manifest(folder, content)
+        except BaseException as error:
+            _undo(folder, manifest)
+            if isinstance(error, OSError):
+                name = shorten(str(path), 200)
+                raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
+            raise
+    return _stats(content, manifest["segments"], started)
+
+
+def _write_segments(
+    records: Iterable[Evidence],
+    folder: Path,
+    tokenizer: Tokenizer,
+    extra_fields: Sequence[str],
+    segments: list[Segment],
+    on_progress: Callable[[int], None] | None,
+) -> list[dict[str, Any]]:
+    """Write the records as segments that follow `segments`; return their manifest entries."""
+    entries: list[dict[str, Any]] = []
+    segments = list(segments)
+    stream = iter(records)
+    read = 0
+    record = next(stream, None)
+    if record is None:
+        raise InputError("found no records, expected at least one")
+    while record is not None:
+        path = folder / segment_name(len(segments) + 1)
+        with SegmentBuilder(path, tokenizer, extra_fields) as builder:
+            while record is not None and not builder.full:
+                read += 1
+                builder.add(record, number=read)
+                if on_progress and read % _PROGRESS_EVERY == 0:
+                    on_progress(read)
+                record = next(stream, None)
+            entries.append(builder.finish(segments, read - len(builder) + 1))
+        segments.append(Segment(folder, entries[-1]))
+    if on_progress:
+        on_progress(read)
+    return entries
+
+
+def _undo(folder: Path, manifest: dict[str, Any]) -> None:
+    """Remove new segments, unless the new manifest already names them."""
+    try:
+        if read_manifest(folder)["segments"] == manifest["segments"]:
+            remove_leftovers(folder, manifest)
+    except (OSError, PnyxError):
+        pass  # the next add removes what could not be removed now
+
+
+def _known_fields(fields: Sequence[str] | None) -> list[str]:
+    names = list(dict.fromkeys(fields or ()))
+    for name in names:
+        if name not in stored.EXTRA_FIELDS:
+            known = ", ".join(stored.EXTRA_FIELDS)
+            raise InputError(
+                f"unknown field {shorten(name, 40)!r}, expected: {known} "
+                "(title and text are always searched)"
+            )
+    return names
+
+
+def _statistics(entries: list[dict[str, Any]]) -> dict[str, int]:
+    names = ("documents", "documents_with_terms", "tokens", "postings")
+    return {name: sum(entry[name] for entry in entries) for name in names}
+
+
+def _stats(content: dict[str, Any], before: list[dict[str, Any]], started: float) -> IndexStats:
+    statistics, entries = content["statistics"], content["segments"]
+    return IndexStats(
+        documents=statistics["documents"],
+        added=statistics["documents"] - sum(entry["documents"] for entry in before),
+        tokens=statistics["tokens"],
+        postings=statistics["postings"],
+        segments=len(entries),
+        bytes=sum(entry["bytes"] for entry in entries),
+        seconds=time.perf_counter() - started,
+    )

@@ -1,0 +1,282 @@
+"""The door to search: build an index, add to it, open it, search it.
+
+build_index(records, "my.index")
+Index.open("my.index").search("Should voting be compulsory?")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError
+from pnyx.records import Evidence
+from pnyx.search.build import IndexStats, add_to_index, build_index
+from pnyx.search.kernels import Kernel, KernelName, SegmentPart, TermPart
+from pnyx.search.lengths import LENGTHS
+from pnyx.search.models import Collection, Floats, Model, Term, make_model
+from pnyx.search.segments import open_segments
+from pnyx.search.storage import MANIFEST, damaged, read_manifest
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "Hit",
+    "Index",
+    "IndexStats",
+    "add_to_index",
+    "build_index",
+    "verify_index",
+]
+
+DEFAULT_MODEL = "dirichlet"
+
+_FREQUENCIES = np.arange(256, dtype=np.float64)
+_FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
+_DECODED_LENGTHS = LENGTHS.astype(np.float64)
+_REMEMBERED_TERMS = 100_000
+
+
+class Hit(NamedTuple):
+    """A retrieved document: its id, 1-based rank, score and 0-based number in the index."""
+
+    doc_id: str
+    rank: int
+    score: float
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Occurrence:
+    """A term in the whole collection and, per segment that holds it, where its postings are."""
+
+    term: Term
+    ranges: tuple[tuple[int, int, int], ...]  # segment, first posting, stop
+
+
+class Index:
+    """An index open for searching; immutable, so it may be shared between threads.
+
+    Records added to the folder later are seen after opening it again.
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        self.path = path
+        self._segments, self.tokenizer = open_segments(path, manifest)
+        statistics = manifest["statistics"]
+        self.collection = Collection(statistics["documents_with_terms"], statistics["tokens"])
+        self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
+        if self._starts[-1] != statistics["documents"]:
+            raise damaged(path, f"{MANIFEST} counts its documents wrongly")
+        self._kernels: dict[KernelName | None, Kernel] = {}
+        self._known: dict[str, _Occurrence | None] = {}
+
+    @classmethod
+    def open(cls, path: str | Path) -> Index:
+        """Open an index folder; takes milliseconds, whatever its size.
+
+        Raises:
+            IndexFolderError: no index, a damaged one, or one written by a newer version. Damage
+                inside of large files is found, and refused, when that part is first read.
+        """
+        folder = Path(path)
+        return cls(folder, read_manifest(folder))
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and self._locate(doc_id) is not None
+
+    def search(
+        self,
+        text: str,
+        model: str = DEFAULT_MODEL,
+        k: int = 10,
+        *,
+        kernel: KernelName | None = None,
+        **parameters: float,
+    ) -> list[Hit]:
+        """Return the best `k` documents for a question, best first, ties in document order.
+
+        Args:
+            text: the question, as plain text: there is no query language.
+            model: a name in `MODELS`: `dirichlet` or `bm25`.
+            k: how many, at least 1.
+            kernel: `numpy` or `numba` instead of whichever is quicker; scores are the same.
+            parameters: the model's own, e.g. `mu=1000` or `k1=0.9, b=0.4`.
+
+        Returns:
+            Documents that hold a query term, possibly fewer than `k`; none where no word of the
+            question is in the index.
+
+        Raises:
+            InputError: unknown model, or a parameter out of range.
+            IndexFolderError: a part of the index that this query reads is damaged.
+        """
+        numbers, scores = self.rank(text, model, k, kernel=kernel, **parameters)
+        ids = self.doc_ids(numbers)
+        rows = zip(ids, scores.tolist(), numbers.tolist(), strict=True)
+        return [Hit(doc_id, rank, score, n) for rank, (doc_id, score, n) in enumerate(rows, 1)]
+
+    def rank(
+        self,
+        text: str,
+        model: str = DEFAULT_MODEL,
+        k: int = 10,
+        *,
+        kernel: KernelName | None = None,
+        **parameters: float,
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return document numbers and scores of the best `k`, as arrays; see `search`."""
+        if k < 1:
+            raise InputError(f"k is {k}, expected at least 1")
+        scoring = make_model(model, parameters)
+        parts = self._parts(text, scoring)
+        if parts is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        values = scoring.length_values(_DECODED_LENGTHS, self.collection)
+        return self._kernel(kernel).top(parts, values, scoring.combine, k)
+
+    def score_all(
+        self,
+        text: str,
+        model: str = DEFAULT_MODEL,
+        *,
+        kernel: KernelName | None = None,
+        **parameters: float,
+    ) -> Floats:
+        """Return the score of every document, by number; shape (documents,), float64.
+
+        A document without any query term scores -0.0, which `np.signbit` tells from the 0.0 of one
+        that holds a term; `kernels.best` ranks such an array, also after multiplying it by positive
+        boosts.
+        """
+        scoring = make_model(model, parameters)
+        parts = self._parts(text, scoring)
+        if parts is None:
+            return np.full(len(self), -0.0)
+        values = scoring.length_values(_DECODED_LENGTHS, self.collection)
+        return self._kernel(kernel).scores(parts, values, scoring.combine)
+
+    def _kernel(self, name: KernelName | None) -> Kernel:
+        return self._kernels.setdefault(name, Kernel(name))
+
+    def _parts(self, text: str, model: Model) -> list[SegmentPart] | None:
+        """Compile a query against each segment; None where no word of it is in the index."""
+        repeats: dict[str, int] = {}
+        for term in self.tokenizer.terms(text):
+            repeats[term] = repeats.get(term, 0) + 1
+        terms: list[list[TermPart]] = [[] for _ in self._segments]
+        for term, count in repeats.items():
+            if (found := self._find(term)) is not None:
+                self._compile(found, count, model, terms)
+        if not any(terms):
+            return None
+        return [
+            SegmentPart(segment.lengths.whole(), segment.postings.unverified(), parts)
+            for segment, parts in zip(self._segments, terms, strict=True)
+        ]
+
+    def _compile(
+        self, found: _Occurrence, count: int, model: Model, out: list[list[TermPart]]
+    ) -> None:
+        weight = count * model.weight(found.term, self.collection)
+        values = model.term_values(_FREQUENCIES, found.term, self.collection)
+        for number, first, stop in found.ranges:
+            documents, frequencies = self._segments[number].exceptions(first, stop)
+            exceptional = model.term_values(frequencies, found.term, self.collection)
+            out[number].append(TermPart(first, stop, weight, values, documents, exceptional))
+
+    def _find(self, term: str) -> _Occurrence | None:
+        if term in self._known:
+            return self._known[term]
+        if len(self._known) >= _REMEMBERED_TERMS:
+            self._known = {}
+        found = self._known[term] = self._look_up(term)
+        return found
+
+    def _look_up(self, term: str) -> _Occurrence | None:
+        ranges: list[tuple[int, int, int]] = []
+        frequency = 0
+        for number, segment in enumerate(self._segments):
+            at = segment.terms.find(term)
+            if at is not None:
+                ranges.append((number, *segment.posting_range(at)))
+                frequency += int(segment.frequencies.read(at, at + 1)[0])
+        if not ranges:
+            return None
+        return _Occurrence(Term(sum(b - a for _, a, b in ranges), frequency), tuple(ranges))
+
+    # Documents ----------------------------------------------------------------------------------
+
+    def document(self, doc_id: str) -> Evidence:
+        """Return the record with this id, as it was indexed.
+
+        Raises:
+            KeyError: there is no such document.
+        """
+        place = self._locate(doc_id)
+        if place is None:
+            raise KeyError(doc_id)
+        return self._segments[place[0]].document(place[1])
+
+    def document_at(self, number: int) -> Evidence:
+        """Return the record with this 0-based number, as in `Hit.number`."""
+        segment, place = self._place(number)
+        return self._segments[segment].document(place)
+
+    def documents(self) -> Iterator[Evidence]:
+        """Yield every record in the order of indexing."""
+        for segment in self._segments:
+            for place in range(len(segment)):
+                yield segment.document(place)
+
+    def doc_ids(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Return the ids of documents by number."""
+        if len(self._segments) == 1:
+            return self._segments[0].ids.some(numbers)
+        out = [""] * len(numbers)
+        owners = np.searchsorted(self._starts, numbers, side="right") - 1
+        for owner in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == owner)
+            ids = self._segments[owner].ids.some(numbers[places] - self._starts[owner])
+            for place, doc_id in zip(places.tolist(), ids, strict=True):
+                out[place] = doc_id
+        return out
+
+    def _locate(self, doc_id: str) -> tuple[int, int] | None:
+        for number, segment in enumerate(self._segments):
+            place = segment.ids.find(doc_id)
+            if place is not None:
+                return number, place
+        return None
+
+    def _place(self, number: int) -> tuple[int, int]:
+        if not 0 <= number < len(self):
+            raise IndexError(f"document {number} of {len(self)}")
+        owner = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return owner, number - self._starts[owner]
+
+    def verify(self) -> None:
+        """Check every byte and every record of the index.
+
+        Raises:
+            IndexFolderError: anything is damaged.
+        """
+        for segment in self._segments:
+            segment.verify()
+
+
+def verify_index(path: str | Path) -> None:
+    """Check every byte and every record of an index folder.
+
+    Raises:
+        IndexFolderError: the folder is not an index, or anything in it is damaged.
+    """
+    Index.open(path).verify()

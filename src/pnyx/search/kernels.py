@@ -1,0 +1,178 @@
+"""From postings to scores to the best k, twice: in numpy, and compiled by numba.
+
+Both add the terms in the same order in float64, so their scores are equal bit for bit. Compiled
+code is some ten times faster but takes about a second to load; `Kernel` therefore starts with numpy
+and moves over when a process has scored enough postings for the load to have paid for itself.
+
+A score of -0.0 marks a document without any query term; a matched one scores +0.0 or more. (Lucene
+returns documents whose every term was clipped to zero, so the two must stay apart.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.search.models import Combine, Floats
+
+__all__ = ["UNMATCHED", "Kernel", "KernelName", "SegmentPart", "TermPart", "best", "score_numpy"]
+
+KernelName: TypeAlias = Literal["numpy", "numba"]
+
+UNMATCHED = -0.0
+"""Score of a document that holds no query term; `np.signbit` tells it from a matched 0.0."""
+
+_SWITCH_AFTER = 60_000_000
+"""Postings scored by numpy after which numba is loaded: about a second's worth on either side."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermPart:
+    """One query term in one segment.
+
+    Attributes:
+        first: where its postings begin in the segment's.
+        stop: where they end.
+        weight: the term's weight times its repetitions in the query.
+        values: the model's value for each frequency 0 to 255; that of 0 is never used.
+        exception_documents: documents of the exceptions, ascending.
+        exception_values: the model's value for each of them.
+    """
+
+    first: int
+    stop: int
+    weight: float
+    values: Floats
+    exception_documents: NDArray[np.int64]
+    exception_values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPart:
+    """What a query needs of one segment.
+
+    Attributes:
+        lengths: the length byte of each document; shape (documents,).
+        postings: uint32, (document << 8 | frequency), term after term, each by document; frequency
+            0 stands for one above 255, which is among the term's exceptions. Only the ranges of
+            `terms` may be read: no other was verified.
+        terms: the query's terms that occur here, in query order.
+    """
+
+    lengths: NDArray[np.uint8]
+    postings: NDArray[np.uint32]
+    terms: Sequence[TermPart]
+
+
+def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> Floats:
+    """Return the score of every document of a segment; shape (documents,)."""
+    scores = np.full(len(part.lengths), UNMATCHED)
+    for term in part.terms:
+        postings = part.postings[term.first : term.stop]
+        frequencies = postings & 255
+        if len(term.exception_documents):
+            postings, frequencies = postings[frequencies > 0], frequencies[frequencies > 0]
+        documents = postings >> 8
+        _add(scores, part, documents, term.values[frequencies], term.weight, length_values, combine)
+        exceptions = term.exception_documents
+        _add(scores, part, exceptions, term.exception_values, term.weight, length_values, combine)
+    return scores
+
+
+def _add(
+    scores: Floats,
+    part: SegmentPart,
+    documents: NDArray[Any],
+    values: Floats,
+    weight: float,
+    length_values: Floats,
+    combine: Combine,
+) -> None:
+    lengths = length_values[part.lengths[documents]]
+    if combine == "add":
+        scores[documents] += weight * np.maximum(values + lengths, 0.0)
+    else:
+        scores[documents] += weight - weight / (1.0 + values * lengths)
+
+
+def best(scores: Floats, k: int) -> NDArray[np.int64]:
+    """Return the numbers of the best `k` matched documents: by score, ties by document order."""
+    matched = np.flatnonzero(~np.signbit(scores))
+    if len(matched) > k:
+        values = scores[matched]
+        matched = matched[values >= np.partition(values, -k)[-k]]
+    return matched[np.argsort(-scores[matched], kind="stable")[:k]]
+
+
+class Kernel:
+    """Scores queries; chooses between numpy and numba unless told which."""
+
+    def __init__(self, name: KernelName | None = None) -> None:
+        self._forced = name
+        self._scored = 0
+        self._compiled: ModuleType | None = None
+
+    def scores(
+        self, parts: Sequence[SegmentPart], length_values: Floats, combine: Combine
+    ) -> Floats:
+        """Return the score of every document, segment after segment; shape (documents,)."""
+        compiled = self._choose(parts)
+        if compiled is None:
+            scored = [score_numpy(part, length_values, combine) for part in parts]
+            return scored[0] if len(scored) == 1 else np.concatenate(scored)
+        scores = np.full(sum(len(p.lengths) for p in parts), UNMATCHED)
+        first = 0
+        for part in parts:
+            stop = first + len(part.lengths)
+            compiled.score(*_flat(part), length_values, combine == "add", scores[first:stop])
+            first = stop
+        return scores
+
+    def top(
+        self, parts: Sequence[SegmentPart], length_values: Floats, combine: Combine, k: int
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return the best `k` matched documents and their scores, best first, ties by number."""
+        compiled = self._choose(parts)
+        if compiled is None:
+            scores = self.scores(parts, length_values, combine)
+            chosen = best(scores, k)
+            return chosen, scores[chosen]
+        k = min(k, sum(len(p.lengths) for p in parts))
+        heap_scores, heap_numbers, first, size = np.empty(k), np.empty(k, np.int64), 0, 0
+        for part in parts:
+            heap = (heap_scores, heap_numbers, size, first)
+            size = compiled.top(*_flat(part), length_values, combine == "add", *heap)
+            first += len(part.lengths)
+        order = np.lexsort((heap_numbers[:size], -heap_scores[:size]))
+        return heap_numbers[order], heap_scores[order]
+
+    def _choose(self, parts: Sequence[SegmentPart]) -> ModuleType | None:
+        if self._compiled is None:
+            self._scored += sum(term.stop - term.first for part in parts for term in part.terms)
+            if self._forced == "numba" or (not self._forced and self._scored > _SWITCH_AFTER):
+                from pnyx.search import compiled
+
+                self._compiled = compiled
+        return self._compiled
+
+
+def _flat(part: SegmentPart) -> tuple[Any, ...]:
+    """Lay a segment's terms out as flat arrays, the form that compiled code takes."""
+    terms = part.terms
+    bounds = np.cumsum([0, *(len(term.exception_documents) for term in terms)], dtype=np.int64)
+    return (
+        part.lengths,
+        part.postings,
+        np.array([term.first for term in terms], dtype=np.int64),
+        np.array([term.stop for term in terms], dtype=np.int64),
+        np.array([term.weight for term in terms], dtype=np.float64),
+        np.array([term.values for term in terms], dtype=np.float64).reshape(-1, 256),
+        bounds,
+        np.array([d for term in terms for d in term.exception_documents], dtype=np.int64),
+        np.array([v for term in terms for v in term.exception_values], dtype=np.float64),
+    )

@@ -1,0 +1,173 @@
+"""Scoring models: how much one term adds to the score of one document.
+
+A model is compiled for a query into tables: one value per term frequency and one per length byte.
+A kernel combines the two for each posting, so any parameter works on any index
+(docs/decisions/query-time-impacts.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, shorten
+
+__all__ = [
+    "BM25",
+    "MODELS",
+    "Collection",
+    "Combine",
+    "Dirichlet",
+    "Floats",
+    "Model",
+    "Term",
+    "make_model",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+Combine: TypeAlias = Literal["add", "saturate"]
+"""How a kernel makes a score of weight w, term value a and length value b:
+`add` is w * max(0, a + b), `saturate` is w - w / (1 + a * b)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What the models need to know of the whole collection.
+
+    Attributes:
+        documents: how many documents hold at least one term (Lucene's `docCount`).
+        tokens: how many tokens they hold together (Lucene's `sumTotalTermFreq`).
+    """
+
+    documents: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What the models need to know of a term: in how many documents, and how often in all."""
+
+    document_frequency: int
+    collection_frequency: int
+
+
+class Model(Protocol):
+    """A scoring model with its parameters; the fields of its dataclass are the parameters."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    combine: ClassVar[Combine]
+
+    def weight(self, term: Term, collection: Collection) -> float:
+        """Return the term's weight w for one occurrence in the query; w > 0."""
+        ...
+
+    def term_values(self, frequencies: Floats, term: Term, collection: Collection) -> Floats:
+        """Return a for each frequency of the term in a document (all >= 1)."""
+        ...
+
+    def length_values(self, lengths: Floats, collection: Collection) -> Floats:
+        """Return b for each document length in tokens."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dirichlet:
+    """Query likelihood with Dirichlet smoothing, in Lucene's form (LMDirichletSimilarity).
+
+    A term adds max(0, log(1 + tf / (mu p)) + log(mu / (dl + mu))) with p = (cf + 1) / (T + 1).
+    Zhai and Lafferty, SIGIR 2001; the clip at zero and the p are Lucene's.
+    """
+
+    name: ClassVar[str] = "dirichlet"
+    description: ClassVar[str] = "query likelihood with Dirichlet smoothing, as in Lucene"
+    combine: ClassVar[Combine] = "add"
+
+    mu: float = 2000.0
+
+    def __post_init__(self) -> None:
+        _within("mu", self.mu, 1e-6, 1e12)
+
+    def weight(self, term: Term, collection: Collection) -> float:  # noqa: ARG002
+        """Return 1: a query word counts as often as it is repeated."""
+        return 1.0
+
+    def term_values(self, frequencies: Floats, term: Term, collection: Collection) -> Floats:
+        """Return log(1 + tf / (mu p))."""
+        probability = (term.collection_frequency + 1.0) / (collection.tokens + 1.0)
+        return np.log(1.0 + frequencies / (self.mu * probability))
+
+    def length_values(self, lengths: Floats, collection: Collection) -> Floats:  # noqa: ARG002
+        """Return log(mu / (dl + mu)), never positive."""
+        return np.log(self.mu / (lengths + self.mu))
+
+
+@dataclass(frozen=True, slots=True)
+class BM25:
+    """BM25 as in Lucene 8 (BM25Similarity): without the constant factor (k1 + 1).
+
+    A term adds idf * tf / (tf + k1 (1 - b + b dl / avgdl)) with
+    idf = log(1 + (N - df + 0.5) / (df + 0.5)). Robertson and Zaragoza, FnTIR 2009.
+    """
+
+    name: ClassVar[str] = "bm25"
+    description: ClassVar[str] = "BM25, as in Lucene 8"
+    combine: ClassVar[Combine] = "saturate"
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        _within("k1", self.k1, 0.0, 1e6)
+        _within("b", self.b, 0.0, 1.0)
+
+    def weight(self, term: Term, collection: Collection) -> float:
+        """Return the inverse document frequency."""
+        df = term.document_frequency
+        return math.log(1.0 + (collection.documents - df + 0.5) / (df + 0.5))
+
+    def term_values(self, frequencies: Floats, term: Term, collection: Collection) -> Floats:  # noqa: ARG002
+        """Return the frequencies as they are."""
+        return frequencies
+
+    def length_values(self, lengths: Floats, collection: Collection) -> Floats:
+        """Return 1 / (k1 (1 - b + b dl / avgdl)); infinite where k1 is 0: frequency is ignored."""
+        average = collection.tokens / collection.documents
+        with np.errstate(divide="ignore"):
+            return 1.0 / (self.k1 * ((1.0 - self.b) + self.b * lengths / average))
+
+
+MODELS: Mapping[str, type[Dirichlet] | type[BM25]] = {m.name: m for m in (Dirichlet, BM25)}
+"""Every scoring model by its name."""
+
+
+def make_model(name: str, parameters: Mapping[str, float]) -> Model:
+    """Return the model called `name` with `parameters` in place of its defaults.
+
+    Raises:
+        InputError: no such model, no such parameter, or a value out of range.
+    """
+    if name not in MODELS:
+        raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {_list(MODELS)}")
+    known = [f.name for f in dataclasses.fields(MODELS[name])]
+    for parameter in parameters:
+        if parameter not in known:
+            found = f"model {name} has no parameter {shorten(parameter, 40)!r}"
+            raise InputError(f"{found}, expected: {_list(known)}")
+    return MODELS[name](**parameters)
+
+
+def _list(names: Mapping[str, object] | list[str]) -> str:
+    return ", ".join(names)
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:  # also refuses NaN
+        raise InputError(f"{name} is {value:g}, expected a number from {low:g} to {high:g}")

@@ -1,0 +1,134 @@
+"""Sorting tokens into postings: (document << 8 | frequency), term after term, by document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DOCUMENT_BITS", "MAX_FREQUENCY", "Postings", "PostingsBuilder"]
+
+DOCUMENT_BITS: Final = 24
+MAX_FREQUENCY: Final = 255
+"""Higher frequencies are exceptions: their posting holds 0, which no real posting does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """A segment's postings by term number t: `postings[offsets[t]:offsets[t + 1]]`.
+
+    Attributes:
+        offsets: shape (terms + 1,).
+        postings: uint32, shape (postings,).
+        collection_frequencies: tokens of each term; shape (terms,).
+        exception_positions: where a posting holds 0 for its frequency, ascending.
+        exception_frequencies: the true frequency of each of those.
+        lengths: tokens of each document; shape (documents,).
+    """
+
+    offsets: NDArray[np.int64]
+    postings: NDArray[np.uint32]
+    collection_frequencies: NDArray[np.int64]
+    exception_positions: NDArray[np.int64]
+    exception_frequencies: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """The postings of consecutive documents, sorted by term, then document."""
+
+    terms: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    postings: NDArray[np.uint32]
+
+
+class PostingsBuilder:
+    """Takes tokens in document order and gives the postings of a whole segment."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._chunks: list[_Chunk] = []
+        self._lengths: list[NDArray[np.int64]] = []
+        self._documents = 0
+        self._cf = np.zeros(0, dtype=np.int64)
+        self._exceptions: list[NDArray[np.int64]] = []
+
+    def add(self, terms: NDArray[np.int32], words: NDArray[np.int64], vocabulary: int) -> None:
+        """Add the next documents.
+
+        Args:
+            terms: term number of each word, document after document; -1 where left out.
+            words: how many words each document has; sums to len(terms).
+            vocabulary: number of distinct terms so far.
+        """
+        documents = np.repeat(np.arange(len(words)), words)
+        kept = terms >= 0
+        documents, terms = documents[kept], terms[kept]
+        self._lengths.append(np.bincount(documents, minlength=len(words)))
+        keys = terms.astype(np.int64) << DOCUMENT_BITS | documents + self._documents
+        self._documents += len(words)
+        if not len(keys):
+            return
+        keys.sort()
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        frequencies = np.diff(starts, append=len(keys))
+        keys = keys[starts]
+        self._count(keys >> DOCUMENT_BITS, frequencies, vocabulary)
+        self._store(keys, frequencies)
+
+    def _count(
+        self, terms: NDArray[np.int64], frequencies: NDArray[np.int64], vocabulary: int
+    ) -> None:
+        # Sums of weights are exact in float64 up to 2^53 tokens.
+        cf = np.bincount(terms, weights=frequencies, minlength=vocabulary).astype(np.int64)
+        cf[: len(self._cf)] += self._cf
+        self._cf = cf
+
+    def _store(self, keys: NDArray[np.int64], frequencies: NDArray[np.int64]) -> None:
+        terms, documents = keys >> DOCUMENT_BITS, keys & ((1 << DOCUMENT_BITS) - 1)
+        above = frequencies > MAX_FREQUENCY
+        if above.any():
+            found = [terms[above], documents[above], frequencies[above]]
+            self._exceptions.append(np.stack(found))
+        postings = (documents << 8 | np.where(above, 0, frequencies)).astype(np.uint32)
+        starts = np.flatnonzero(np.diff(terms, prepend=-1))
+        counts = np.diff(starts, append=len(terms))
+        self._chunks.append(_Chunk(terms[starts], counts, postings))
+        self.count += len(postings)
+
+    def finish(self) -> Postings:
+        """Join the chunks term by term; the builder is empty afterwards."""
+        vocabulary = len(self._cf)
+        offsets = np.zeros(vocabulary + 1, dtype=np.int64)
+        for chunk in self._chunks:
+            offsets[chunk.terms + 1] += chunk.counts
+        np.cumsum(offsets, out=offsets)
+        free = offsets[:-1].copy()
+        postings = np.empty(self.count, dtype=np.uint32)
+        while self._chunks:
+            chunk = self._chunks.pop(0)
+            before = np.cumsum(chunk.counts) - chunk.counts
+            shift = np.repeat(free[chunk.terms] - before, chunk.counts)
+            postings[np.arange(len(shift)) + shift] = chunk.postings
+            free[chunk.terms] += chunk.counts
+        positions, frequencies = self._place_exceptions(offsets, postings)
+        lengths = np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths])
+        return Postings(offsets, postings, self._cf, positions, frequencies, lengths)
+
+    def _place_exceptions(
+        self, offsets: NDArray[np.int64], postings: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if not self._exceptions:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        terms, documents, frequencies = np.concatenate(self._exceptions, axis=1)
+        positions = np.array(
+            [
+                offsets[t] + np.searchsorted(postings[offsets[t] : offsets[t + 1]], d << 8)
+                for t, d in zip(terms.tolist(), documents.tolist(), strict=True)
+            ]
+        )
+        order = np.argsort(positions)
+        return positions[order], frequencies[order]

@@ -1,0 +1,239 @@
+"""One segment of an index: how it is written from records and read back."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, shorten
+from pnyx.records import Evidence
+from pnyx.search import stored
+from pnyx.search.keys import Keys, hash_keys, write_keys
+from pnyx.search.lengths import LENGTHS, encode_lengths
+from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder
+from pnyx.search.storage import MANIFEST, SegmentFile, SegmentWriter, damaged, segment_name
+from pnyx.search.tokens import Tokenizer
+
+__all__ = ["Segment", "SegmentBuilder", "open_segments"]
+
+_MAX_POSTINGS = 1 << 27
+"""Postings after which a segment ends: half a gigabyte, held twice for a moment."""
+
+_CHUNK_TOKENS = 1 << 22
+_REMEMBERED_WORDS = 1 << 21
+_MAX_LENGTH = int(LENGTHS[-1])
+
+
+class _TermNumbers(dict[str, int]):
+    """Folded word -> term number, or -1 where it is left out; filled as words are met."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self.terms: dict[str, int] = {}
+        self._term = tokenizer.term
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _REMEMBERED_WORDS:
+            self.clear()
+        term = self._term(word)
+        number = -1 if term is None else self.terms.setdefault(term, len(self.terms))
+        self[word] = number
+        return number
+
+
+class SegmentBuilder:
+    """Writes one segment; use as a context manager, so that nothing half-written stays."""
+
+    def __init__(self, path: Path, tokenizer: Tokenizer, extra_fields: Sequence[str]) -> None:
+        self._tokenizer = tokenizer
+        self._extra_fields = extra_fields
+        self._numbers = _TermNumbers(tokenizer)
+        self._postings = PostingsBuilder()
+        self._tokens = array("i")
+        self._words = array("q")
+        self._ids: list[bytes] = []
+        self._offsets = array("Q", [0])
+        self._writer = SegmentWriter(path)
+        self._writer.begin("documents.bytes", "u1")
+
+    def __enter__(self) -> SegmentBuilder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.__exit__()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def full(self) -> bool:
+        """Whether the next record must go to a further segment."""
+        return len(self._ids) >= 1 << DOCUMENT_BITS or self._postings.count >= _MAX_POSTINGS
+
+    def add(self, record: Evidence, *, number: int) -> None:
+        """Add a record; `number` (1-based) names it in errors.
+
+        Raises:
+            InputError: the record has no usable id or cannot be stored.
+        """
+        line = stored.encode(record, number=number)
+        self._writer.write(line)
+        self._offsets.append(self._offsets[-1] + len(line))
+        self._ids.append(record.id.encode())
+        words = self._tokenizer.words(stored.searched_text(record, self._extra_fields))
+        self._tokens.extend(map(self._numbers.__getitem__, words))
+        self._words.append(len(words))
+        if len(self._tokens) >= _CHUNK_TOKENS:
+            self._sort()
+
+    def _sort(self) -> None:
+        tokens = np.array(self._tokens, dtype=np.int32)
+        words = np.array(self._words, dtype=np.int64)
+        self._tokens, self._words = array("i"), array("q")
+        self._postings.add(tokens, words, len(self._numbers.terms))
+
+    def finish(self, earlier: Sequence[Segment], first_number: int) -> dict[str, Any]:
+        """Write everything and return the segment's manifest entry.
+
+        Args:
+            earlier: the segments before this one, whose ids must not come again.
+            first_number: 1-based number of this segment's first record, for errors.
+
+        Raises:
+            InputError: an id comes twice.
+        """
+        self._refuse_duplicates(earlier, first_number)
+        self._sort()
+        postings = self._postings.finish()
+        writer = self._writer
+        writer.array("documents.offsets", "<u8", np.array(self._offsets))
+        write_keys(writer, "ids", self._ids)
+        write_keys(writer, "terms", [term.encode() for term in self._numbers.terms])
+        lengths = encode_lengths(np.minimum(postings.lengths, _MAX_LENGTH))
+        writer.array("lengths", "u1", lengths)
+        writer.array("postings.offsets", "<u8", postings.offsets)
+        writer.array("terms.frequencies", "<u8", postings.collection_frequencies)
+        writer.array("exceptions.positions", "<u8", postings.exception_positions)
+        writer.array("exceptions.frequencies", "<u4", postings.exception_frequencies)
+        writer.array("postings", "<u4", postings.postings)
+        return writer.finish() | {
+            "documents": len(self._ids),
+            "documents_with_terms": int(np.count_nonzero(postings.lengths)),
+            "tokens": int(postings.lengths.sum()),
+            "postings": len(postings.postings),
+            "terms": len(self._numbers.terms),
+        }
+
+    def _refuse_duplicates(self, earlier: Sequence[Segment], first_number: int) -> None:
+        hashes = hash_keys(self._ids)
+        order = np.argsort(hashes, kind="stable")
+        equal = np.flatnonzero(np.diff(hashes[order]) == 0)
+        suspects = np.unique(order[np.concatenate([equal, equal + 1])])
+        seen: dict[bytes, int] = {}
+        for place in suspects.tolist():
+            first = seen.setdefault(self._ids[place], place)
+            if first != place:
+                numbers = f"records {first_number + first} and {first_number + place}"
+                shown = shorten(self._ids[place].decode(), 60)
+                raise InputError(f"{numbers} have the same id {shown!r}, expected distinct ids")
+        for segment in earlier:
+            for place in np.flatnonzero(segment.ids.clashes(hashes)).tolist():
+                key = self._ids[place].decode()
+                if segment.ids.find(key) is not None:
+                    found = f"record {first_number + place} has the id {shorten(key, 60)!r}"
+                    raise InputError(f"{found}, which is in the index already")
+
+
+class Segment:
+    """A segment open for reading."""
+
+    def __init__(self, folder: Path, entry: dict[str, Any]) -> None:
+        self.file = SegmentFile(folder, entry)
+        self.folder = folder
+        self.ids = Keys(self.file, "ids")
+        self.terms = Keys(self.file, "terms")
+        self.lengths = self.file.section("lengths")
+        self.postings = self.file.section("postings")
+        self.offsets = self.file.section("postings.offsets")
+        self.frequencies = self.file.section("terms.frequencies")
+        self._documents = self.file.section("documents.bytes")
+        self._document_offsets = self.file.section("documents.offsets")
+        self._exception_positions = self.file.section("exceptions.positions")
+        self._exception_frequencies = self.file.section("exceptions.frequencies")
+        count, terms = entry["documents"], entry["terms"]
+        expected = [count, count, count + 1, terms, terms + 1, terms, entry["postings"]]
+        found = [len(self.ids), len(self.lengths), len(self._document_offsets), len(self.terms)]
+        found += [len(self.offsets), len(self.frequencies), len(self.postings)]
+        if found != expected:
+            raise damaged(folder, f"{MANIFEST} does not fit {entry['file']}")
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def document(self, place: int) -> Evidence:
+        """Return the record at a 0-based place in this segment."""
+        first, stop = self._document_offsets.read(place, place + 2).tolist()
+        try:
+            return stored.decode(self._documents.read(first, stop).tobytes())
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(self.folder, f"document {place} cannot be decoded") from error
+
+    def posting_range(self, term: int) -> tuple[int, int]:
+        """Return where a term's postings begin and end; they are verified."""
+        first, stop = self.offsets.read(term, term + 2).tolist()
+        self.postings.read(first, stop)
+        return first, stop
+
+    def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return documents and frequencies of the postings `first` to `stop` above 255."""
+        positions = self._exception_positions.whole()
+        low, high = np.searchsorted(positions, np.array([first, stop], dtype=np.uint64)).tolist()
+        postings = self.postings.take(positions[low:high].astype(np.int64))
+        frequencies = self._exception_frequencies.read(low, high)
+        return (postings >> 8).astype(np.int64), frequencies.astype(np.float64)
+
+    def verify(self) -> None:
+        """Check every byte, every record and how the sections fit each other.
+
+        Raises:
+            IndexFolderError: anything is damaged.
+        """
+        self.file.verify_all()
+        for offsets, end in (
+            (self._document_offsets.whole(), len(self._documents)),
+            (self.offsets.whole(), len(self.postings)),
+        ):
+            if (
+                int(offsets[0]) != 0
+                or int(offsets[-1]) != end
+                or (offsets[1:] < offsets[:-1]).any()
+            ):
+                raise damaged(self.folder, "its offsets do not fit")
+        postings = self.postings.whole()
+        if len(postings) and int(postings.max()) >> 8 >= len(self):
+            raise damaged(self.folder, "its postings do not fit its documents")
+        for place, doc_id in enumerate(self.ids.all()):
+            if self.document(place).id != doc_id:
+                raise damaged(self.folder, f"document {place} is not {shorten(doc_id, 60)}")
+
+
+def open_segments(folder: Path, manifest: dict[str, Any]) -> tuple[list[Segment], Tokenizer]:
+    """Open every segment that a manifest names, and the tokenizer it was built with.
+
+    Raises:
+        IndexFolderError: anything is missing, damaged, or unknown to this version.
+    """
+    try:
+        tokenizer = Tokenizer.from_manifest(manifest["tokenizer"])
+        segments = [Segment(folder, entry) for entry in manifest["segments"]]
+        names = [segment_name(number + 1) for number in range(len(segments))]
+        if [entry["file"] for entry in manifest["segments"]] != names:
+            raise ValueError("segments are not numbered in order")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise damaged(folder, f"{MANIFEST} is not understood ({shorten(str(error))})") from error
+    return segments, tokenizer

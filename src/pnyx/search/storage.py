@@ -1,0 +1,416 @@
+"""The index folder: a manifest and one checked, memory-mapped file per segment.
+
+    manifest.json           what the index is, its statistics, its segments; holds its own checksum
+    segment-000001.data     arrays end to end in plain binary, then the checksum of every block
+
+A segment file is never changed once the manifest names it, and the manifest is replaced in one
+step, so a reader sees the old index or the new one. Nothing here can execute (no pickle). Blocks
+are verified when first read, so opening takes milliseconds and damage is still never scored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx._version import __version__
+from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
+
+__all__ = [
+    "BLOCK_BYTES",
+    "FORMAT_VERSION",
+    "MANIFEST",
+    "SegmentFile",
+    "SegmentWriter",
+    "damaged",
+    "is_index",
+    "locked",
+    "read_manifest",
+    "remove_leftovers",
+    "segment_name",
+    "write_manifest",
+]
+
+KIND: Final = "pnyx-index"
+FORMAT_VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+BLOCK_BYTES: Final = 1 << 16
+"""Bytes per checksum: small enough that fetching one document checks little more than it."""
+
+_ALIGNMENT = 64
+_MAX_MANIFEST_BYTES = 64 * 1024 * 1024
+_SEGMENT_NAME = re.compile(r"segment-\d{6,}\.data")
+_CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
+_DTYPES = {"u1": np.uint8, "<u4": np.uint32, "<u8": np.uint64}
+
+
+def damaged(path: str | Path, what: str) -> IndexFolderError:
+    """Return the error for an index whose bytes are not those that were written."""
+    return IndexFolderError(f"{what}: the index is damaged, index the corpus again", path=path)
+
+
+def segment_name(number: int) -> str:
+    """Return the file name of the segment with this 1-based number."""
+    return f"segment-{number:06d}.data"
+
+
+# Manifest ----------------------------------------------------------------------------------------
+
+
+def is_index(folder: Path) -> bool:
+    """Whether the folder holds a manifest of this kind, in whatever state it may be."""
+    try:
+        return KIND.encode() in (folder / MANIFEST).read_bytes()[:_MAX_MANIFEST_BYTES]
+    except OSError:
+        return False
+
+
+def write_manifest(folder: Path, content: dict[str, Any]) -> None:
+    """Put a manifest in place in one step: a kill leaves the old one or the new one."""
+    body = {"kind": KIND, "format_version": FORMAT_VERSION, "pnyx_version": __version__} | content
+    raw = json.dumps(body | {"checksum": "0" * 64}, indent=1).encode()
+    raw = raw.replace(b"0" * 64, hashlib.sha256(raw).hexdigest().encode())
+    temporary = folder / f".{MANIFEST}"
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(raw)
+            _to_disk(stream)
+        temporary.replace(folder / MANIFEST)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(folder)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of an index folder.
+
+    Raises:
+        IndexFolderError: no such folder, no index, a newer format, or damage.
+    """
+    raw = _manifest_bytes(folder)
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise damaged(folder, f"{MANIFEST} is not valid JSON") from error
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise IndexFolderError(f"is not a Pnyx index ({MANIFEST} is of another kind)", path=folder)
+    version = content.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise IndexFolderError(
+            f"written by a newer Pnyx (format {version}, this one reads up to {FORMAT_VERSION}): "
+            "upgrade pnyx",
+            path=folder,
+        )
+    found = _CHECKSUM.findall(raw)
+    blank = _CHECKSUM.sub(b'"checksum": "' + b"0" * 64 + b'"', raw)
+    if len(found) != 1 or hashlib.sha256(blank).hexdigest().encode() != found[0]:
+        raise damaged(folder, f"{MANIFEST} fails its checksum")
+    return content
+
+
+def _manifest_bytes(folder: Path) -> bytes:
+    try:
+        with (folder / MANIFEST).open("rb") as stream:
+            return stream.read(_MAX_MANIFEST_BYTES)
+    except FileNotFoundError as error:
+        found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"
+        raise IndexFolderError(
+            f"{found}, expected a folder made by pnyx index", path=folder
+        ) from error
+    except NotADirectoryError as error:
+        raise IndexFolderError(
+            "is a file, expected a folder made by pnyx index", path=folder
+        ) from error
+    except (OSError, ValueError) as error:
+        raise IndexFolderError(f"cannot be read: {error}", path=folder) from error
+
+
+# Writing a segment -------------------------------------------------------------------------------
+
+
+class SegmentWriter:
+    """Writes one segment file: sections one after the other, then the checksums.
+
+    Use as a context manager; a file that was not finished is removed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: IO[bytes] = path.open("wb")
+        self._position = 0
+        self._crcs: list[int] = []
+        self._crc = 0
+        self._sections: dict[str, dict[str, Any]] = {}
+        self._current: dict[str, Any] = {}
+        self._finished = False
+
+    def __enter__(self) -> SegmentWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A close that fails (disk full) has released the file; the first error is what counts.
+        with contextlib.suppress(OSError):
+            self._stream.close()
+        if not self._finished:
+            self._path.unlink(missing_ok=True)
+
+    @property
+    def position(self) -> int:
+        """Bytes written so far."""
+        return self._position
+
+    def begin(self, name: str, dtype: str) -> None:
+        """Start a section; `write` then adds to it."""
+        self._append(memoryview(bytes(-self._position % _ALIGNMENT)))
+        self._sections[name] = {"offset": self._position, "dtype": dtype, "bytes": 0}
+        self._current = self._sections[name]
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Add bytes to the current section."""
+        self._current["bytes"] += len(data)
+        self._append(memoryview(data))
+
+    def _append(self, view: memoryview) -> None:
+        self._stream.write(view)
+        while view:
+            room = BLOCK_BYTES - self._position % BLOCK_BYTES
+            part, view = view[:room], view[room:]
+            self._crc = zlib.crc32(part, self._crc)
+            self._position += len(part)
+            if self._position % BLOCK_BYTES == 0:
+                self._crcs.append(self._crc)
+                self._crc = 0
+
+    def array(self, name: str, dtype: str, values: NDArray[Any]) -> None:
+        """Write a whole section from an array, cast to `dtype` (one of u1, <u4, <u8)."""
+        self.begin(name, dtype)
+        self.write(np.ascontiguousarray(values, dtype=dtype).view(np.uint8).data)
+
+    def finish(self) -> dict[str, Any]:
+        """Write the checksums, push all to the disk and return the segment's manifest entry."""
+        if self._position % BLOCK_BYTES:
+            self._crcs.append(self._crc)
+        checksums = np.array(self._crcs, dtype="<u4").tobytes()
+        self._stream.write(checksums)
+        _to_disk(self._stream)
+        self._stream.close()
+        self._finished = True
+        return {
+            "file": self._path.name,
+            "bytes": self._position + len(checksums),
+            "block_bytes": BLOCK_BYTES,
+            "checksums": {"offset": self._position, "crc32": zlib.crc32(checksums)},
+            "sections": self._sections,
+        }
+
+
+# Reading a segment -------------------------------------------------------------------------------
+
+
+class SegmentFile:
+    """One memory-mapped segment; every byte is verified before it is first handed out."""
+
+    def __init__(self, folder: Path, entry: dict[str, Any]) -> None:
+        """Map the file that a manifest entry names.
+
+        Raises:
+            IndexFolderError: the file is missing, cut off, or not what the manifest says.
+        """
+        name = entry["file"]
+        if not _SEGMENT_NAME.fullmatch(name):
+            raise damaged(folder, f"{MANIFEST} names {shorten(name, 40)}")
+        self.folder, self._name = folder, name
+        self._map = self._open(entry["bytes"])
+        self.block_bytes = int(entry["block_bytes"])
+        end = int(entry["checksums"]["offset"])
+        checksums = self._map[end:]
+        if zlib.crc32(checksums) != entry["checksums"]["crc32"]:
+            raise damaged(folder, f"{name} fails its checksum")
+        self._crcs = np.frombuffer(checksums, dtype="<u4")
+        if len(self._crcs) != -(-end // self.block_bytes):
+            raise damaged(folder, f"{name} has the wrong number of checksums")
+        self._end = end
+        self._verified = bytearray(len(self._crcs))
+        self.pending = len(self._crcs)
+        self._sections = entry["sections"]
+
+    def _open(self, size: int) -> mmap.mmap:
+        path = self.folder / self._name
+        try:
+            with path.open("rb") as stream:
+                found = os.fstat(stream.fileno()).st_size
+                if found != size:
+                    raise damaged(self.folder, f"{self._name} has {found} bytes, expected {size}")
+                return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise IndexFolderError(
+                f"{self._name} cannot be read ({reason}): index the corpus again", path=self.folder
+            ) from error
+
+    def section(self, name: str) -> Section:
+        """Return one section of the file; nothing is read yet."""
+        return Section(self, name, self._sections[name])
+
+    def map(self, offset: int, size: int, dtype: str) -> NDArray[Any]:
+        """Return unverified bytes as an array: for `Section` only."""
+        kind = np.dtype(_DTYPES[dtype])
+        if (
+            offset % _ALIGNMENT
+            or size % kind.itemsize
+            or not 0 <= offset <= offset + size <= self._end
+        ):
+            raise damaged(self.folder, f"{MANIFEST} misplaces a section")
+        return np.frombuffer(self._map, dtype=kind, count=size // kind.itemsize, offset=offset)
+
+    def verify(self, first: int, stop: int) -> None:
+        """Check the blocks that hold bytes `first` to `stop`, unless that was done before.
+
+        Raises:
+            IndexFolderError: a block is not what was written.
+        """
+        if not self.pending or first >= stop:
+            return
+        last = -(-stop // self.block_bytes)
+        block = self._verified.find(0, first // self.block_bytes, last)
+        while block >= 0:
+            self._verify_block(block)
+            block = self._verified.find(0, block + 1, last)
+
+    def verify_each(self, positions: NDArray[np.int64]) -> None:
+        """Check the blocks that hold these scattered byte positions."""
+        if self.pending:
+            for block in np.unique(positions // self.block_bytes).tolist():
+                if not self._verified[block]:
+                    self._verify_block(block)
+
+    def _verify_block(self, block: int) -> None:
+        first = block * self.block_bytes
+        part = memoryview(self._map)[first : min(first + self.block_bytes, self._end)]
+        if zlib.crc32(part) != self._crcs[block]:
+            raise damaged(self.folder, f"{self._name} fails its checksum at byte {first}")
+        self._verified[block] = 1
+        self.pending -= 1
+
+    def verify_all(self) -> None:
+        """Check every block anew: the file may have changed since it was first read."""
+        self._verified = bytearray(len(self._crcs))
+        self.pending = len(self._crcs)
+        self.verify(0, self._end)
+
+
+class Section:
+    """A typed array in a segment file whose parts are verified before they are handed out."""
+
+    def __init__(self, file: SegmentFile, name: str, entry: dict[str, Any]) -> None:
+        self.name = name
+        self._file = file
+        self._offset = int(entry["offset"])
+        self._array = file.map(self._offset, int(entry["bytes"]), entry["dtype"])
+        self._item = self._array.itemsize
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def read(self, first: int, stop: int) -> NDArray[Any]:
+        """Return elements `first` to `stop`, verified; a read-only view, nothing is copied.
+
+        Raises:
+            IndexFolderError: a damaged block, or a range outside of the section.
+        """
+        if not 0 <= first <= stop <= len(self._array):
+            raise damaged(self._file.folder, f"section {self.name} is too short")
+        self._file.verify(self._offset + first * self._item, self._offset + stop * self._item)
+        return self._array[first:stop]
+
+    def unverified(self) -> NDArray[Any]:
+        """Return the whole section; only parts that were `read` before may be looked at."""
+        return self._array
+
+    def whole(self) -> NDArray[Any]:
+        """Return the whole section, verified."""
+        return self.read(0, len(self._array))
+
+    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Return scattered elements, verified; positions must lie inside of the section."""
+        self._file.verify_each(self._offset + positions * self._item)
+        taken: NDArray[Any] = self._array[positions]
+        return taken
+
+    def slices(self, firsts: NDArray[np.int64], stops: NDArray[np.int64]) -> list[bytes]:
+        """Return many scattered, short slices of a section of bytes, verified."""
+        if not len(firsts):
+            return []
+        if (firsts > stops).any() or not 0 <= firsts.min() <= stops.max() <= len(self):
+            raise damaged(self._file.folder, f"section {self.name} is too short")
+        spans = np.unique(np.stack([firsts, stops]) // self._file.block_bytes, axis=1)
+        if self._file.pending:
+            for first, stop in spans.T.tolist():
+                size = self._file.block_bytes
+                self.read(first * size, min((stop + 1) * size, len(self)))
+        view = self._array.data
+        pairs = zip(firsts.tolist(), stops.tolist(), strict=True)
+        return [bytes(view[first:stop]) for first, stop in pairs]
+
+
+# Locks and leftovers -----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's write lock; the system frees it when the process ends in whatever way.
+
+    Raises:
+        PnyxError: another process is writing to the index, or the folder cannot be opened.
+    """
+    import fcntl
+
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise PnyxError(
+                f"{shorten(str(folder), 200)}: another process is writing to this index, "
+                "try again when it has finished"
+            ) from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
+    """Remove what a killed writer left behind: segments that the manifest does not name."""
+    named = {entry["file"] for entry in manifest["segments"]}
+    for path in folder.iterdir():
+        if _SEGMENT_NAME.fullmatch(path.name) and path.name not in named:
+            path.unlink()
+    (folder / f".{MANIFEST}").unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Push the folder's own entries to the disk, so that a rename survives a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _to_disk(stream: IO[bytes]) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())

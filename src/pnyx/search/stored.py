@@ -1,0 +1,108 @@
+"""Records as an index stores them: one JSON object a line, lossless, private to the index format.
+
+Empty fields are left out; `extra` keeps whatever the source held.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pnyx.errors import InputError, shorten
+from pnyx.files import json_line
+from pnyx.records import Argument, Document, Evidence, Premise
+
+__all__ = ["EXTRA_FIELDS", "decode", "encode", "from_row", "searched_text", "to_row"]
+
+EXTRA_FIELDS = ("topic",)
+"""Fields that can be searched in addition to title and text."""
+
+_HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
+
+
+def to_row(record: Evidence) -> dict[str, Any]:
+    """Return the record as a JSON object; `from_row` gives an equal record back."""
+    if isinstance(record, Document):
+        row: dict[str, Any] = {"kind": "document", "id": record.id, "text": record.text}
+        optional: dict[str, Any] = {"title": record.title}
+    else:
+        row = {"kind": "argument", "id": record.id, "conclusion": record.conclusion}
+        optional = {
+            "premises": [_premise_row(p) for p in record.premises],
+            "stance": record.stance,
+            "topic": record.topic,
+        }
+        if record.body is not None:
+            row["body"] = record.body
+    optional |= {"url": record.url, "source": record.source, "extra": dict(record.extra)}
+    return row | {name: value for name, value in optional.items() if value}
+
+
+def _premise_row(premise: Premise) -> dict[str, Any]:
+    row = {"text": premise.text, "stance": premise.stance, "extra": dict(premise.extra)}
+    return {name: value for name, value in row.items() if value or name == "text"}
+
+
+def from_row(row: dict[str, Any]) -> Evidence:
+    """Return the record that `to_row` made this object of.
+
+    Raises:
+        KeyError, TypeError: the object is not one of `to_row`.
+    """
+    fields = dict(row)
+    if fields.pop("kind") == "document":
+        return Document(**fields)
+    fields["premises"] = tuple(Premise(**p) for p in fields.get("premises", ()))
+    return Argument(**fields)
+
+
+def encode(record: Evidence, *, number: int) -> bytes:
+    """Return the record as one line of UTF-8 JSON; `number` (1-based) names it in errors.
+
+    Half a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD, as when reading JSON.
+
+    Raises:
+        InputError: no usable id, or a value that is not JSON.
+    """
+    _check_id(record, number)
+    try:
+        line = json_line(to_row(record))
+    except (TypeError, ValueError, RecursionError) as error:
+        found = f"record {number} ({shorten(record.id, 40)}) cannot be stored as JSON"
+        raise InputError(f"{found}: {shorten(str(error))}") from error
+    try:
+        return line.encode() + b"\n"
+    except UnicodeEncodeError:
+        return _HALF_CHARACTERS.sub("\ufffd", line).encode() + b"\n"
+
+
+def _check_id(record: Evidence, number: int) -> None:
+    if not isinstance(record.id, str) or not record.id:
+        raise InputError(f"record {number} has no id, expected a non-empty string")
+    if _HALF_CHARACTERS.search(record.id):
+        raise InputError(f"record {number} has the id {shorten(record.id, 40)}, expected Unicode")
+
+
+def decode(line: bytes) -> Evidence:
+    """Return the record of one stored line."""
+    return from_row(json.loads(line))
+
+
+def searched_text(record: Evidence, extra_fields: Iterable[str] = ()) -> str:
+    """Return what is searched of a record: title and text, and the extra fields asked for.
+
+    An argument's own text usually begins with its conclusion, which then counts once.
+    """
+    text, title = record.text, record.title
+    parts = (
+        [text] if not title or (isinstance(record, Argument) and title in text) else [title, text]
+    )
+    parts += [_extra_field(record, name) for name in extra_fields]
+    return "\n".join(parts)
+
+
+def _extra_field(record: Evidence, name: str) -> str:
+    value = getattr(record, name, None) or record.extra.get(name, "")
+    return value if isinstance(value, str) else ""
