@@ -1,0 +1,344 @@
+"""The report as text: numbering, verdicts, and that hostile text stays text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from importlib import resources
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
+from pnyx.measure.sentences import sentence_verdict
+from pnyx.records import Document, Question
+from pnyx.view.build import view_case
+from pnyx.view.markdown import escape_markdown, render_markdown
+from pnyx.view.report import render_html
+from pnyx.view.text import MAX_SHOWN, clean, cut, locate, one_line
+from pnyx.view.wording import probability
+from pnyx.write.case import Case
+
+ATTACKS = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="<>&\"'`*_[]()#|\\-+=~!.{}%$1 \n\t\r\x00\x1b\u2028\u202eabs:/", max_size=60),
+    st.sampled_from(
+        [
+            "</script><script>x()</script>",
+            "</style></title><!--",
+            '" onmouseover="x()',
+            "{{ 7*7 }}{% raw %}",
+            "# h\n\n* item\n\n---\n===\n```",
+            "1. a\n2) b",
+            "[x](javascript:x) ![y](z) [1]: http://a",
+            "| a | b |\n|---|---|",
+            "<!-- --> <b> &lt; &#x3c; $x$ ~~s~~",
+            "\\",
+            "**",
+            "http://a.b/_c_<d>",
+        ]
+    ),
+)
+
+
+class Outline(HTMLParser):
+    """The elements of a page in order, its text, and every attribute; fails on bad nesting."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self.tags.append("/" + tag)
+
+    def handle_data(self, data):
+        self.text.setdefault(self.open[-1] if self.open else "", []).append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError("no comment is written")
+
+
+def attributes(html: str, wanted: str) -> list[str]:
+    return [value for _, name, value in Outline(html).attributes if name == wanted]
+
+
+def poisoned(text: str) -> Case:
+    """One sentence a side, all text of which is `text`; none of it is found in the passage."""
+    sides = tuple(
+        argued(
+            side,
+            (("conclusion", text, {"d": yes(0.9, explanation=text)}),
+             ("premise", text, {"d": unscored(text)})),
+            problems=(text,),
+        )
+        for side in ("pro", "con")
+    )  # fmt: skip
+    return Case(
+        question=Question("q", text),
+        sides=sides,
+        documents={"d": Document("d", "\x00", title=text, url=f"x:{text}", source=text)},
+        judges={"minilm-int8@1": text},
+        settings={text: text},
+    )
+
+
+def test_references_are_numbered_by_first_citation_across_both_sides():
+    page = view_case(build_case())
+    assert [r.id for r in page.references] == [
+        "aec-2019-04", "hostile-1", "dw-00871", "panel-77", "dw-00902", "ballot-03", "court-1",
+    ]  # fmt: skip
+    assert [r.number for r in page.references] == list(range(1, 8))
+    shared = page.references[0]
+    assert [c.label for c in shared.cited_by] == ["P1", "P2", "P3", "C4"]
+    assert [c.side for c in shared.checks] == ["", "pro", "con"]
+
+
+def test_every_link_inside_the_page_leads_somewhere_and_ids_are_unique():
+    html = render_html(build_case())
+    ids = attributes(html, "id")
+    assert len(ids) == len(set(ids))
+    targets = [href[1:] for href in attributes(html, "href") if href.startswith("#")]
+    assert len(targets) > 40
+    assert set(targets) <= set(ids)
+
+
+def test_a_verdict_names_its_judge_and_its_probability():
+    html = render_html(build_case())
+    titles = attributes(html, "title")
+    assert "supported, p = 0.93, minilm-int8@1" in titles
+    assert "not supported, p = 0.38, minilm-int8@1" in titles
+    assert "supported, p > 0.99, minilm-int8@1" in titles
+    reason = "parse: the reply held no verdict"
+    assert f"unscored: {reason}, http://127.0.0.1:8000/v1#small-llm" in titles
+    markdown = render_markdown(build_case())
+    assert "- P1: supported, p = 0.93, minilm-int8@1: “turnout at Australian" in markdown.replace(
+        "  -", "-"
+    )
+    assert f"P3: unscored: {reason}" in markdown
+
+
+def test_measures_are_never_shown_without_their_base():
+    for output in (render_html(build_case()), render_markdown(build_case())):
+        assert "6 of 7 scored" in output
+        assert "7 of 9 scored" in output
+        assert "[0.44, 0.97]" in output
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["yes", "no", "unscored"]), max_size=3), min_size=1, max_size=6
+    )
+)
+def test_the_signs_add_up_to_sentence_precision(rows):
+    made = {"yes": yes(0.9), "no": no(0.1), "unscored": unscored()}
+    lines = tuple(
+        ("premise", f"Sentence {i}.", {f"d{j}": made[v] for j, v in enumerate(row)})
+        for i, row in enumerate(rows)
+    )
+    side = argued("pro", lines)
+    page = view_case(replace(build_case(), sides=(side,), documents={}))
+    tally = {state: count for state, _, count in page.sides[0].tally}
+    verdicts = [sentence_verdict(side.response, i, side.support) for i in range(len(rows))]
+    assert tally.get("yes", 0) + tally.get("mixed", 0) == verdicts.count("supported")
+    assert tally.get("no", 0) + tally.get("uncited", 0) == verdicts.count("unsupported")
+    assert tally.get("unscored", 0) == verdicts.count("unscored")
+
+
+def test_a_missing_verdict_is_unscored_not_no():
+    side = argued("pro", (("premise", "S.", {"aec-2019-04": yes(0.9)}),))
+    case = replace(build_case(), sides=(replace(side, support={}, stance={}, relevance={}),))
+    page = view_case(case)
+    assert page.sides[0].groups[0].premises[0].state == "unscored"
+    assert {c.verdict.phrase for c in page.references[0].checks} == {"unscored: not asked"}
+
+
+def test_a_side_without_evidence_says_so():
+    html, markdown = render_html(one_sided_case()), render_markdown(one_sided_case())
+    for output in (html, markdown):
+        assert "No evidence for this side was found" in output
+    case = one_sided_case()
+    failed = replace(case.sides[1], considered=3, failed=True)
+    html = render_html(replace(case, sides=(case.sides[0], failed)))
+    assert "3 passages served it, but the writer gave nothing usable" in html
+
+
+def test_a_case_without_any_evidence_is_a_page_all_the_same():
+    empty = one_sided_case().sides[1]
+    case = replace(build_case(), sides=(replace(empty, side="pro"), empty), documents={})
+    assert "No passage is cited." in render_html(case)
+    assert "No passage is cited." in render_markdown(case)
+
+
+def test_a_cited_document_that_is_not_at_hand_is_named():
+    case = replace(build_case(), documents={})
+    html = render_html(case)
+    assert html.count("The text of this passage is not at hand.") == 7
+    assert "[7] **court-1**" in render_markdown(case)
+
+
+@pytest.mark.parametrize(
+    ("url", "linked"),
+    [
+        ("https://example.org/a", True),
+        ("http://example.org", True),
+        ("javascript:alert(1)", False),
+        ("JaVaScRiPt://example.org/%0aalert(1)", False),
+        ("java\nscript:alert(1)", False),
+        ("data:text/html,<script>", False),
+        ("//example.org", False),
+        ("https://exa mple.org", False),
+        ("http://[broken", False),
+    ],
+)
+def test_only_web_addresses_become_links(url, linked):
+    documents = {**build_case().documents, "aec-2019-04": replace(DOCUMENTS[0], url=url)}
+    outside = [
+        href
+        for href in attributes(render_html(replace(build_case(), documents=documents)), "href")
+        if not href.startswith("#")
+    ]
+    assert outside == ([url] if linked else [])
+
+
+def test_the_policy_pins_exactly_the_inline_style_and_script():
+    html = render_html(build_case())
+    page = Outline(html)
+    (policy,) = [v for t, n, v in page.attributes if (t, n) == ("meta", "content") and "src" in v]
+    for tag in ("script", "style"):
+        (text,) = page.text[tag]
+        pin = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{pin}'" in policy
+        assert page.tags.count(tag) == 1
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert not [n for _, n, _ in page.attributes if n.startswith("on") or n in ("style", "src")]
+
+
+@cache
+def plain_tags(text: str) -> list[str]:
+    return Outline(render_html(poisoned(text))).tags
+
+
+@settings(max_examples=40, deadline=None)
+@given(ATTACKS)
+def test_hostile_text_never_changes_the_elements_of_the_page(text):
+    html = render_html(poisoned(text))
+    html.encode()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)
+    assert Outline(html).tags == plain_tags("x" if one_line(text) else "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(ATTACKS)
+def test_hostile_text_never_changes_the_structure_of_the_markdown(text):
+    def structure(markdown: str) -> list[str]:
+        tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
+        inline = {c.type for t in tokens for c in t.children or ()}
+        assert inline <= {"text", "strong_open", "strong_close", "text_special"}, markdown
+        return [t.type for t in tokens]
+
+    plain = "x" if one_line(text) else ""
+    markdown = render_markdown(poisoned(text))
+    assert structure(markdown) == structure(render_markdown(poisoned(plain)))
+
+
+@given(ATTACKS)
+def test_escaped_markdown_shows_the_text_itself(text):
+    (paragraph, *_) = [
+        t.children
+        for t in MarkdownIt("commonmark").parse("x " + escape_markdown(text))
+        if t.children
+    ]
+    assert "".join(c.content for c in paragraph) == f"x {one_line(text)}".strip()
+
+
+@given(ATTACKS)
+def test_a_web_address_in_markdown_is_that_link_or_text(text):
+    url = f"https://example.org/{text}"
+    documents = {"d": Document("d", "\x00", url=url)}
+    markdown = render_markdown(replace(poisoned("x"), documents=documents))
+    tokens = MarkdownIt("commonmark").parse(markdown)
+    inline = [c for t in tokens for c in t.children or ()]
+    links = [c for c in inline if c.type == "link_open"]
+    assert len(links) <= 1
+    assert all(str(c.attrs["href"]).startswith("https://example.org/") for c in links)
+    assert not [c for c in inline if c.type in ("html_inline", "image", "code_inline")]
+
+
+@given(st.text(max_size=300), st.data())
+def test_a_cut_passage_loses_nothing_and_marks_what_was_named(text, data):
+    spans = {}
+    for key in range(data.draw(st.integers(0, 3)) if text else 0):
+        start = data.draw(st.integers(0, len(text) - 1))
+        spans[str(key)] = (start, data.draw(st.integers(start + 1, len(text))))
+    text = text.replace("\r\n", "\n\n")
+    segments = cut(text, spans)
+    assert "".join(s.text for s in segments) == clean(text)
+    for key, (start, end) in spans.items():
+        assert "".join(s.text for s in segments if key in s.keys) == clean(text[start:end])
+        assert sum(key in s.opens for s in segments) == 1
+
+
+def test_a_long_passage_is_cut_around_its_evidence_and_says_so():
+    text = "word " * 200_000 + "The evidence stands here. " + "word " * 200_000
+    start = text.index("The evidence")
+    segments = cut(text, {"k": (start, start + 25)})
+    assert [s.kind for s in segments] == ["text", "gap", "text", "mark", "text", "gap"]
+    assert segments[3].text == "The evidence stands here."
+    shown = sum(len(s.text) for s in segments if s.kind != "gap")
+    missing = sum(int(s.text.replace(",", "")) for s in segments if s.kind == "gap")
+    assert shown < MAX_SHOWN
+    assert shown + missing == len(text)
+
+
+def test_evidence_is_found_verbatim_first_and_then_with_other_spacing_and_case():
+    text = "He said so. The order of\n names mattered, a lot."
+    assert locate(text, "said so") == (3, 10)
+    assert text[slice(*locate(text, "not there", "The order of names mattered."))].startswith("The")
+    assert locate(text, "the ORDER of names") is not None
+    assert locate(text, "", "  ", "...", "absent") is None
+
+
+def test_a_doubt_is_never_rounded_away():
+    assert probability(0.9951) == "p > 0.99"
+    assert probability(0.004) == "p < 0.01"
+    assert probability(1.0) == "p = 1.00"
+    assert probability(None) == probability(float("nan")) == ""
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_have_the_contrast_of_wcag_aa(scheme):
+    css = resources.files("pnyx.view").joinpath("templates/report.css").read_text("utf-8")
+    block = re.findall(r":root \{(.*?)\}", css, re.S)[scheme]
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+    pairs = [(f, b) for f in ("ink", "soft", "link") for b in ("paper", "card")]
+    pairs += [(f, "paper") for f in ("pro", "con", "yes", "no", "doubt")]
+    pairs += [("mark-ink", "mark"), ("ink", "pro-wash"), ("ink", "con-wash"), ("soft", "pro-wash")]
+    for front, back in pairs:
+        low, high = sorted((_luminance(colours[front]), _luminance(colours[back])))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
