@@ -65,7 +65,9 @@ class Index:
     Records added to the folder later are seen after opening it again.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+    def __init__(
+        self, path: Path, manifest: dict[str, Any], kernel: KernelName | None = None
+    ) -> None:
         self.path = path
         self._segments, self.tokenizer = open_segments(path, manifest)
         statistics = manifest["statistics"]
@@ -73,19 +75,23 @@ class Index:
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         if self._starts[-1] != statistics["documents"]:
             raise damaged(path, f"{MANIFEST} counts its documents wrongly")
-        self._kernels: dict[KernelName | None, Kernel] = {}
+        self._kernel = Kernel(kernel)
         self._known: dict[str, _Occurrence | None] = {}
 
     @classmethod
-    def open(cls, path: str | Path) -> Index:
+    def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Index:
         """Open an index folder; takes milliseconds, whatever its size.
+
+        Args:
+            path: the folder.
+            kernel: `numpy` or `numba` instead of whichever is quicker; scores are the same.
 
         Raises:
             IndexFolderError: no index, a damaged one, or one written by a newer version. Damage
                 inside of large files is found, and refused, when that part is first read.
         """
         folder = Path(path)
-        return cls(folder, read_manifest(folder))
+        return cls(folder, read_manifest(folder), kernel)
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -98,8 +104,6 @@ class Index:
         text: str,
         model: str = DEFAULT_MODEL,
         k: int = 10,
-        *,
-        kernel: KernelName | None = None,
         **parameters: float,
     ) -> list[Hit]:
         """Return the best `k` documents for a question, best first, ties in document order.
@@ -108,7 +112,6 @@ class Index:
             text: the question, as plain text: there is no query language.
             model: a name in `MODELS`: `dirichlet` or `bm25`.
             k: how many, at least 1.
-            kernel: `numpy` or `numba` instead of whichever is quicker; scores are the same.
             parameters: the model's own, e.g. `mu=1000` or `k1=0.9, b=0.4`.
 
         Returns:
@@ -119,7 +122,7 @@ class Index:
             InputError: unknown model, or a parameter out of range.
             IndexFolderError: a part of the index that this query reads is damaged.
         """
-        numbers, scores = self.rank(text, model, k, kernel=kernel, **parameters)
+        numbers, scores = self.rank(text, model, k, **parameters)
         ids = self.doc_ids(numbers)
         rows = zip(ids, scores.tolist(), numbers.tolist(), strict=True)
         return [Hit(doc_id, rank, score, n) for rank, (doc_id, score, n) in enumerate(rows, 1)]
@@ -129,8 +132,6 @@ class Index:
         text: str,
         model: str = DEFAULT_MODEL,
         k: int = 10,
-        *,
-        kernel: KernelName | None = None,
         **parameters: float,
     ) -> tuple[NDArray[np.int64], Floats]:
         """Return document numbers and scores of the best `k`, as arrays; see `search`."""
@@ -141,14 +142,12 @@ class Index:
         if parts is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         values = scoring.length_values(_DECODED_LENGTHS, self.collection)
-        return self._kernel(kernel).top(parts, values, scoring.combine, k)
+        return self._kernel.top(parts, values, scoring.combine, k)
 
     def score_all(
         self,
         text: str,
         model: str = DEFAULT_MODEL,
-        *,
-        kernel: KernelName | None = None,
         **parameters: float,
     ) -> Floats:
         """Return the score of every document, by number; shape (documents,), float64.
@@ -162,10 +161,7 @@ class Index:
         if parts is None:
             return np.full(len(self), -0.0)
         values = scoring.length_values(_DECODED_LENGTHS, self.collection)
-        return self._kernel(kernel).scores(parts, values, scoring.combine)
-
-    def _kernel(self, name: KernelName | None) -> Kernel:
-        return self._kernels.setdefault(name, Kernel(name))
+        return self._kernel.scores(parts, values, scoring.combine)
 
     def _parts(self, text: str, model: Model) -> list[SegmentPart] | None:
         """Compile a query against each segment; None where no word of it is in the index."""
