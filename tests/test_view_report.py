@@ -95,7 +95,7 @@ def poisoned(text: str) -> Case:
     return Case(
         question=Question("q", text),
         sides=sides,
-        documents={"d": Document("d", "\x00", title=text, url=f"x:{text}", source=text)},
+        documents={"d": Document("d", "", title=text, url=f"x:{text}", source=text)},
         judges={"minilm-int8@1": text},
         settings={text: text},
     )
@@ -274,7 +274,7 @@ def test_escaped_markdown_shows_the_text_itself(text):
 @given(ATTACKS)
 def test_a_web_address_in_markdown_is_that_link_or_text(text):
     url = f"https://example.org/{text}"
-    documents = {"d": Document("d", "\x00", url=url)}
+    documents = {"d": Document("d", "", url=url)}
     markdown = render_markdown(replace(poisoned("x"), documents=documents))
     tokens = MarkdownIt("commonmark").parse(markdown)
     inline = [c for t in tokens for c in t.children or ()]
