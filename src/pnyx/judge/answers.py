@@ -84,13 +84,13 @@ def answer_row(question: JudgeQuestion, answer: Answer) -> dict[str, Any]:
 
 def verdict_fields(answer: Answer) -> dict[str, Any]:
     """Return the fields of an `answers.jsonl` line that come from the answer alone."""
-    judged = isinstance(answer, Judged)
+    judged = answer if isinstance(answer, Judged) else None
     return {
-        "value": answer.value if judged else None,
-        "probability": answer.probability if judged else None,
-        "unscored": None if judged else answer.reason,
-        "explanation": answer.explanation if judged else "",
-        "evidence": answer.evidence if judged else "",
+        "value": judged.value if judged else None,
+        "probability": judged.probability if judged else None,
+        "unscored": answer.reason if isinstance(answer, Unscored) else None,
+        "explanation": judged.explanation if judged else "",
+        "evidence": judged.evidence if judged else "",
         "judge": answer.provenance.judge,
         "method": answer.provenance.method,
         "prompt_hash": answer.provenance.prompt_hash,

@@ -8,11 +8,8 @@ and goes nowhere else: no log, store, repr or error text holds it.
 from __future__ import annotations
 
 import contextlib
-import email.utils
 import os
-import random
 import re
-import time
 import urllib.parse
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.models.negotiate import Dialect, is_too_long, refused_parameter
+from pnyx.models.patience import Patience, retry_after
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable, read_reply
 
 if TYPE_CHECKING:
@@ -40,32 +38,6 @@ _FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL"
 _OPENAI_URL = "https://api.openai.com/v1"
 _HOPELESS = {401, 402, 403, 404, 405}
 _PASSING = {408, 409, 425, 429}
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long an endpoint is waited for.
-
-    Attributes:
-        timeout: seconds for one attempt, from connecting to the last byte.
-        attempts: attempts for one request.
-        connect_attempts: attempts while nothing even listens.
-        first_wait: seconds before the second attempt; doubles from there, with jitter.
-        longest_wait: the most seconds ever waited between attempts, whatever Retry-After says.
-    """
-
-    timeout: float = 120.0
-    attempts: int = 6
-    connect_attempts: int = 3
-    first_wait: float = 0.5
-    longest_wait: float = 60.0
-
-    def wait(self, attempt: int, retry_after: float | None) -> float:
-        """Return the seconds to wait after the 1-based `attempt` failed."""
-        if retry_after is not None:
-            return min(retry_after, self.longest_wait)
-        ceiling = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait)
-        return ceiling * random.uniform(0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +203,12 @@ class ChatEndpoint:
         create: Any = client.chat.completions.with_raw_response.create
         try:
             with anyio.fail_after(self.patience.timeout):
-                response = await create(model=self.model, messages=messages, **parameters)
+                response = await create(
+                    model=self.model,
+                    messages=messages,
+                    extra_headers=self._withheld(),
+                    **parameters,
+                )
         except (TimeoutError, openai.APITimeoutError) as error:
             return self._timed_out(error)
         except openai.APIStatusError as error:
@@ -244,6 +221,15 @@ class ChatEndpoint:
             # An empty reply was paid for and would come again: it is not retried.
             return outcome if outcome.reason.startswith("empty") else _Again(outcome, "body")
         return outcome
+
+    def _withheld(self) -> dict[str, Any]:
+        """Return the headers that the SDK would add by itself but that are not for this server."""
+        import openai
+
+        names = [] if self._key else ["Authorization"]
+        if self.base_url != _OPENAI_URL:  # the SDK takes these from the environment
+            names += ["OpenAI-Organization", "OpenAI-Project"]
+        return dict.fromkeys(names, openai.Omit())
 
     def _timed_out(self, error: Exception) -> _Again:
         failed = CallFailed(f"timeout: no complete reply within {self.patience.timeout:g} s")
@@ -270,7 +256,7 @@ class ChatEndpoint:
             f"{self._safe(body)}"
         )
         if status in _PASSING or status >= 500:
-            return _Again(failed, "http", _retry_after(error.response.headers))
+            return _Again(failed, "http", retry_after(error.response.headers))
         return CallFailed(f"rejected: HTTP {status}: {self._safe(body)}")
 
     def _hopeless(self, status: int, body: str) -> str:
@@ -301,38 +287,14 @@ class _Refused:
     body: str
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait: `Retry-After` as seconds or as a date."""
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name)
-        if value is None:
-            continue
-        try:
-            seconds = float(value) * scale
-        except ValueError:
-            try:
-                seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-            except (ValueError, OverflowError):
-                continue
-        if 0 <= seconds < float("inf"):
-            return seconds
-        if seconds < 0:  # a date that has passed, or a clock that is off
-            return 0.0
-    return None
-
-
 def _client(base_url: str, key: str | None, timeout: float) -> openai.AsyncOpenAI:
     import openai
 
-    headers: dict[str, Any] = {} if key else {"Authorization": openai.Omit()}
-    if base_url != _OPENAI_URL:  # the SDK reads these from the environment for any server
-        headers |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     return openai.AsyncOpenAI(
         base_url=base_url,
         api_key=key or "none",
         max_retries=0,
         timeout=timeout,
-        default_headers=headers,
         http_client=openai.DefaultAsyncHttpxClient(trust_env=not _is_loopback(base_url)),
     )
 

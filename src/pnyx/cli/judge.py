@@ -1,0 +1,231 @@
+"""`pnyx judge`: a judge's answers to a task's questions over an items file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from pnyx.errors import ModelError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.answers import Answer
+    from pnyx.judge.base import Judge
+    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.questions import Support
+
+__all__ = ["command"]
+
+EXIT_UNSCORED = 3
+EXIT_INTERRUPTED = 130
+
+_TASKS = ("support", "relevance", "stance")
+
+
+_HELP = """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
+
+\b
+support    does the text support the statement?   id, text, statement
+relevance  does the document help with the question? id, question, document
+stance     does the text argue for this side?     id, text, question, stance
+
+RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
+model is kept in the judgement store: the same command again, even after a crash, asks only
+what is missing. Exit status 3: finished, but some items are unscored.
+"""
+
+_EXAMPLE = """\b
+Example:
+  echo '{"id": "1", "text": "Fares fell.", "statement": "Buses got cheaper."}' > items.jsonl
+  pnyx judge support items.jsonl --out results
+  pnyx judge support items.jsonl --out results-llm --llm http://127.0.0.1:8000/v1#my-model
+"""
+
+
+@click.command(help=_HELP, epilog=_EXAMPLE)
+@click.argument("task", type=click.Choice(_TASKS))
+@click.argument("items")
+@click.option("--out", required=True, metavar="RESULTS", help="Results folder to write.")
+@click.option(
+    "--llm",
+    envvar="PNYX_LLM",
+    metavar="SPEC",
+    help="Language model: http://HOST:PORT/v1#MODEL or openai:MODEL (key in PNYX_API_KEY). "
+    "Without it the packaged encoder judges.",
+)
+@click.option("--labels", metavar="FILE", help="Answer from people's labels in this JSONL file.")
+@click.option(
+    "--store",
+    metavar="PATH",
+    help="Judgement store. Default: $PNYX_STORE, else your data folder.",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 1000),
+    default=8,
+    show_default=True,
+    help="Requests to the language model at once.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=120.0,
+    show_default=True,
+    help="Seconds for one attempt at the language model.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
+@click.pass_context
+def command(
+    context: click.Context,
+    task: str,
+    items: str,
+    out: str,
+    llm: str | None,
+    labels: str | None,
+    store: str | None,
+    concurrency: int,
+    timeout: float,
+    as_json: bool,
+) -> int:
+    """Judge an items file; see `_HELP`."""
+    named = context.get_parameter_source("llm") is ParameterSource.COMMANDLINE
+    if labels is not None and named:
+        raise click.UsageError("--llm and --labels exclude each other")
+    with contextlib.ExitStack() as stack:
+        judge: Judge
+        model: StoredModel | None = None
+        if labels is not None:
+            judge = _label_judge(labels)
+        elif llm is not None:
+            model = _stored_model(stack, llm, store, concurrency, timeout)
+            judge = _llm_judge(model)
+        else:
+            judge = _encoder_judge()
+        try:
+            manifest = _run(task, items, out, judge, model)
+        except KeyboardInterrupt:
+            click.echo("pnyx: interrupted; the same command resumes where it stopped", err=True)
+            return EXIT_INTERRUPTED
+    _report(manifest, out, as_json)
+    return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
+
+
+def _label_judge(path: str) -> Judge:
+    from pnyx.judge.labels import LabelJudge
+
+    return LabelJudge(path)
+
+
+def _encoder_judge() -> Judge:
+    from pnyx.judge.encoder import EncoderJudge
+
+    return EncoderJudge()
+
+
+def _stored_model(
+    stack: contextlib.ExitStack, spec: str, store: str | None, concurrency: int, timeout: float
+) -> StoredModel:
+    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.store import Store
+    from pnyx.models.chat import Patience, endpoint_from
+
+    endpoint = endpoint_from(spec, patience=Patience(timeout=timeout))
+    return StoredModel(endpoint, stack.enter_context(Store(store)), concurrency)
+
+
+def _llm_judge(model: StoredModel) -> Judge:
+    from pnyx.judge.llm import LlmJudge
+
+    return LlmJudge(model)
+
+
+def _run(
+    task: str, items: str, out: str, judge: Judge, model: StoredModel | None
+) -> dict[str, Any]:
+    from pnyx.judge.base import ask
+    from pnyx.judge.results import Results
+    from pnyx.judge.tasks import TASKS
+
+    questions = TASKS[task].read(items)
+    results = Results(out, task=task, judge=judge.name, questions=questions)
+    arrived = 0
+    with results.writing(), _progress(len(questions)) as advance:
+
+        def receive(position: int, answer: Answer) -> None:
+            nonlocal arrived
+            results.add(position, answer)
+            arrived += 1
+            advance()
+
+        try:
+            answers = ask(judge, questions, receive)
+        except ModelError as error:
+            kept = f"; {arrived} of {len(questions)} were answered and are kept" if arrived else ""
+            raise ModelError(f"{error}{kept}") from error
+        return results.finish(answers, _facts(task, items, judge, questions, model))
+
+
+def _facts(
+    task: str, items: str, judge: Judge, questions: Sequence[Support], model: StoredModel | None
+) -> dict[str, Any]:
+    """Return what the manifest says of the judge and of what was sent."""
+    facts: dict[str, Any] = {
+        "items": {"path": items, "count": len(questions)},
+        "card": judge.card,
+    }
+    if model is None:
+        return facts
+    from pnyx.judge.prompting import load_prompt
+    from pnyx.judge.tasks import TASKS
+
+    prompt, counts = load_prompt(TASKS[task].prompt), model.counts
+    return facts | {
+        "model": {
+            "name": model.endpoint.model,
+            "endpoint": model.endpoint.base_url,
+            "response_format": model.endpoint.response_format,
+        },
+        "prompts": [{"name": prompt.name, "version": prompt.version, "hash": prompt.hash}],
+        "store": {
+            "path": str(model.store.path),
+            "from_store": counts.from_store,
+            "asked": counts.asked,
+            "shared": counts.shared,
+            "failed": counts.failed,
+            "retries": model.endpoint.retries,
+        },
+        "tokens": counts.tokens,
+    }
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on standard error if that is a terminal; yields what advances it."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        shown = bar.add_task("judging", total=total)
+        yield lambda: bar.advance(shown)
+
+
+def _report(manifest: dict[str, Any], out: str, as_json: bool) -> None:
+    click.echo(f"judge: {shorten(manifest['card'], 400)}", err=True)
+    if as_json:
+        click.echo(json.dumps(manifest, ensure_ascii=False))
+        return
+    counts = manifest["counts"]
+    line = f"{counts['scored']} of {counts['asked']} scored by {shorten(manifest['judge'])}"
+    if counts["unscored"]:
+        reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
+        line += f"; {counts['unscored']} unscored: {reasons}"
+    click.echo(f"{line}; see {shorten(out, 200)}")

@@ -1,0 +1,385 @@
+"""An OpenAI-compatible server that misbehaves on purpose, over real HTTP on 127.0.0.1.
+
+As a program: `python tests/chat_server.py --port 8900 --log served.jsonl`, then
+`--llm http://127.0.0.1:8900/v1#test`. A prompt that contains `[[NAME]]` gets the behaviour NAME
+(see `Handler`); otherwise the behaviours of `--script` are played in turn, then `ok` for ever.
+
+The verdicts of `ok` are made from a hash of the prompt: they mean nothing, but they are the same
+every time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import email.utils
+import hashlib
+import json
+import re
+import socket
+import struct
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+HTML = (
+    b"<!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>"
+)
+
+
+class ChatServer(ThreadingHTTPServer):
+    """Serves until `close`; `log` lists what was asked and what was wholly answered.
+
+    Args:
+        script: behaviours played in turn; after the last, `default`.
+        default: the behaviour when the script is over.
+        delay: seconds before each answer.
+        reply: text that `ok` sends instead of a verdict made up from the prompt.
+        rejects: parameters that are refused by name with HTTP 400.
+        formats: the response formats that are understood.
+        log: file that gets one JSON line as a request comes and one as its answer is out.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(
+        self,
+        script: Sequence[str] = (),
+        *,
+        default: str = "ok",
+        port: int = 0,
+        delay: float = 0.0,
+        reply: str | None = None,
+        rejects: Sequence[str] = (),
+        formats: Sequence[str] = ("json_schema", "json_object"),
+        log: str | None = None,
+    ) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
+        self.script = list(script)
+        self.default = default
+        self.delay = delay
+        self.reply = reply
+        self.rejects = tuple(rejects)
+        self.formats = tuple(formats)
+        self.log: list[dict[str, Any]] = []
+        self.closing = threading.Event()
+        self._log_path = log
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=lambda: self.serve_forever(0.02), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    @property
+    def spec(self) -> str:
+        return f"{self.url}#test"
+
+    def __enter__(self) -> ChatServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self.shutdown()
+        self.server_close()
+
+    def record(self, event: str, **fields: Any) -> None:
+        row = {"event": event, **fields}
+        with self._lock:
+            self.log.append(row)
+            if self._log_path is not None:
+                with Path(self._log_path).open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(row) + "\n")
+
+    def next_behaviour(self) -> str:
+        with self._lock:
+            return self.script.pop(0) if self.script else self.default
+
+    def asked(self) -> list[dict[str, Any]]:
+        return [row for row in self.log if row["event"] == "asked"]
+
+    def answered(self) -> list[str]:
+        return [row["key"] for row in self.log if row["event"] == "answered"]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are part of the game."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Each method `do_NAME` is a behaviour."""
+
+    protocol_version = "HTTP/1.1"
+    server: ChatServer
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.send_json({"object": "list", "data": [{"id": "test", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.body: dict[str, Any] = json.loads(raw)
+        self.prompt = "\n".join(m["content"] for m in self.body["messages"])
+        self.key = hashlib.sha256(json.dumps(self.body["messages"]).encode()).hexdigest()
+        marked = re.search(r"\[\[(\w+)\]\]", self.prompt)
+        behaviour = marked.group(1) if marked else self.server.next_behaviour()
+        parameters = {k: v for k, v in self.body.items() if k != "messages"}
+        self.server.record(
+            "asked",
+            key=self.key,
+            behaviour=behaviour,
+            parameters=parameters,
+            authorization=self.headers.get("Authorization"),
+            headers=str(self.headers),
+        )
+        if not self.refused():
+            self.server.closing.wait(self.server.delay)
+            getattr(self, f"do_{behaviour}")()
+
+    def refused(self) -> bool:
+        for name in self.server.rejects:
+            if name in self.body:
+                self.send_error_json(
+                    400, f"Unsupported parameter: '{name}' is not supported here.", param=name
+                )
+                return True
+        form = (self.body.get("response_format") or {}).get("type")
+        if form is not None and form not in self.server.formats:
+            self.send_error_json(400, f"response_format type {form!r} is not supported")
+            return True
+        return False
+
+    # --- what a well-behaved server sends
+
+    def do_ok(self) -> None:
+        self.complete(self.server.reply or self.verdict())
+
+    def do_fenced(self) -> None:
+        self.complete(f"Here is my verdict:\n```json\n{self.verdict()}\n```\n")
+
+    def do_thinking(self) -> None:
+        self.complete('<think>{"answer": "no"} or yes?</think>\n' + self.verdict())
+
+    def do_refusal(self) -> None:
+        self.complete(None, refusal="I cannot help with that.")
+
+    def do_length(self) -> None:
+        self.complete(self.verdict()[:-20], finish_reason="length")
+
+    def do_content_filter(self) -> None:
+        self.complete("", finish_reason="content_filter")
+
+    # --- trouble in the text
+
+    def do_empty(self) -> None:
+        self.complete("")
+
+    def do_no_content(self) -> None:
+        self.complete(None)
+
+    def do_truncated_json(self) -> None:
+        self.complete(self.verdict()[:-9])
+
+    def do_wrong_schema(self) -> None:
+        self.complete('{"verdict": "yes", "score": 9}')
+
+    def do_out_of_range(self) -> None:
+        self.complete('{"reason": "", "evidence": "", "answer": "yes", "confidence": 95}')
+
+    def do_prose(self) -> None:
+        self.complete("Yes, with a confidence of 0.9, I would say.")
+
+    # --- trouble in the protocol
+
+    def do_no_choices(self) -> None:
+        self.send_json({"id": "1", "object": "chat.completion", "choices": []})
+
+    def do_html(self) -> None:
+        self.send(200, HTML, {"Content-Type": "text/html"})
+
+    def do_cut_body(self) -> None:
+        self.send_json({}, content=json.dumps(self.completion(self.verdict())).encode()[:-30])
+
+    def do_429(self) -> None:
+        self.send_error_json(429, "slow down")
+
+    def do_429_after(self) -> None:
+        self.send_error_json(429, "slow down", headers={"Retry-After": "0.3"})
+
+    def do_429_date(self) -> None:
+        later = email.utils.formatdate(time.time() + 2, usegmt=True)
+        self.send_error_json(429, "slow down", headers={"Retry-After": later})
+
+    def do_quota(self) -> None:
+        self.send_error_json(429, "no money left", code="insufficient_quota")
+
+    def do_500(self) -> None:
+        self.send(500, b"Internal Server Error", {"Content-Type": "text/plain"})
+
+    def do_401(self) -> None:
+        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.send_error_json(401, f"Incorrect API key provided: {key}")
+
+    def do_404(self) -> None:
+        self.send_error_json(404, "The model `test` does not exist")
+
+    def do_400(self) -> None:
+        self.send(400, b"Bad Request", {"Content-Type": "text/plain"})
+
+    def do_blind(self) -> None:
+        """Refuses any response format without saying why."""
+        if "response_format" in self.body:
+            self.do_400()
+        else:
+            self.do_ok()
+
+    def do_too_long(self) -> None:
+        message = "This model's maximum context length is 100 tokens; reduce your max_tokens."
+        self.send_error_json(400, message, code="context_length_exceeded")
+
+    def do_hang(self) -> None:
+        self.server.closing.wait(30)
+
+    def do_drip(self) -> None:
+        """A byte now and then: alive, but never done in time."""
+        content = json.dumps(self.completion(self.verdict())).encode()
+        self.start(200, len(content), {"Content-Type": "application/json"})
+        for byte in content:
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            if self.server.closing.wait(0.05):
+                return
+
+    def do_reset(self) -> None:
+        """The connection is reset in the middle of the body."""
+        content = json.dumps(self.completion(self.verdict())).encode()
+        self.start(200, len(content), {"Content-Type": "application/json"})
+        self.wfile.write(content[: len(content) // 2])
+        self.wfile.flush()
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
+        self.connection.close()
+
+    # --- how it is sent
+
+    def verdict(self) -> str:
+        """An answer in the asked-for schema, made from the prompt's hash."""
+        form = self.body.get("response_format") or {}
+        schema = form.get("json_schema", {}).get("schema")
+        if schema is not None:
+            return json.dumps(instance(schema, self.key))
+        digit = int(self.key[:2], 16)
+        answer = "yes" if digit % 2 else "no"
+        confidence = 0.5 + (digit % 50) / 100
+        verdict = {"reason": "by hash", "evidence": "", "answer": answer, "confidence": confidence}
+        return json.dumps(verdict)
+
+    def completion(self, text: str | None, **message: Any) -> dict[str, Any]:
+        finish_reason = message.pop("finish_reason", "stop")
+        return {
+            "id": f"chatcmpl-{self.key[:12]}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": self.body["model"],
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": finish_reason,
+                    "message": {"role": "assistant", "content": text, **message},
+                }
+            ],
+            "usage": {
+                "prompt_tokens": len(self.prompt) // 4,
+                "completion_tokens": len(text or "") // 4,
+                "total_tokens": (len(self.prompt) + len(text or "")) // 4,
+            },
+        }
+
+    def complete(self, text: str | None, **message: Any) -> None:
+        self.send_json(self.completion(text, **message))
+        self.server.record("answered", key=self.key)
+
+    def send_json(self, value: Any, *, content: bytes | None = None) -> None:
+        content = json.dumps(value).encode() if content is None else content
+        self.send(200, content, {"Content-Type": "application/json"})
+
+    def send_error_json(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        error = {"message": message, "type": "error", "param": param, "code": code}
+        content = json.dumps({"error": error}).encode()
+        self.send(status, content, {"Content-Type": "application/json", **(headers or {})})
+
+    def send(self, status: int, content: bytes, headers: Mapping[str, str]) -> None:
+        self.start(status, len(content), headers)
+        self.wfile.write(content)
+        self.wfile.flush()
+
+    def start(self, status: int, length: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(length)}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+def instance(schema: Mapping[str, Any], seed: str, path: str = "") -> Any:
+    """Return a value that a JSON schema allows, chosen by hash."""
+    number = int(hashlib.sha256(f"{seed}{path}".encode()).hexdigest()[:8], 16)
+    if "enum" in schema:
+        return schema["enum"][number % len(schema["enum"])]
+    kind = schema.get("type", "string")
+    if kind == "object":
+        return {
+            name: instance(part, seed, f"{path}/{name}")
+            for name, part in schema.get("properties", {}).items()
+        }
+    if kind == "array":
+        return [instance(schema.get("items", {}), seed, f"{path}/{i}") for i in range(2)]
+    if kind in ("number", "integer"):
+        low, high = schema.get("minimum", 0), schema.get("maximum", 1)
+        share = (number % 101) / 100
+        return (
+            low + round(share * (high - low)) if kind == "integer" else low + share * (high - low)
+        )
+    if kind == "boolean":
+        return bool(number % 2)
+    return f"Made up from hash {number:08x}."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--script", default="", help="comma-separated behaviours")
+    parser.add_argument("--default", default="ok")
+    parser.add_argument("--log")
+    options = parser.parse_args()
+    script = [name for name in options.script.split(",") if name]
+    server = ChatServer(
+        script,
+        default=options.default,
+        port=options.port,
+        delay=options.delay,
+        log=options.log,
+    )
+    print(server.url, flush=True)  # noqa: T201 - the one line that callers read
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        server.server_close()
+
+
+if __name__ == "__main__":
+    main()

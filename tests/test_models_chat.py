@@ -1,0 +1,295 @@
+"""The endpoint client, over real HTTP against a server that misbehaves on purpose."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_server import ChatServer
+from pnyx.errors import InputError, ModelError
+from pnyx.models.chat import (
+    CallFailed,
+    ChatEndpoint,
+    ChatRequest,
+    Message,
+    Patience,
+    Reply,
+    endpoint_from,
+)
+from pnyx.models.negotiate import Dialect, refused_parameter
+from pnyx.models.patience import retry_after
+from pnyx.models.replies import read_reply
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+HASTY = Patience(timeout=0.4, attempts=3, first_wait=0.01, longest_wait=3.0)
+
+
+def request(text: str = "hello", **fields: object) -> ChatRequest:
+    return ChatRequest((Message("user", text),), SCHEMA, max_tokens=50, **fields)
+
+
+def complete(server: ChatServer, asked: ChatRequest | None = None, **fields: object):
+    endpoint = ChatEndpoint(server.url, "test", patience=HASTY, **fields)
+    return anyio.run(endpoint.complete, asked or request())
+
+
+def test_a_reply_carries_what_the_server_said():
+    with ChatServer() as server:
+        reply = complete(server)
+    assert isinstance(reply, Reply)
+    assert reply.finish_reason == "stop"
+    assert reply.model == "test"
+    assert reply.response_format == "json_schema"
+    assert reply.usage["completion_tokens"] > 0
+    sent = server.asked()[0]["parameters"]
+    assert sent["temperature"] == 0
+    assert sent["max_tokens"] == 50
+    assert "seed" not in sent
+    assert server.asked()[0]["authorization"] is None
+
+
+@pytest.mark.parametrize("trouble", ["429", "429_after", "500", "reset", "cut_body", "hang"])
+def test_trouble_that_passes_is_waited_out(trouble):
+    with ChatServer([trouble]) as server:
+        assert isinstance(complete(server), Reply)
+    assert [row["behaviour"] for row in server.asked()] == [trouble, "ok"]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason", "attempts"),
+    [
+        ("429", "rate_limit", 3),
+        ("500", "server_error", 3),
+        ("reset", "connection", 3),
+        ("hang", "timeout", 3),
+        ("drip", "timeout", 3),
+        ("empty", "empty", 1),
+        ("no_content", "empty", 1),
+        ("too_long", "too_long", 1),
+        ("400", "rejected", 1),
+    ],
+)
+def test_trouble_that_stays_is_a_named_failure(trouble, reason, attempts):
+    with ChatServer(["ok"], default=trouble) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+
+        async def ask():
+            assert isinstance(await endpoint.complete(request("first")), Reply)
+            return await endpoint.complete(request("second"))
+
+        failed = anyio.run(ask)
+    assert isinstance(failed, CallFailed)
+    assert failed.reason.split(":")[0] == reason
+    assert len(server.asked()) == 1 + attempts
+
+
+@pytest.mark.parametrize("trouble", ["html", "cut_body", "no_choices"])
+def test_an_endpoint_that_was_fine_before_only_loses_the_one_request(trouble):
+    with ChatServer(["ok"], default=trouble) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+
+        async def ask():
+            await endpoint.complete(request("first"))
+            return await endpoint.complete(request("second"))
+
+        failed = anyio.run(ask)
+    word = "malformed" if trouble == "no_choices" else "not_json"
+    assert isinstance(failed, CallFailed)
+    assert failed.reason.startswith(word + ":")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        ("html", "a web page"),
+        ("401", "key is refused"),
+        ("404", "no model 'test'"),
+        ("quota", "quota is used up"),
+    ],
+)
+def test_a_hopeless_endpoint_is_one_line(trouble, words):
+    with ChatServer(default=trouble) as server, pytest.raises(ModelError, match=words) as caught:
+        complete(server)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_listens():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    endpoint = ChatEndpoint(url, "test", patience=HASTY)
+    with pytest.raises(ModelError, match="cannot be reached"):
+        anyio.run(endpoint.complete, request())
+
+
+def test_other_credentials_of_the_environment_stay_at_home(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "private")
+    with ChatServer() as server:
+        complete(server)
+    assert "private" not in server.asked()[0]["headers"]
+
+
+def test_the_key_is_sent_and_nowhere_to_be_seen():
+    secret = "sk-very-secret-123"
+    with ChatServer(default="401") as server, pytest.raises(ModelError) as caught:
+        complete(server, api_key=secret)
+    assert server.asked()[0]["authorization"] == f"Bearer {secret}"
+    assert "***" in str(caught.value)
+    assert secret not in str(caught.value)
+    assert secret not in repr(ChatEndpoint("http://h/v1", "m", secret))
+
+
+@pytest.mark.parametrize(("trouble", "least"), [("429_after", 0.3), ("429_date", 0.9)])
+def test_retry_after_is_honoured(trouble, least):
+    with ChatServer([trouble]) as server:
+        start = time.monotonic()
+        assert isinstance(complete(server), Reply)
+        assert time.monotonic() - start >= least
+
+
+def test_retry_after_is_capped():
+    assert Patience(longest_wait=5).wait(1, 1e9) == 5
+    assert retry_after({"retry-after": "2.5"}) == 2.5
+    assert retry_after({"retry-after-ms": "250"}) == 0.25
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
+    for nonsense in ("soon", "nan", "inf", "", "-1e400"):
+        assert retry_after({"retry-after": nonsense}) in (None, 0)
+    assert retry_after({}) is None
+
+
+@pytest.mark.parametrize(("formats", "agreed"), [(("json_object",), "json_object"), ((), "text")])
+def test_the_answers_shape_is_negotiated_once(formats, agreed):
+    with ChatServer(formats=formats) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+
+        async def ask():
+            return [await endpoint.complete(request(str(i))) for i in range(3)]
+
+        replies = anyio.run(ask)
+    assert [r.response_format for r in replies] == [agreed] * 3
+    refusals = {"json_object": 1, "text": 2}[agreed]
+    assert len(server.asked()) == 3 + refusals
+
+
+def test_a_blind_refusal_is_guessed_at_only_until_something_works():
+    with ChatServer(default="blind") as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+
+        async def ask():
+            return [await endpoint.complete(request(str(i))) for i in range(2)]
+
+        replies = anyio.run(ask)
+    assert [r.response_format for r in replies] == ["text", "text"]
+    assert len(server.asked()) == 2 + 2
+
+
+def test_rejected_parameters_are_dropped_and_remembered():
+    with ChatServer(rejects=["temperature", "seed", "max_tokens"]) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+
+        async def ask():
+            return [await endpoint.complete(request(str(i), seed=1)) for i in range(2)]
+
+        assert all(isinstance(r, Reply) for r in anyio.run(ask))
+    last = server.asked()[-1]["parameters"]
+    assert not {"temperature", "seed", "max_tokens"} & set(last)
+    assert last["max_completion_tokens"] == 50
+    assert len(server.asked()) == 2 + 3
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (
+            '{"error": {"param": "max_tokens", "message": "use max_completion_tokens"}}',
+            "max_tokens",
+        ),
+        ('{"error": {"message": "temperature is not supported", "param": null}}', "temperature"),
+        ('{"detail": [{"loc": ["body", "response_format", "type"]}]}', "response_format"),
+        ('{"detail": [{"loc": ["body", "messages"], "input": "response_format"}]}', None),
+        ('{"error": {"message": "unknown field foo"}}', None),
+        ("guided decoding is off", "response_format"),
+        ("[]", None),
+    ],
+)
+def test_which_parameter_an_error_names(body, name):
+    sent = {"max_tokens": 5, "temperature": 0, "response_format": {}}
+    assert refused_parameter(body, sent) == name
+
+
+def test_a_dialect_runs_out():
+    assert Dialect(form=2).without("response_format") is None
+    assert Dialect(limit=2).without("max_tokens") is None
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_no_body_crashes_the_reader(body):
+    outcome = read_reply(body, asked="m", response_format="text")
+    assert isinstance(outcome, Reply | CallFailed)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@given(json_values, json_values, json_values, json_values)
+def test_no_completion_of_odd_types_crashes_the_reader(content, finish, usage, model):
+    import json
+
+    message = {"content": content, "refusal": finish}
+    choice = {"message": message, "finish_reason": finish}
+    body = json.dumps({"choices": [choice], "usage": usage, "model": model}).encode()
+    outcome = read_reply(body, asked="m", response_format="text")
+    if isinstance(outcome, Reply):
+        assert outcome.text.encode()
+        assert isinstance(outcome.model, str)
+
+
+def test_specs(monkeypatch):
+    monkeypatch.setenv("PNYX_API_KEY", "k1")
+    monkeypatch.setenv("OPENAI_API_KEY", "k2")
+    assert repr(endpoint_from("http://h:1/v1/#a/b")) == "ChatEndpoint('http://h:1/v1', 'a/b')"
+    assert endpoint_from("openai:gpt").base_url == "https://api.openai.com/v1"
+    monkeypatch.delenv("PNYX_API_KEY")
+    assert endpoint_from("http://h/v1#m")._key is None
+    assert endpoint_from("openai:gpt")._key == "k2"
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(InputError, match="needs a key"):
+        endpoint_from("openai:gpt")
+    monkeypatch.setenv("PNYX_API_KEY", "sk\n1")
+    with pytest.raises(InputError, match="cannot be part of a key"):
+        endpoint_from("http://h/v1#m")
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "gpt-4", "http://h/v1", "http://#m", "ftp://h/v1#m", "http://h:x/v1#m", "openai:"]
+)
+def test_a_bad_spec_shows_the_forms(spec):
+    with pytest.raises(InputError, match=r"http://HOST:PORT/v1#MODEL or openai:MODEL"):
+        endpoint_from(spec)
+
+
+def test_a_password_in_the_address_is_refused_and_not_shown():
+    with pytest.raises(InputError) as caught:
+        endpoint_from("http://me:hunter2@h/v1#m")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", ["local", "gguf:/m.gguf"])
+def test_local_models_are_not_here_yet(spec):
+    with pytest.raises(InputError, match="not in this version"):
+        endpoint_from(spec)
