@@ -136,6 +136,13 @@ def test_a_verdict_names_its_judge_and_its_probability():
     assert f"P3: unscored: {reason}" in markdown
 
 
+def test_a_corpus_label_is_shown_with_its_topic():
+    html = render_html(build_case())
+    assert html.count("pro, on “Should voting be compulsory?”") == 1
+    markdown = render_markdown(build_case())
+    assert markdown.count("corpus label con, on “Should voting be compulsory?”") == 1
+
+
 def test_measures_are_never_shown_without_their_base():
     for output in (render_html(build_case()), render_markdown(build_case())):
         assert "6 of 7 scored" in output

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.base import Measured
-from pnyx.records import Argument, Citation, Sentence
+from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.view.model import (
     CaseView,
     CheckView,
@@ -262,18 +262,25 @@ def _reference(
 ) -> ReferenceView:
     document = case.documents.get(doc_id)
     shown_id = one_line(doc_id)
-    stance = document.stance if isinstance(document, Argument) else None
     return ReferenceView(
         number=number,
         id=shown_id,
         title=(one_line(document.title) if document else "") or shown_id,
         source=one_line(document.source) if document else "",
         url=_web_address(document.url) if document else "",
-        stance=stance or "",
+        stance=_label(document),
         segments=cut(document.text, spans) if document else (),
         checks=tuple(_checks(case, doc_id)),
         cited_by=tuple(c for c in citations if c.number == number),
     )
+
+
+def _label(document: Evidence | None) -> str:
+    """Return the stance that the corpus gives, with the topic towards which it is one."""
+    if not isinstance(document, Argument) or document.stance is None:
+        return ""
+    topic = one_line(document.topic)
+    return f"{document.stance}, on “{topic}”" if topic else document.stance
 
 
 def _web_address(url: str) -> str:

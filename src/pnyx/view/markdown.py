@@ -95,7 +95,7 @@ def _reference(ref: ReferenceView) -> Iterator[str]:
     about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.source)]
     about += [f"id {escape_markdown(ref.id)}", _link(ref.url)]
     if ref.stance:
-        about.append(f"labelled {ref.stance} by the corpus")
+        about.append(f"corpus label {escape_markdown(ref.stance)}")
     yield f"- [{ref.number}] {', '.join(part for part in about if part)}"
     for cited in ref.cited_by:
         quote = cited.evidence

@@ -128,7 +128,10 @@ class CheckView:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceView:
-    """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it."""
+    """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it.
+
+    `stance` is the corpus's own label with its topic, `url` a web address or empty.
+    """
 
     number: int
     id: str
