@@ -1,0 +1,260 @@
+"""`pnyx judge` through the door that users take."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from chat_server import ChatServer
+from pnyx.cli import main
+from pnyx.judge.store import Store
+from pnyx.judge.tasks import TASKS
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.delenv("PNYX_LLM", raising=False)
+
+
+def write(path, rows) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def items(tmp_path, count=5, **fields) -> str:
+    rows = [
+        {"id": f"i{n}", "text": f"Text {n}.", "statement": "S.", "group": "g", "my": [n], **fields}
+        for n in range(count)
+    ]
+    return write(tmp_path / "items.jsonl", rows)
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["judge", *arguments])
+    return ended.value.code
+
+
+def answers(folder) -> list[dict]:
+    return [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
+
+
+def test_answers_manifest_and_a_second_run_without_a_call(tmp_path, capsys):
+    path, out = items(tmp_path), tmp_path / "deep" / "out"
+    arguments = ("support", path, "--out", str(out), "--json")
+    with ChatServer() as server:
+        assert run(*arguments, "--llm", server.spec) == 0
+        first = capsys.readouterr()
+        before = (out / "answers.jsonl").read_bytes()
+        calls = len(server.asked())
+        assert run(*arguments, "--llm", server.spec) == 0
+        assert len(server.asked()) == calls == 5
+    assert (out / "answers.jsonl").read_bytes() == before
+    assert sorted(p.name for p in out.iterdir()) == ["answers.jsonl", "manifest.json"]
+    assert "no measured card for test" in first.err
+    printed = json.loads(first.out)
+    assert printed["counts"] == {"asked": 5, "scored": 5, "unscored": 0, "reasons": {}}
+    assert printed["store"]["asked"] == 5
+    assert printed["tokens"]["prompt_tokens"] > 0
+    assert printed["prompts"][0]["name"] == "support"
+    again = json.loads((out / "manifest.json").read_text())
+    assert again["store"]["from_store"] == 5
+    assert again["store"]["asked"] == 0
+    assert again["answers_sha256"] == printed["answers_sha256"]
+    rows = answers(out)
+    assert [row["id"] for row in rows] == [f"i{n}" for n in range(5)]
+    assert rows[2]["my"] == [2]
+    assert rows[0]["group"] == "g"
+    assert rows[0]["task"] == "support"
+    assert type(rows[0]["value"]) is bool
+    assert 0 <= rows[0]["probability"] <= 1
+    assert rows[0]["unscored"] is None
+    assert len(rows[0]["prompt_hash"]) == 64
+
+
+def test_unscored_items_are_counted_by_reason_and_exit_3(tmp_path, capsys):
+    texts = ["fine", "[[refusal]]", "[[wrong_schema]]", "[[prose]]"]
+    rows = [{"id": str(n), "text": t, "statement": "S."} for n, t in enumerate(texts)]
+    path = write(tmp_path / "items.jsonl", rows)
+    with ChatServer() as server:
+        assert run("support", path, "--out", "out", "--llm", server.spec) == 3
+    shown = capsys.readouterr().out
+    assert "1 of 4 scored by test; 3 unscored: 2 schema, 1 refusal; see out" in shown
+    values = [(row["value"], row["probability"]) for row in answers(tmp_path / "out")[1:]]
+    assert values == [(None, None)] * 3
+
+
+@pytest.mark.parametrize("task", sorted(TASKS))
+def test_each_task_takes_its_example(task, tmp_path):
+    path = tmp_path / "one.jsonl"
+    path.write_text(TASKS[task].example + "\n")
+    with ChatServer() as server:
+        assert run(task, str(path), "--out", "out", "--llm", server.spec) == 0
+        assert len(server.asked()) == 1
+    assert answers(tmp_path / "out")[0]["task"] == task
+
+
+def test_relevance_with_a_stance_asks_for_that_side(tmp_path):
+    row = {
+        "question": "Should buses be free?",
+        "document": "D.",
+        "definition": "DEF",
+        "doc_id": "d",
+    }
+    rows = [{"id": s or "none", **row, **({"stance": s} if s else {})} for s in ("pro", "con", "")]
+    path = write(tmp_path / "items.jsonl", rows)
+    pro, con, none = TASKS["relevance"].read(path)
+    assert pro.statement == "Buses should be free."
+    assert con.statement == "Buses should not be free."
+    assert none.statement == none.question == "Should buses be free?"
+    assert none.guideline == "DEF"
+    assert pro.extra == {"stance": "pro", "doc_id": "d"}
+
+
+def test_labels_answer_like_any_judge(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("PNYX_LLM", "http://127.0.0.1:1/v1#unused")
+    path = items(tmp_path, 3)
+    gold = write(tmp_path / "gold.jsonl", [{"id": "i0", "value": True}, {"id": "i1", "value": 0}])
+    assert run("support", path, "--out", "out", "--labels", gold) == 3
+    assert [row["value"] for row in answers(tmp_path / "out")] == [True, False, None]
+    assert answers(tmp_path / "out")[2]["unscored"] == "no label"
+    assert "people's labels: 2 labels of 2 items" in capsys.readouterr().err
+
+
+def test_llm_and_labels_exclude_each_other(tmp_path, capsys):
+    arguments = ("--llm", "http://h/v1#m", "--labels", "x")
+    assert run("support", items(tmp_path), "--out", "out", *arguments) == 2
+    assert "exclude each other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "holds no items"),
+        ('{"id": "1", "text": "t"}\n', "items.jsonl:1: no statement"),
+        ('{"id": "1", "text": " ", "statement": "s"}\n', "items.jsonl:1: text is empty"),
+        ('{"id": "1", "text": "t", "statement": "s"}\n' * 2, "items.jsonl:2: duplicate id '1'"),
+        ('{"bad', "items.jsonl:1: not valid JSON"),
+    ],
+)
+def test_bad_items_are_one_line_and_leave_nothing(tmp_path, capsys, content, said):
+    path = tmp_path / "items.jsonl"
+    path.write_text(content)
+    with ChatServer() as server:
+        assert run("support", str(path), "--out", "out", "--llm", server.spec) == 2
+    assert server.log == []
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dead_endpoint_is_one_line_and_leaves_nothing(tmp_path, capsys):
+    path = items(tmp_path)
+    with ChatServer(default="401") as server:
+        assert run("support", path, "--out", "out", "--llm", server.spec) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert "the key is refused" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_endpoint_that_dies_keeps_what_it_answered(tmp_path, capsys):
+    path = items(tmp_path)
+    with ChatServer(["ok", "ok"], default="401") as server:
+        arguments = ("support", path, "--out", "out", "--concurrency", "1", "--llm", server.spec)
+        assert run(*arguments) == 2
+        assert "2 of 5 were answered and are kept" in capsys.readouterr().err
+        server.default = "ok"
+        assert run(*arguments) == 0
+    assert max(Counter(server.answered()).values()) == 1
+
+
+def test_a_foreign_folder_and_another_runs_folder_are_refused(tmp_path, capsys):
+    path = items(tmp_path)
+    gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(5)])
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("do not lose this")
+    assert run("support", path, "--out", "mine", "--labels", gold) == 2
+    assert "no results of pnyx judge" in capsys.readouterr().err
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    assert run("support", path, "--out", "out", "--labels", gold) == 0
+    before = (tmp_path / "out" / "answers.jsonl").read_bytes()
+    other = write(tmp_path / "other.jsonl", [{"id": "i0", "text": "T", "statement": "S"}])
+    assert run("support", other, "--out", "out", "--labels", gold) == 2
+    assert "results for other items" in capsys.readouterr().err
+    with ChatServer() as server:
+        assert run("support", path, "--out", "out", "--llm", server.spec) == 2
+    assert "another judge" in capsys.readouterr().err
+    assert (tmp_path / "out" / "answers.jsonl").read_bytes() == before
+    assert run("support", path, "--out", path, "--labels", gold) == 2
+
+
+def start(path, server, **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", "out"]
+    command += ["--concurrency", "4", "--llm", server.spec]
+    return subprocess.Popen(command, text=True, **options)
+
+
+def wait_for(condition, seconds=20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
+    path = items(tmp_path, 60)
+    with ChatServer(delay=0.05) as server:
+        process = start(path, server)
+        wait_for(lambda: len(server.answered()) >= 20)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        time.sleep(0.2)  # the server finishes what it was answering
+        with Store() as store:
+            stored = len(store)
+        killed_at = len(server.answered())
+        assert 16 <= stored < 60
+        partial = (tmp_path / "out" / "answers.jsonl.partial").read_text().splitlines()
+        assert len(partial) <= stored
+        assert start(path, server).wait() == 0
+    counts = Counter(server.answered())
+    assert len(counts) == 60
+    repeated = sum(n - 1 for n in counts.values())
+    assert repeated == killed_at - stored <= 4
+    assert [row["id"] for row in answers(tmp_path / "out")] == [f"i{n}" for n in range(60)]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "answers.jsonl",
+        "manifest.json",
+    ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
+    path = items(tmp_path, 30)
+    with ChatServer(delay=0.1) as server:
+        process = start(path, server, stderr=subprocess.PIPE)
+        wait_for(lambda: len(server.answered()) >= 4)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=10)
+        assert process.returncode == 130
+        assert error == "pnyx: interrupted; the same command resumes where it stopped\n"
+        assert not (tmp_path / "out").exists()
+        server.delay = 0
+        assert start(path, server).wait() == 0
+    assert sum(n - 1 for n in Counter(server.answered()).values()) <= 4
+    assert len(answers(tmp_path / "out")) == 30
+
+
+def test_help_shows_an_example(capsys):
+    assert run("--help") == 0
+    assert "pnyx judge support items.jsonl --out results" in capsys.readouterr().out

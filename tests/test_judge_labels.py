@@ -1,0 +1,103 @@
+"""People's labels as a judge."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pnyx.errors import InputError
+from pnyx.judge.answers import Judged, Unscored
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.labels import LabelJudge
+from pnyx.judge.questions import Preference, Ranking, Rating, Support
+
+
+def labels(tmp_path, *rows) -> LabelJudge:
+    path = tmp_path / "gold.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return LabelJudge(path)
+
+
+def support(identifier: str) -> Support:
+    return Support(identifier, "text", "statement")
+
+
+def test_the_majority_counts_and_ties_are_unscored(tmp_path):
+    judge = labels(
+        tmp_path,
+        {"id": "a", "value": True, "annotator": "x"},
+        {"id": "a", "value": False, "annotator": "y"},
+        {"id": "a", "value": 1, "annotator": "z"},
+        {"id": "b", "value": True, "annotator": "x"},
+        {"id": "b", "value": False, "annotator": "y"},
+        {"id": "c", "value": "Yes"},
+        {"id": "d", "value": 0, "uncertain": True, "gain": 0.5},
+        {"id": "e", "value": "partially"},
+    )
+    assert isinstance(judge, Judge)
+    assert judge.name == "labels:gold.jsonl"
+    assert judge.card == "people's labels: 8 labels of 5 items by 3 annotators"
+    answers = ask(judge, [support(i) for i in "abcdef"])
+    assert [a.value if isinstance(a, Judged) else a.reason.split(":")[0] for a in answers] == [
+        True,
+        "tie",
+        True,
+        False,
+        "label",
+        "no label",
+    ]
+    assert answers[0].probability is None
+    assert answers[0].provenance.details["agreeing"] == {"value": 2 / 3}
+
+
+def test_the_other_kinds(tmp_path):
+    judge = labels(
+        tmp_path,
+        {"id": "r", "value": 2, "dimension": "cogency"},
+        {"id": "r", "value": 3, "dimension": "clarity"},
+        {"id": "s", "value": 9, "dimension": "cogency"},
+        {"id": "p", "value": "tie"},
+        {"id": "k", "value": [1, 0]},
+        {"id": "l", "value": [1, 1]},
+    )
+    questions = [
+        Rating("r", "t", ("clarity", "cogency"), (1, 3)),
+        Rating("r", "t", ("clarity",), (1, 3)),
+        Rating("r", "t", ("clarity", "depth"), (1, 3)),
+        Rating("s", "t", ("cogency",), (1, 3)),
+        Preference("p", "a", "b", "q"),
+        Preference("k", "a", "b", "q"),
+        Ranking("k", "q", ("x", "y")),
+        Ranking("l", "q", ("x", "y")),
+    ]
+    answers = ask(judge, questions)
+    assert [a.value if isinstance(a, Judged) else None for a in answers] == [
+        [3, 2],
+        3,
+        None,
+        None,
+        "tie",
+        None,
+        [1, 0],
+        None,
+    ]
+    assert isinstance(answers[2], Unscored)
+    assert answers[2].reason == "no label"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('{"id": "1"}\n', ":1: no value"),
+        ('{"id": "1", "value": 1}\n{"value": 1}\n', ":2: no id"),
+        ('{"id": "1", "value": 1}\n{"id": "1", "value": 0}\n', ":2: a second label"),
+        ("", "holds no labels"),
+        ("[]\n", ":1: found"),
+    ],
+)
+def test_bad_labels_name_the_line(tmp_path, content, line):
+    path = tmp_path / "gold.jsonl"
+    path.write_text(content)
+    with pytest.raises(InputError, match=line):
+        LabelJudge(path)
