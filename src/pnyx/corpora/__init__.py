@@ -1,1 +1,52 @@
-"""corpora: see docs/architecture.md."""
+"""Corpora, questions, runs, judgments and responses: one reader, writer and check per format.
+
+`FORMATS` lists them; docs/formats.md shows each with an example.
+"""
+
+from __future__ import annotations
+
+from pnyx.corpora.base import Format, Kind, Options, Row
+from pnyx.corpora.evidence import argument_row, write_arguments, write_beir, write_jsonl
+from pnyx.corpora.reading import (
+    check,
+    faults,
+    find_format,
+    read_evidence,
+    read_items,
+    read_qrels,
+    read_questions,
+    read_responses,
+    read_run,
+)
+from pnyx.corpora.registry import FORMATS
+from pnyx.corpora.responses_out import STYLES, response_row, response_writer, write_responses
+from pnyx.corpora.sniff import sniff
+from pnyx.corpora.trec import write_qrels, write_run
+
+__all__ = [
+    "FORMATS",
+    "STYLES",
+    "Format",
+    "Kind",
+    "Options",
+    "Row",
+    "argument_row",
+    "check",
+    "faults",
+    "find_format",
+    "read_evidence",
+    "read_items",
+    "read_qrels",
+    "read_questions",
+    "read_responses",
+    "read_run",
+    "response_row",
+    "response_writer",
+    "sniff",
+    "write_arguments",
+    "write_beir",
+    "write_jsonl",
+    "write_qrels",
+    "write_responses",
+    "write_run",
+]

@@ -1,0 +1,203 @@
+"""The published dumps of three debate portals, read as arguments.
+
+Debatewise and ProCon: the raw dumps beside Perspectrum (Chen et al., NAACL 2019). idebate: the
+ArguAna counterargs corpus (Wachsmuth et al., ACL 2018).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, unique
+from pnyx.corpora.evidence import check_body, evidence_id
+from pnyx.corpora.fields import Fields
+from pnyx.corpora.jsonstream import scan_items
+from pnyx.errors import InputError, shorten
+from pnyx.records import Argument, Premise, Side
+
+__all__ = ["scan_debatewise", "scan_idebate", "scan_procon"]
+
+_SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
+_LINK = re.compile(r"(https?://|www\.)\S+$")
+_CONTINUES = re.compile(r"[a-z,.;:!?)\]’”%]")
+_OPEN_END = re.compile(r"[(\[“]$")
+
+
+def scan_debatewise(source: str) -> Iterator[Row[Argument]]:
+    """Debatewise: each paragraph of a point is a premise; pieces cut at links are rejoined."""
+    return _scan_debates(source, "debatewise", _paragraphs)
+
+
+def scan_procon(source: str) -> Iterator[Row[Argument]]:
+    """ProCon: a point's pieces, which were cut at links, are one running text."""
+    return _scan_debates(source, "procon", lambda pieces: [_joined(pieces)])
+
+
+def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argument]]:
+    """Yield every point of every debate; a fault in one debate is told once, by its number."""
+    used: dict[str, int] = {}
+    number = 0
+    for row in scan_items(source, None, "debate"):
+        if isinstance(row, InputError):
+            yield row
+            continue
+        try:
+            arguments = list(_debate(row[1], name, premises, used))
+        except InputError as error:
+            yield located(error, source, row[0], "debate")
+            continue
+        for argument in arguments:
+            number += 1
+            yield number, argument
+
+
+def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterator[Argument]:
+    if not isinstance(row, dict):
+        raise InputError(f"found {shorten(row, 40)}, expected a JSON object")
+    fields = Fields(row)
+    url, topic = fields.required("url"), fields.required("claim_title")
+    slug = _slug(url)
+    used[slug] = used.get(slug, 0) + 1
+    if used[slug] > 1:
+        slug = f"{slug}~{used[slug]}"
+    tags = fields.take("topic")
+    shared = {"topics": tags} if tags else {}
+    for side, stance in _SIDES:
+        points = fields.take(f"perspectives_{side}")
+        if not isinstance(points, list):
+            raise InputError(f"perspectives_{side}: found {shorten(points, 40)}, expected a list")
+        for position, point in enumerate(points, start=1):
+            conclusion, pieces, extra = _point(point, f"perspectives_{side}[{position}]")
+            texts = [text for text in premises(pieces) if text]
+            if not conclusion and not texts:
+                continue
+            yield Argument(
+                id=f"{slug}-{side}-{position}",
+                conclusion=conclusion,
+                premises=tuple(Premise(text) for text in texts),
+                stance=stance,
+                topic=topic.strip(),
+                source=name,
+                url=url,
+                extra={**shared, **extra},
+            )
+
+
+def _slug(url: str) -> str:
+    """Name a debate by the last part of its path, or by its host where there is no path."""
+    parts = urlsplit(url)
+    path = [part for part in parts.path.split("/") if part]
+    if parts.query:  # `view.answers.php?questionID=1308`: the query tells the pages apart
+        return re.sub(r"[^\w.-]+", "-", "-".join([*path[-1:], parts.query]))
+    return path[-1] if path else parts.netloc.removeprefix("www.").partition(".")[0]
+
+
+def _point(value: Any, where: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+    """Return title, pieces of text and what else is there (counter arguments, references)."""
+    try:
+        if not isinstance(value, dict):
+            raise InputError(f"found {shorten(value, 40)}, expected an object")
+        fields = Fields(value)
+        title = fields.text("perspective_title").strip()
+        argument = fields.take("argument")
+        if not isinstance(argument, dict):
+            raise InputError(f"argument: found {shorten(argument, 40)}, expected an object")
+        inner = Fields(argument)
+        pieces = inner.strings("description")
+    except InputError as error:
+        raise InputError(f"{where}: {error.problem}") from error
+    extra = {k: v for k, v in {**inner.rest, **fields.rest}.items() if v not in ([], "", None)}
+    return title, pieces, extra
+
+
+def _paragraphs(pieces: tuple[str, ...]) -> list[str]:
+    """Rejoin pieces that were one sentence before a link was cut out of it."""
+    groups: list[list[str]] = []
+    for piece in (p.strip() for p in pieces):
+        if not piece:
+            continue
+        if groups and _belongs(groups[-1][-1], piece):
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+    return [_joined(group) for group in groups]
+
+
+def _belongs(before: str, piece: str) -> bool:
+    if _LINK.match(piece) or _OPEN_END.search(before):
+        return True
+    return _CONTINUES.match(piece) is not None
+
+
+def _joined(pieces: tuple[str, ...] | list[str]) -> str:
+    text = " ".join(p.strip() for p in pieces if p.strip())
+    return re.sub(r"\s+(?=[,.;:!?](?:\s|$))", "", text)
+
+
+def scan_idebate(source: str) -> Iterator[Row[Argument]]:
+    """idebate: points with conclusion and premise; counters have a premise only.
+
+    `debates.jsonl.gz` or `debates.jsonl` beside the file gives the topic (the debate's title) and
+    the url; without it the topic is the debate's slug.
+    """
+    debates = _debates(source)
+
+    def parse(row: dict[str, Any]) -> Argument:
+        fields = Fields(row)
+        identifier = fields.identifier("id")
+        slug = fields.required("debate")
+        premise = fields.text("premise").strip()
+        stance = fields.choice("stance", ("pro", "con"))
+        if stance is None:
+            raise InputError("no stance, expected pro or con")
+        conclusion = fields.text("conclusion").strip()
+        about = debates.get(_key(row)) or debates.get((slug,), {})
+        argument = Argument(
+            id=identifier,
+            conclusion=conclusion,
+            premises=(Premise(premise),) if premise else (),
+            stance="pro" if stance == "pro" else "con",
+            topic=about.get("title") or slug,
+            source="idebate",
+            url=about.get("url", ""),
+            extra={**fields.rest, "debate": slug},
+        )
+        return check_body(argument)
+
+    rows = parse_rows(scan_json_objects(source), parse, source)
+    yield from unique(rows, evidence_id, source)
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(str(row.get(name)) for name in ("split", "theme", "debate"))
+
+
+def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
+    """Read title and url of each debate; by split, theme and slug, as slugs alone may repeat."""
+    if source == "-":
+        return {}
+    for name in ("debates.jsonl.gz", "debates.jsonl"):
+        beside = Path(source).with_name(name)
+        if beside.is_file():
+            break
+    else:
+        return {}
+    found: dict[tuple[Any, ...], dict[str, str]] = {}
+    slugs: dict[str, int] = {}
+    for row in scan_json_objects(str(beside)):
+        if isinstance(row, InputError):
+            raise row
+        fields = Fields(row[1])
+        about = {"title": fields.text("title").strip(), "url": fields.text("url")}
+        found[_key(row[1])] = about
+        slug = str(row[1].get("debate"))
+        slugs[slug] = slugs.get(slug, 0) + 1
+        found[(slug,)] = about
+    for slug, count in slugs.items():
+        if count > 1:
+            del found[(slug,)]  # ambiguous
+    return found

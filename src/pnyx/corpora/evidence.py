@@ -1,0 +1,266 @@
+"""Documents and arguments as JSON lines: plain, BEIR and Pnyx's own arguments format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, cast
+
+from pnyx.corpora.base import Options, Row, encode, parse_rows, scan_json_objects, unique
+from pnyx.corpora.fields import Fields, merged, rename, string
+from pnyx.errors import InputError, shorten
+from pnyx.records import Argument, Document, Evidence, Premise, Side, Stance
+
+__all__ = [
+    "argument_row",
+    "check_body",
+    "evidence_id",
+    "parse_argument",
+    "parse_evidence",
+    "scan_arguments",
+    "scan_beir",
+    "scan_jsonl",
+    "write_arguments",
+    "write_beir",
+    "write_jsonl",
+]
+
+ID_NAMES = ("id", "_id", "docid", "doc_id", "docno")
+TEXT_NAMES = ("text", "contents")
+_DOCUMENT = ("title", "url", "source", "conclusion", "premises")
+_ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "source", "url")
+_STANCES = ("pro", "con", "neutral")
+_SIDES = ("pro", "con")
+
+
+def evidence_id(evidence: Evidence) -> str:
+    """Return the id: the key by which corpora are checked for duplicates."""
+    return evidence.id
+
+
+def parse_evidence(row: Mapping[str, Any]) -> Evidence:
+    """Read an argument where the row has a conclusion or premises, else a document.
+
+    Raises:
+        InputError: a field is missing, empty or of the wrong type.
+    """
+    if "premises" in row or "conclusion" in row:
+        return parse_argument(row)
+    fields = Fields(row)
+    return Document(
+        id=fields.identifier(*ID_NAMES),
+        text=fields.required(*TEXT_NAMES),
+        title=fields.text("title"),
+        url=fields.text("url"),
+        source=fields.text("source"),
+        extra=fields.rest,
+    )
+
+
+def parse_argument(row: Mapping[str, Any]) -> Argument:
+    """Read `id, conclusion, premises, stance, text, topic, source, url`; the rest is `extra`.
+
+    Premises are texts or objects `{text, stance, ...}`. `text` is kept only where it differs from
+    conclusion and premises joined.
+
+    Raises:
+        InputError: a field is missing, empty or of the wrong type, or there is no text at all.
+    """
+    fields = Fields(row)
+    identifier = fields.identifier(*ID_NAMES)
+    premises = fields.take("premises")
+    if premises is None:
+        premises = []
+    if not isinstance(premises, list):
+        raise InputError(f"premises: found {shorten(premises, 40)}, expected a list")
+    argument = Argument(
+        id=identifier,
+        conclusion=fields.text("conclusion"),
+        premises=tuple(_parse_premise(p, i) for i, p in enumerate(premises, start=1)),
+        stance=cast("Stance | None", fields.choice("stance", _STANCES)),
+        topic=fields.text("topic"),
+        source=fields.text("source"),
+        url=fields.text("url"),
+        body=fields.text(*TEXT_NAMES),
+        extra=fields.rest,
+    )
+    return check_body(argument)
+
+
+def check_body(argument: Argument) -> Argument:
+    """Drop a body that says no more than conclusion and premises joined.
+
+    Raises:
+        InputError: the argument has no text at all.
+    """
+    plain = replace(argument, body=None)
+    if not (argument.body or "").strip() or argument.body == plain.text:
+        argument = plain
+    if not argument.text.strip():
+        raise InputError("no text: conclusion and premises are empty")
+    return argument
+
+
+def _parse_premise(value: Any, position: int) -> Premise:
+    if isinstance(value, str):
+        return Premise(value)
+    if not isinstance(value, dict):
+        found = shorten(value, 40)
+        raise InputError(f"premise {position}: found {found}, expected text or an object")
+    fields = Fields(value)
+    try:
+        text = string(fields.rest.pop("text", None), "text")
+        stance = cast("Side | None", fields.choice("stance", _SIDES))
+    except InputError as error:
+        raise InputError(f"premise {position}: {error.problem}") from error
+    return Premise(text, stance, fields.rest)
+
+
+def premise_row(premise: Premise) -> str | dict[str, Any]:
+    """Return a premise as text where that says it all, else as an object."""
+    if premise.stance is None and not premise.extra:
+        return premise.text
+    row: dict[str, Any] = {"text": premise.text}
+    if premise.stance is not None:
+        row["stance"] = premise.stance
+    return dict(merged(row, premise.extra, ("text", "stance")))
+
+
+def argument_row(argument: Argument) -> dict[str, Any]:
+    """Return the object of the `arguments` format; `url` and unknown fields only where present."""
+    row: dict[str, Any] = {
+        "id": argument.id,
+        "conclusion": argument.conclusion,
+        "premises": [premise_row(p) for p in argument.premises],
+        "stance": argument.stance,
+        "text": argument.text,
+        "topic": argument.topic,
+        "source": argument.source,
+    }
+    if argument.url:
+        row["url"] = argument.url
+    return dict(merged(row, argument.extra, _ARGUMENT))
+
+
+def _document_row(document: Document) -> dict[str, Any]:
+    row = {"id": document.id}
+    row |= {k: v for k in ("title",) if (v := document.title)}
+    row["text"] = document.text
+    row |= {k: v for k, v in (("url", document.url), ("source", document.source)) if v}
+    return dict(merged(row, document.extra, _DOCUMENT))
+
+
+def scan_jsonl(source: str, options: Options) -> Iterator[Row[Evidence]]:
+    """Plain JSONL documents (and arguments, recognised line by line)."""
+    rows = scan_json_objects(source)
+    if options.columns:
+        rows = parse_rows(rows, lambda row: rename(row, options.columns), source)
+    yield from unique(parse_rows(rows, parse_evidence, source), evidence_id, source)
+
+
+def scan_arguments(source: str, options: Options) -> Iterator[Row[Argument]]:
+    """The arguments format; every line must have premises or a conclusion."""
+
+    def parse(row: dict[str, Any]) -> Argument:
+        row = rename(row, options.columns)
+        if "premises" not in row and "conclusion" not in row:
+            raise InputError("no conclusion and no premises, expected an argument")
+        return parse_argument(row)
+
+    rows = parse_rows(scan_json_objects(source), parse, source)
+    yield from unique(rows, evidence_id, source)
+
+
+def write_jsonl(stream: IO[str], records: Iterable[Evidence]) -> None:
+    """Write documents as `id, title, text, url, source`, and arguments as arguments.
+
+    Raises:
+        InputError: an unknown field bears the name of a known one.
+    """
+    for record in records:
+        row = argument_row(record) if isinstance(record, Argument) else _document_row(record)
+        stream.write(encode(row, record.id))
+
+
+def write_arguments(stream: IO[str], records: Iterable[Evidence]) -> None:
+    """Write arguments.
+
+    Raises:
+        InputError: a record is a plain document, which has no conclusion and premises.
+    """
+    for record in records:
+        if not isinstance(record, Argument):
+            shown = shorten(record.id)
+            raise InputError(f"{shown!r} is a plain document, and the format holds arguments")
+        stream.write(encode(argument_row(record), record.id))
+
+
+def beir_file(source: str) -> str:
+    """Return the corpus file of a BEIR folder, or the file itself.
+
+    Raises:
+        InputError: the folder holds no corpus.
+    """
+    folder = Path(source)
+    if source == "-" or not folder.is_dir():
+        return source
+    for name in ("corpus.jsonl", "corpus.jsonl.gz"):
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise InputError("holds no corpus.jsonl, expected a BEIR folder", path=source)
+
+
+def flatten_metadata(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Lift the fields of BEIR's `metadata` to the top, where all readers look for them.
+
+    Raises:
+        InputError: `metadata` is no object, or repeats a field of the top level.
+    """
+    rest = dict(row)
+    metadata = rest.pop("metadata", None)
+    if metadata is None:
+        return rest
+    if not isinstance(metadata, dict):
+        raise InputError(f"metadata: found {shorten(metadata, 40)}, expected an object")
+    clash = sorted((set(rest) | {"id"}) & set(metadata))
+    if clash:
+        raise InputError(f"metadata repeats the field {shorten(clash[0], 40)}")
+    return {**rest, **metadata}
+
+
+def parse_beir(row: Mapping[str, Any]) -> Evidence:
+    """Read `_id, title, text, metadata`; an argument where the metadata holds its premises.
+
+    Raises:
+        InputError: a field is missing, empty or of the wrong type.
+    """
+    flat = flatten_metadata(row)
+    if "premises" in flat:
+        flat["conclusion"] = flat.pop("title", "")
+    return parse_evidence(flat)
+
+
+def scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
+    """A BEIR corpus: the folder that holds `corpus.jsonl`, or that file."""
+    if options.columns:
+        raise InputError("BEIR has no columns to map", path=source)
+    path = beir_file(source)
+    rows = parse_rows(scan_json_objects(path), parse_beir, path)
+    yield from unique(rows, evidence_id, path)
+
+
+def write_beir(stream: IO[str], records: Iterable[Evidence]) -> None:
+    """Write `_id, title, text, metadata`; all that BEIR does not know goes to the metadata.
+
+    Raises:
+        InputError: an unknown field bears the name of a known one.
+    """
+    for record in records:
+        flat = argument_row(record) if isinstance(record, Argument) else _document_row(record)
+        if "_id" in flat or "metadata" in flat:
+            shown = shorten(record.id)
+            raise InputError(f"{shown!r}: BEIR cannot hold an unknown field _id or metadata")
+        row = {"_id": flat.pop("id"), "title": flat.pop("conclusion", flat.pop("title", ""))}
+        row |= {"text": flat.pop("text"), "metadata": flat}
+        stream.write(encode(row, record.id))

@@ -1,0 +1,122 @@
+"""A folder of text files, web pages and PDFs, each of them a document."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pnyx.corpora.base import Options, Row
+from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.files import guarded, open_binary, scan_lines
+from pnyx.records import Document
+
+__all__ = ["SUFFIXES", "scan_folder"]
+
+_MAX_BYTES = 256 * 1024 * 1024
+
+
+def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
+    """Yield a document for each readable file, in the order of their paths.
+
+    The id is the path within the folder, with forward slashes. Files that hold no text (a scanned
+    PDF, an empty page) are left out and named in one warning.
+
+    Raises:
+        MissingExtra: there are web pages or PDFs, and what reads them is not installed.
+    """
+    if options.columns:
+        raise InputError("a folder has no columns to map", path=source)
+    root = Path(source)
+    single = root.is_file()
+    paths = [root] if single else sorted(_walk(root))
+    if not single and not root.is_dir():
+        raise InputError("cannot be read: No such file or directory", path=source)
+    empty: list[str] = []
+    for number, path in enumerate(paths, start=1):
+        name = path.name if single else path.relative_to(root).as_posix()
+        try:
+            document = _READERS[path.suffix.lower()](path, name)
+        except InputError as error:
+            yield error
+            continue
+        if document.text.strip():
+            yield number, document
+        else:
+            empty.append(name)
+    if empty and options.on_warning is not None:
+        shown = ", ".join(shorten(name, 60) for name in empty[:3])
+        more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
+        files = "file holds" if len(empty) == 1 else "files hold"
+        options.on_warning(f"{len(empty)} {files} no text and were left out: {shown}{more}")
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            if path.suffix.lower() in SUFFIXES and not name.startswith("."):
+                yield path
+
+
+def _bytes(path: Path) -> bytes:
+    with open_binary(path) as stream:
+        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), str(path))
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"is larger than {_MAX_BYTES // 1024**2} MB", path=path)
+    return content
+
+
+def _text(path: Path, name: str) -> Document:
+    lines = []
+    for _, line in scan_lines(path):
+        if isinstance(line, InputError):
+            raise line
+        lines.append(line)
+    return Document(id=name, text="\n".join(lines).strip())
+
+
+def _html(path: Path, name: str) -> Document:
+    """Extract the main text of a web page, without navigation and boilerplate."""
+    try:
+        import trafilatura
+    except ImportError as error:
+        raise MissingExtra("reading web pages", "ingest") from error
+    content = _bytes(path)
+    try:
+        page: Any = trafilatura.bare_extraction(content, with_metadata=True)
+    except Exception as error:  # a hostile page may trip the extractor anywhere
+        raise InputError(f"cannot be read as HTML: {shorten(str(error))}", path=path) from error
+    if page is None:
+        return Document(id=name, text="")
+    text, title, url = page.text or "", page.title or "", page.url or ""
+    return Document(id=name, text=text, title=title, url=url)
+
+
+def _pdf(path: Path, name: str) -> Document:
+    """Extract the text of a PDF, a blank line between pages."""
+    try:
+        import pypdf
+    except ImportError as error:
+        raise MissingExtra("reading PDF files", "ingest") from error
+    content = _bytes(path)
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        pages = [page.extract_text().strip() for page in reader.pages]
+        title = (reader.metadata.title if reader.metadata else None) or ""
+    except Exception as error:  # a hostile file may trip the parser anywhere
+        raise InputError(f"cannot be read as PDF: {shorten(str(error))}", path=path) from error
+    text = "\n\n".join(page for page in pages if page)
+    return Document(id=name, text=text.encode("utf-8", "replace").decode(), title=str(title))
+
+
+_READERS: dict[str, Callable[[Path, str], Document]] = {
+    ".txt": _text,
+    ".html": _html,
+    ".htm": _html,
+    ".pdf": _pdf,
+}
+SUFFIXES = tuple(_READERS)
+"""The files that are read; others are passed over."""

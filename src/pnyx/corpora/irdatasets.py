@@ -1,0 +1,90 @@
+"""Corpora by their `ir_datasets` id (MacAvaney et al., SIGIR 2021): `ir_datasets:argsme/1.0`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pnyx.corpora.base import Options, Row, parse_rows, unique
+from pnyx.corpora.evidence import evidence_id
+from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.records import Argument, Document, Evidence, Premise, Stance
+
+__all__ = ["PREFIX", "scan_ir_datasets"]
+
+PREFIX = "ir_datasets:"
+_UNIT = "document"
+_TITLES = ("title", "headline")
+
+
+def scan_ir_datasets(source: str, options: Options) -> Iterator[Row[Evidence]]:
+    """Yield the documents of a dataset, numbered from 1; those of args.me as arguments.
+
+    Raises:
+        MissingExtra: `ir_datasets` is not installed.
+        InputError: the dataset is unknown, has no documents or cannot be fetched.
+    """
+    if options.columns:
+        raise InputError("a dataset has no columns to map", path=source)
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise MissingExtra("reading ir_datasets", "datasets") from error
+    name = source.removeprefix(PREFIX)
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError as error:
+        raise InputError("no such dataset; see https://ir-datasets.com", path=source) from error
+    if not dataset.has_docs():
+        raise InputError("the dataset has no documents", path=source)
+    rows = parse_rows(_documents(dataset, source), _evidence, source, _UNIT)
+    yield from unique(rows, evidence_id, source, unit=_UNIT)
+
+
+def _documents(dataset: Any, source: str) -> Iterator[Row[Any]]:
+    try:
+        yield from enumerate(dataset.docs_iter(), start=1)
+    except Exception as error:  # downloads fail in as many ways as there are hosts
+        raise InputError(f"cannot be fetched: {shorten(str(error))}", path=source) from error
+
+
+def _evidence(doc: Any) -> Evidence:
+    if hasattr(doc, "conclusion") and hasattr(doc, "premises"):
+        return _argument(doc)
+    values = doc._asdict()
+    identifier = values.pop("doc_id")
+    title = next((values.pop(n) for n in _TITLES if isinstance(values.get(n), str)), "")
+    text = values.pop("text", None)
+    if not isinstance(text, str):
+        text = doc.default_text()
+    url = values.pop("url", None)
+    if not text.strip():
+        text = title
+    if not text.strip():
+        raise InputError(f"{shorten(identifier)!r} has no text")
+    extra = {k: v for k, v in values.items() if isinstance(v, str | int | float) and v != ""}
+    return Document(identifier, text, title, url if isinstance(url, str) else "", "", extra)
+
+
+def _argument(doc: Any) -> Argument:
+    """Map args.me: the stance of a premise is its side towards the conclusion."""
+    premises = tuple(Premise(p.text, _side(p.stance)) for p in doc.premises)
+    stances = {p.stance for p in premises}
+    stance: Stance | None = stances.pop() if len(stances) == 1 else None
+    domain = getattr(doc.source_domain, "name", "")
+    source = {"debateorg": "debate.org", "canadian_parliament": "canadian-parliament"}
+    if not (doc.conclusion.strip() or any(p.text.strip() for p in premises)):
+        raise InputError(f"{shorten(doc.doc_id)!r} has no text")
+    return Argument(
+        id=doc.doc_id,
+        conclusion=doc.conclusion,
+        premises=premises,
+        stance=stance,
+        source=source.get(domain, domain),
+        url=doc.source_url or "",
+    )
+
+
+def _side(stance: Any) -> Any:
+    name = stance.name.lower()
+    return name if name in ("pro", "con") else None

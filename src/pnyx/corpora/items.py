@@ -1,0 +1,215 @@
+"""The files that judges read and write (docs/formats.md, "Files that judges read and write").
+
+Items, answers and labels stay plain objects: unknown fields are carried along untouched. Only the
+`id` is normalised to text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pnyx.corpora.base import Row, parse_rows, scan_json_objects, unique
+from pnyx.corpora.fields import Fields, number, string
+from pnyx.errors import InputError, shorten
+
+__all__ = ["ITEM_FORMATS", "ItemFormat", "scan_items_file"]
+
+Check: TypeAlias = Callable[[Any, str], object]
+
+
+def _not_blank(value: Any, name: str) -> None:
+    if not string(value, name).strip():
+        raise InputError(f"{name} is empty")
+
+
+def _strings(value: Any, name: str) -> None:
+    if not isinstance(value, list):
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected a list")
+    for i, item in enumerate(value):
+        string(item, f"{name}[{i}]")
+
+
+def _documents(value: Any, name: str) -> None:
+    """A list of texts, or of objects each with a text."""
+    if not isinstance(value, list):
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected a list")
+    for i, item in enumerate(value):
+        string(item.get("text") if isinstance(item, dict) else item, f"{name}[{i}]")
+
+
+def _identifier(value: Any, name: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        string(value, name)
+
+
+def _value(value: Any, name: str) -> None:
+    if isinstance(value, bool | str | list):
+        return
+    if isinstance(value, int | float):
+        number(value, name)
+        return
+    found = shorten(value, 40)
+    raise InputError(f"{name}: found {found}, expected true, false, a number, text or a list")
+
+
+def _probability(value: Any, name: str) -> None:
+    if not 0 <= number(value, name) <= 1:
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected 0 to 1")
+
+
+def _flag_or_number(value: Any, name: str) -> None:
+    if not isinstance(value, bool):
+        number(value, name)
+
+
+def _stance(value: Any, name: str) -> None:
+    if value not in ("pro", "con", "neutral", ""):
+        found = shorten(value, 40)
+        raise InputError(f"{name}: found {found}, expected pro, con or neutral")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFormat:
+    """The fields of one kind of judges' file.
+
+    Attributes:
+        name: as given to `--format`.
+        description: one line for people.
+        example: one valid line.
+        required: field -> check; the field must be there.
+        optional: field -> check; applied where the field is there and not null.
+        key: the fields that together occur once.
+        whole: a check of the row as a whole.
+    """
+
+    name: str
+    description: str
+    example: str
+    required: Mapping[str, Check]
+    optional: Mapping[str, Check] = field(default_factory=dict)
+    key: tuple[str, ...] = ("id",)
+    whole: Callable[[Mapping[str, Any]], None] | None = None
+
+    def parse(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Check one row and return it with its id as text.
+
+        Raises:
+            InputError: a field is missing or of the wrong type.
+        """
+        identifier = Fields(row).identifier("id")
+        for name, check in self.required.items():
+            if name not in row:
+                found = ", ".join(shorten(k, 30) for k in list(row)[:8])
+                raise InputError(f"no {name} (fields found: {found})")
+            check(row[name], name)
+        for name, check in self.optional.items():
+            if row.get(name) is not None:
+                check(row[name], name)
+        if self.whole is not None:
+            self.whole(row)
+        return {**row, "id": identifier}
+
+    def identity(self, row: Mapping[str, Any]) -> Hashable:
+        """Return what may occur once in a file."""
+        values = tuple(str(row.get(name) or "") for name in self.key)
+        return values if len(values) > 1 else values[0]
+
+
+def _answered_or_not(row: Mapping[str, Any]) -> None:
+    """An answer has a value or the reason why it has none, never both, never neither."""
+    scored, unscored = row["value"] is not None, row["unscored"] is not None
+    if scored:
+        _value(row["value"], "value")
+    if scored and unscored:
+        raise InputError("both value and unscored, expected one of them to be null")
+    if not scored and not unscored:
+        raise InputError("value is null and unscored gives no reason")
+
+
+def _reason(value: Any, name: str) -> None:
+    if value is not None:
+        _not_blank(value, name)
+
+
+def _anything(value: Any, name: str) -> None:
+    """Checked with the row as a whole."""
+
+
+ITEM_FORMATS: dict[str, ItemFormat] = {
+    f.name: f
+    for f in (
+        ItemFormat(
+            "support-items",
+            "items for `pnyx judge support`: does the text support the statement?",
+            '{"id": "1", "text": "Prices rose by 4 %.", "statement": "Prices rose."}',
+            {"text": _not_blank, "statement": _not_blank},
+            {"question": string, "guideline": string, "group": _identifier, "text_id": _identifier},
+        ),
+        ItemFormat(
+            "relevance-items",
+            "items for `pnyx judge relevance`: does the document help to answer the question?",
+            '{"id": "1", "question": "Is tea healthy?", "document": "Tea holds antioxidants."}',
+            {"question": _not_blank, "document": _not_blank},
+            {
+                "definition": string,
+                "stance": _stance,
+                "group": _identifier,
+                "question_id": _identifier,
+                "doc_id": _identifier,
+            },
+        ),
+        ItemFormat(
+            "preference-items",
+            "items for `pnyx judge preference`: which of two answers the question better?",
+            '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends."}',
+            {"a": string, "b": string, "question": _not_blank},
+            {"documents": _documents, "group": _identifier},
+        ),
+        ItemFormat(
+            "rating-items",
+            "items for `pnyx judge quality`: how good is the text?",
+            '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
+            {"text": _not_blank},
+            {"topic": string, "stance": _stance, "documents": _documents, "group": _identifier},
+        ),
+        ItemFormat(
+            "answers",
+            "a judge's answers, one a line; `value` is null where there is none",
+            '{"id": "1", "task": "support", "value": true, "probability": 0.9, "unscored": null, '
+            '"judge": "minilm", "prompt_hash": "", "explanation": "", "group": ""}',
+            {"task": _not_blank, "value": _anything, "unscored": _reason, "judge": string},
+            {
+                "probability": _probability,
+                "explanation": string,
+                "prompt_hash": string,
+                "dimension": string,
+                "group": _identifier,
+            },
+            ("id", "task", "dimension", "judge"),
+            _answered_or_not,
+        ),
+        ItemFormat(
+            "labels",
+            "people's labels, one a line; several annotators may label the same item",
+            '{"id": "1", "value": true, "annotator": "anna"}',
+            {"value": _value},
+            {
+                "gain": number,
+                "uncertain": _flag_or_number,
+                "annotator": _identifier,
+                "dimension": string,
+                "group": _identifier,
+            },
+            ("id", "dimension", "annotator"),
+        ),
+    )
+}
+
+
+def scan_items_file(source: str, name: str) -> Iterator[Row[dict[str, Any]]]:
+    """Yield the rows of a judges' file of the format `name`, or their faults."""
+    items = ITEM_FORMATS[name]
+    rows = parse_rows(scan_json_objects(source), items.parse, source)
+    yield from unique(rows, items.identity, source, " and ".join(items.key))

@@ -1,0 +1,186 @@
+"""Items of one large JSON document, streaming, with the line of whatever is wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pnyx.corpora.base import MAX_DEPTH, Row
+from pnyx.errors import InputError, shorten
+from pnyx.files import MAX_LINE_BYTES, guarded, open_binary
+
+__all__ = ["scan_items", "top_level_keys"]
+
+_CHUNK = 1 << 16
+
+
+def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
+    """Yield (running number, item) for each item of one list in the document.
+
+    The document is pushed to the parser line by line (long lines in pieces), so a syntax error
+    is known to be in the line last pushed. Such an error ends the iteration.
+
+    Args:
+        source: a file, or `-`.
+        key: the field of the top object whose list is meant; None where the top is the list.
+        unit: what an item is called in messages.
+    """
+    import ijson
+
+    builder = _Builder(key)
+    numbered = size = 0
+    line: int | None = None
+    try:
+        parser = ijson.basic_parse_coro(builder, use_float=True)
+        for number, piece in _pieces(source):
+            line = number
+            parser.send(piece)
+            size = 0 if builder.items else size + len(piece)
+            if size > MAX_LINE_BYTES and builder.building:
+                limit = MAX_LINE_BYTES // (1024 * 1024)
+                raise InputError(f"{unit} {numbered + 1} is longer than {limit} MB")
+            for item in builder.items:
+                numbered += 1
+                yield numbered, item
+            builder.items.clear()
+        line = None
+        parser.close()
+        builder.check_found()
+    except ijson.JSONError as error:
+        yield _syntax_error(source, line, error)
+    except UnicodeDecodeError:
+        yield InputError("found bytes that are not UTF-8", path=source, line=line)
+    except InputError as error:
+        yield InputError(error.problem, path=source, line=error.line or line)
+
+
+class _Builder:
+    """The end of an ijson push pipeline: builds the items of one list, refuses deep nesting.
+
+    ijson's own `items` keeps the path to each value as text, which takes quadratic memory on
+    nested input; this keeps nothing but the item that is being built.
+    """
+
+    def __init__(self, key: str | None) -> None:
+        self.items: list[Any] = []
+        self._key = key
+        self._home = 1 if key is None else 2  # how many containers stand around an item
+        self._depth = 0
+        self._top_key: str | None = None
+        self._found = False
+        self._inside = False  # the wanted list is open
+        self._stack: list[Any] = []
+        self._keys: list[str] = []  # for each container of the stack, the key last seen in it
+
+    @property
+    def building(self) -> bool:
+        """Is an item under construction?"""
+        return bool(self._stack)
+
+    def send(self, event: tuple[str, Any]) -> None:
+        """Take one parser event.
+
+        Raises:
+            InputError: nested deeper than `MAX_DEPTH`.
+        """
+        name, value = event
+        if name in ("start_map", "start_array"):
+            self._open(name)
+        elif name in ("end_map", "end_array"):
+            self._end()
+        elif name == "map_key":
+            if self._stack:
+                self._keys[-1] = value
+            elif self._depth == 1:
+                self._top_key = value
+        elif self._inside:
+            self._add(value)
+
+    def _open(self, name: str) -> None:
+        if self._depth >= MAX_DEPTH:
+            raise InputError(f"nested deeper than {MAX_DEPTH} levels")
+        if self._inside:
+            self._stack.append({} if name == "start_map" else [])
+            self._keys.append("")
+        elif name == "start_array" and self._depth == self._home - 1:
+            self._inside = self._key is None or self._top_key == self._key
+            self._found = self._found or self._inside
+        self._depth += 1
+
+    def _end(self) -> None:
+        self._depth -= 1
+        if self._stack:
+            self._keys.pop()
+            self._add(self._stack.pop())
+        elif self._depth < self._home:
+            self._inside = False
+
+    def _add(self, value: Any) -> None:
+        if not self._stack:
+            self.items.append(value)
+        elif isinstance(self._stack[-1], dict):
+            self._stack[-1][self._keys[-1]] = value
+        else:
+            self._stack[-1].append(value)
+
+    def check_found(self) -> None:
+        """Refuse a document without the list.
+
+        Raises:
+            InputError: the list that holds the items is not there.
+        """
+        if not self._found:
+            what = "a list" if self._key is None else f'an object with a list "{self._key}"'
+            raise InputError(f"expected {what} at the top")
+
+    def close(self) -> None:
+        """Nothing to do: the items are taken out after each push."""
+
+
+def _pieces(source: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (line, bytes up to the line's end or the next piece of it)."""
+    with open_binary(source) as stream:
+        line = 1
+        while piece := guarded(lambda: stream.readline(_CHUNK), source):
+            if b"\0" in piece:
+                raise InputError("found a NUL byte, expected text", path=source, line=line)
+            yield line, piece.removeprefix(b"\xef\xbb\xbf") if line == 1 else piece
+            line += piece.endswith(b"\n")
+
+
+def _syntax_error(source: str, line: int | None, error: Exception) -> InputError:
+    if line is None:
+        return InputError(f"the JSON ends too early ({_reason(error)})", path=source)
+    return InputError(f"not valid JSON ({_reason(error)})", path=source, line=line)
+
+
+def _reason(error: Exception) -> str:
+    """Take the parser's first line; those below draw an arrow under the text."""
+    reason: Any = error.args[0] if error.args else type(error).__name__
+    if isinstance(reason, bytes):
+        reason = reason.decode("utf-8", "replace")
+    return shorten(str(reason).partition("\n")[0].strip())
+
+
+def top_level_keys(head: bytes) -> tuple[str, list[str]]:
+    """Return how a JSON text starts (`{` or `[`) and the keys of its first object.
+
+    Args:
+        head: the first bytes; they may end anywhere.
+    """
+    import ijson
+
+    opening = head.lstrip()[:1].decode("latin-1")
+    home = 2 if opening == "[" else 1
+    depth, keys = 0, []
+    try:
+        for event, value in ijson.basic_parse(head, multiple_values=True):
+            depth += event in ("start_map", "start_array")
+            depth -= event in ("end_map", "end_array")
+            if depth == home and event == "map_key":
+                keys.append(value)
+            if depth < home and event == "end_map":
+                break
+    except (ijson.JSONError, UnicodeDecodeError):
+        pass
+    return opening, keys

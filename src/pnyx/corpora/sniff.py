@@ -1,0 +1,186 @@
+"""Recognising a file's format from its first bytes, so that `--format` is rarely needed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zlib
+from pathlib import Path
+
+from pnyx.corpora.base import Kind
+from pnyx.corpora.folder import SUFFIXES
+from pnyx.corpora.irdatasets import PREFIX
+from pnyx.corpora.jsonstream import top_level_keys
+from pnyx.corpora.trec import BEIR_HEADER
+from pnyx.errors import InputError, shorten
+from pnyx.files import guarded, open_binary
+
+__all__ = ["sniff"]
+
+_HEAD_BYTES = 1 << 18
+
+_JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
+    (name, kind, frozenset(keys.split()))
+    for name, kind, keys in (
+        ("argsme", "evidence", "arguments"),
+        ("idebate", "evidence", "debate premise conclusion side"),
+        ("arguments", "evidence", "conclusion"),
+        ("arguments", "evidence", "premises"),
+        ("ragtime", "responses", "metadata responses"),
+        ("rag25", "responses", "metadata answer"),
+        ("rag24", "responses", "answer topic_id"),
+        ("answers", "items", "id task value judge"),
+        ("support-items", "items", "id text statement"),
+        ("relevance-items", "items", "id question document"),
+        ("preference-items", "items", "id a b question"),
+        ("labels", "items", "id value"),
+        ("topics", "questions", "request_id"),
+        ("topics", "questions", "narrative_id"),
+        ("questions", "questions", "qid query"),
+        ("questions", "questions", "id text definition"),
+        ("questions", "questions", "id text description"),
+        ("questions", "questions", "id text narrative"),
+        ("beir", "evidence", "_id title text"),
+        ("beir", "evidence", "_id text"),
+        ("beir-queries", "questions", "_id text"),
+        ("jsonl", "evidence", "text"),
+        ("jsonl", "evidence", "contents"),
+        ("questions", "questions", "text"),
+        ("questions", "questions", "query"),
+        ("questions", "questions", "question"),
+        ("topics", "questions", "id title"),
+        ("topics", "questions", "topic_id title"),
+        ("rating-items", "items", "id text"),
+    )
+)
+"""Format, kind and the fields that its first line has; the first that fits counts."""
+
+_FALLBACK: dict[Kind | None, str] = {"questions": "questions", "responses": "rag25"}
+_PLAIN_FALLBACK: dict[Kind | None, str] = {
+    "run": "run",
+    "qrels": "qrels",
+    "questions": "topics-tsv",
+}
+"""Where only one format can be meant: its reader will say what is wrong, and where."""
+
+
+def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) -> str:
+    """Return the name of the format of `source`.
+
+    Args:
+        source: a file, a folder, `-` or `ir_datasets:ID`.
+        kind: only formats of this kind are meant.
+        columns: column names that the user has mapped; a header that holds them is a table's.
+
+    Raises:
+        InputError: the file is empty, cannot be read, or no format fits.
+    """
+    if source.startswith(PREFIX):
+        return "ir_datasets"
+    if source != "-" and Path(source).is_dir():
+        return _folder(source)
+    if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
+        name = _columns(_head(source), (), None) if source.endswith(".txt") else None
+        return "folder" if name is None or kind == "evidence" else name
+    head = _head(source)
+    if not head.strip():
+        raise InputError("is empty", path=source)
+    opening = head.lstrip()[:1]
+    if opening in b"{[":
+        name = _json(head, kind, source)
+    elif opening == b"<":
+        name = "touche-topics" if b"<topic" in head else None
+    else:
+        name = _columns(head, columns, kind)
+        if name is None and Path(source.removesuffix(".gz")).suffix in (".csv", ".tsv"):
+            name = Path(source.removesuffix(".gz")).suffix[1:]
+        name = name or _PLAIN_FALLBACK.get(kind)
+    if name is None:
+        shown = shorten(head[:60].decode("utf-8", "replace"), 50)
+        raise InputError(f"the format cannot be told from {shown!r}: name it", path=source)
+    return name
+
+
+def _folder(source: str) -> str:
+    folder = Path(source)
+    manifest = folder / "manifest.json"
+    if manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes()[:_HEAD_BYTES]:
+        raise InputError("is an index, expected a corpus", path=source)
+    if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
+        return "beir"
+    return "folder"
+
+
+def _head(source: str) -> bytes:
+    """Return the first bytes, decompressed; those of standard input stay there to be read."""
+    if source != "-":
+        with open_binary(source) as stream:
+            head: bytes = guarded(lambda: stream.read(_HEAD_BYTES), source)
+    else:
+        buffer = sys.stdin.buffer
+        if hasattr(buffer, "peek"):
+            head = buffer.peek(_HEAD_BYTES)
+        else:
+            at = buffer.tell()
+            head = buffer.read(_HEAD_BYTES)
+            buffer.seek(at)
+        if head.startswith(b"\x1f\x8b"):
+            unpack = zlib.decompressobj(wbits=31)
+            head = guarded(lambda: unpack.decompress(head, _HEAD_BYTES), source)
+    return head.removeprefix(b"\xef\xbb\xbf")
+
+
+def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
+    opening, keys = top_level_keys(head)
+    found = frozenset(keys)
+    if opening == "[":
+        if kind not in (None, "evidence") or "perspectives_for" not in found:
+            return None
+        return "procon" if b"procon.org" in head else "debatewise"
+    for name, of_kind, needed in _JSON_LINES:
+        if kind in (None, of_kind) and needed <= found:
+            if name == "beir" and kind is None and "title" not in found and _queries(source):
+                return "beir-queries"
+            return name
+    first = head.lstrip().partition(b"\n")[0].strip()
+    if first in (b"{", b"[", b"[{"):
+        problem = "is one JSON document over many lines, of no known format; expected JSON lines"
+        raise InputError(problem, path=source)
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return _FALLBACK.get(kind, "jsonl")
+    return None if kind is None else _FALLBACK.get(kind, "jsonl")
+
+
+def _queries(source: str) -> bool:
+    return "quer" in Path(source).name.lower()
+
+
+_RUN = re.compile(r"\S+[ \t]+\S+[ \t]+\S+[ \t]+[+-]?\d+[ \t]+\S+[ \t]+\S+")
+_QRELS = re.compile(r"\S+[ \t]+\S+[ \t]+\S+[ \t]+[+-]?\d+(\.0+)?")
+
+
+def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
+    """Tell tables by their first line."""
+    line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    if line == BEIR_HEADER:
+        return "beir-qrels"
+    if kind in (None, "run") and _RUN.fullmatch(line.strip()):
+        return "run"
+    if kind in (None, "qrels") and _QRELS.fullmatch(line.strip()):
+        return "qrels"
+    for name, delimiter in (("tsv", "\t"), ("csv", ",")):
+        header = [cell.strip().strip('"') for cell in line.split(delimiter)]
+        if len(header) > 1 and kind in (None, "evidence") and _is_header(header, mapped):
+            return name
+    if kind in (None, "questions") and line.count("\t") == 1:
+        return "topics-tsv"
+    return None
+
+
+def _is_header(header: list[str], mapped: tuple[str, ...]) -> bool:
+    if mapped:
+        return set(mapped) <= set(header)
+    return not {"id", "_id", "docid", "doc_id", "docno"}.isdisjoint(header)

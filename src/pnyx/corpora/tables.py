@@ -1,0 +1,200 @@
+"""Documents and arguments as CSV or TSV with a header line (RFC 4180 quoting)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import IO, Any
+
+from pnyx.corpora.base import Options, Row, Scan, Writer, parse_rows, unique
+from pnyx.corpora.evidence import ID_NAMES, TEXT_NAMES, evidence_id, parse_evidence
+from pnyx.corpora.fields import rename
+from pnyx.errors import InputError, shorten
+from pnyx.files import MAX_LINE_BYTES, scan_lines
+from pnyx.records import Argument, Document, Evidence
+
+__all__ = ["scan_csv", "scan_tsv", "write_csv", "write_tsv"]
+
+_DOCUMENT = ("id", "title", "text", "url", "source")
+_ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "url", "source")
+_NO_DOCUMENT = ("conclusion", "premises", "premise")
+"""Columns that make a row an argument."""
+_TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
+
+
+def _scan(delimiter: str) -> Scan:
+    def scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
+        rows = parse_rows(
+            _cells(source, delimiter, options.columns),
+            lambda row: _parse(rename(row, options.columns)),
+            source,
+        )
+        yield from unique(rows, evidence_id, source)
+
+    return scan
+
+
+def _cells(
+    source: str, delimiter: str, columns: Mapping[str, str]
+) -> Iterator[Row[dict[str, str]]]:
+    """Yield each row as column -> cell, numbered by the line on which it starts."""
+    if csv.field_size_limit() < MAX_LINE_BYTES:
+        csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
+    faults: list[InputError] = []
+    numbers: list[int] = []
+    reader = csv.reader(_good_lines(source, numbers, faults), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        numbers.clear()
+        problem, row = _next_row(reader)
+        yield from faults
+        faults.clear()
+        start = numbers[0] if numbers else None
+        if problem:
+            yield InputError(problem, path=source, line=start)
+            return  # where the next row starts is anybody's guess
+        if row is None or start is None:
+            return
+        if header is None:
+            header = _header(row, columns, source, start)
+        elif len(row) == len(header):
+            yield start, dict(zip(header, row, strict=True))
+        elif row:
+            problem = f"found {len(row)} columns, expected {len(header)} as in the header"
+            yield InputError(problem, path=source, line=start)
+
+
+def _next_row(reader: Iterator[list[str]]) -> tuple[str, list[str] | None]:
+    try:
+        return "", next(reader, None)
+    except csv.Error as error:
+        return f"not valid CSV ({error})", None
+
+
+def _good_lines(source: str, numbers: list[int], faults: list[InputError]) -> Iterator[str]:
+    for number, line in scan_lines(source, keepends=True):
+        if isinstance(line, InputError):
+            faults.append(line)
+        else:
+            numbers.append(number)
+            yield line
+
+
+def _header(row: list[str], columns: Mapping[str, str], source: str, line: int) -> list[str]:
+    """Check the names once, rather than each row for what no row can have."""
+    names = [name.strip() for name in row]
+    repeated = next((n for i, n in enumerate(names) if n in names[:i]), None)
+    if repeated is not None:
+        shown = shorten(repeated, 40)
+        raise InputError(f"column name {shown!r} is repeated", path=source, line=line)
+    mapped = set(rename(dict.fromkeys(names), columns, path=source, line=line))
+    for field, accepted in (("id", ID_NAMES), ("text", _TEXT_COLUMNS)):
+        if mapped.isdisjoint(accepted):
+            found = ", ".join(shorten(name, 30) for name in names[:12])
+            problem = f"no column {field} (found: {found}); name it with --column {field}=NAME"
+            raise InputError(problem, path=source, line=line)
+    return names
+
+
+def _parse(cells: Mapping[str, Any]) -> Evidence:
+    row: dict[str, Any] = {name: cell for name, cell in cells.items() if cell != ""}
+    if "premises" in row:
+        row["premises"] = _premises(row["premises"])
+    elif "premise" in row and "premises" not in cells:
+        row["premises"] = [row.pop("premise")]
+    elif "premises" in cells:
+        row["premises"] = []
+    return parse_evidence(row)
+
+
+def _premises(cell: str) -> list[str]:
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        found = shorten(cell, 40)
+        raise InputError(f"premises: found {found}, expected a JSON list of text")
+    return value
+
+
+def _writer(delimiter: str) -> Writer:
+    def write(stream: IO[str], records: Iterable[Evidence]) -> None:
+        """Write a table whose columns are those of the first record.
+
+        Raises:
+            InputError: a record does not fit: another kind than the first, an unknown field that
+                the first has not or that is no text, a premise with a stance or annotations.
+        """
+        rest = iter(records)
+        first = next(rest, None)
+        if first is None:
+            return
+        known = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
+        columns = (*known, *first.extra)
+        _line(stream, delimiter, _checked_names(columns))
+        for record in chain((first,), rest):
+            cells = _record_cells(record, columns, type(first))
+            _line(stream, delimiter, cells)
+
+    return write
+
+
+def _checked_names(columns: tuple[str, ...]) -> tuple[str, ...]:
+    for name in columns:
+        if name != name.strip() or "\0" in name or name.startswith("\ufeff"):
+            raise InputError(f"{shorten(name)!r} cannot be the name of a column")
+    return columns
+
+
+def _record_cells(record: Evidence, columns: tuple[str, ...], kind: type[Any]) -> Iterable[str]:
+    def refuse(problem: str) -> InputError:
+        return InputError(f"{shorten(record.id)!r}: a table cannot hold {problem}")
+
+    if not isinstance(record, kind):
+        raise refuse("documents and arguments together")
+    cells: dict[str, str] = {}
+    reserved = _ARGUMENT if isinstance(record, Argument) else (*_DOCUMENT, *_NO_DOCUMENT)
+    for name, value in record.extra.items():
+        if name not in columns:
+            raise refuse(f"the field {shorten(name)}, which the first record has not")
+        if not isinstance(value, str) or value == "" or name in reserved:
+            raise refuse(f"the field {shorten(name)} (only text that is not empty)")
+        cells[name] = value
+    cells |= _argument_cells(record, refuse) if isinstance(record, Argument) else _plain(record)
+    if any("\0" in cell for cell in cells.values()):
+        raise refuse("a NUL character")
+    return (cells.get(name, "") for name in columns)
+
+
+def _plain(document: Document) -> dict[str, str]:
+    return {name: getattr(document, name) for name in _DOCUMENT}
+
+
+def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
+    if any(p.stance is not None or p.extra for p in argument.premises):
+        raise refuse("the stance or annotations of a premise")
+    premises = json.dumps([p.text for p in argument.premises], ensure_ascii=False)
+    return {
+        **{name: getattr(argument, name) for name in ("id", "conclusion", "text", "topic")},
+        "premises": premises.replace("\0", "\\u0000"),
+        "stance": argument.stance or "",
+        "url": argument.url,
+        "source": argument.source,
+    }
+
+
+def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:
+    buffer = io.StringIO()
+    # CRLF makes the writer quote both characters wherever they occur; the line ends in LF.
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n").writerow(cells)
+    stream.write(buffer.getvalue().removesuffix("\r\n") + "\n")
+
+
+scan_csv = _scan(",")
+scan_tsv = _scan("\t")
+write_csv = _writer(",")
+write_tsv = _writer("\t")

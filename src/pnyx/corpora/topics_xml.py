@@ -1,0 +1,141 @@
+"""Touché topics: `<topics><topic><number/><title/><description/><narrative/></topic></topics>`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from pnyx.corpora.base import Row, parse_rows, unique
+from pnyx.corpora.questions import question_id
+from pnyx.errors import InputError, shorten
+from pnyx.files import scan_lines
+from pnyx.records import Question
+
+__all__ = ["scan_topics_xml", "write_topics_xml"]
+
+_FIELDS = ("number", "title", "description", "narrative")
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]*")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class _Topics:
+    """Expat handlers that gather (line, fields) for each `<topic>`.
+
+    Entities other than the five of XML cannot be declared, so nothing expands.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.done: list[tuple[int, dict[str, str]]] = []
+        self._source = source
+        self._line = 0
+        self._topic: dict[str, str] | None = None
+        self._field: str | None = None
+        self._keep = False
+        self._text: list[str] = []
+        self.parser: Any = expat.ParserCreate("UTF-8")
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text.append
+        self.parser.StartDoctypeDeclHandler = self._doctype
+
+    def _fault(self, problem: str) -> InputError:
+        return InputError(problem, path=self._source, line=self.parser.CurrentLineNumber)
+
+    def _doctype(self, *_: object) -> None:
+        raise self._fault("found a document type, expected plain <topics>")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._field is not None:
+            raise self._fault(f"found <{shorten(name, 30)}> inside <{self._field}>, expected text")
+        if name == "topic":
+            self._topic, self._line = {}, self.parser.CurrentLineNumber
+        elif self._topic is not None:
+            if name in self._topic:
+                raise self._fault(f"found <{shorten(name, 30)}> twice in one topic")
+            self._field, self._keep = name, attributes.get("xml:space") == "preserve"
+            self._text.clear()
+        elif name != "topics":
+            raise self._fault(f"found <{shorten(name, 30)}>, expected <topics>")
+
+    def _end(self, name: str) -> None:
+        if self._field is not None and self._topic is not None:
+            text = "".join(self._text)
+            self._topic[self._field] = text if self._keep else text.strip()
+            self._field = None
+        elif name == "topic" and self._topic is not None:
+            self.done.append((self._line, self._topic))
+            self._topic = None
+
+
+def _rows(source: str) -> Iterator[Row[dict[str, str]]]:
+    topics = _Topics(source)
+    try:
+        for _, line in scan_lines(source, keepends=True):
+            if isinstance(line, InputError):
+                yield line
+                return
+            topics.parser.Parse(line, False)
+            yield from topics.done
+            topics.done.clear()
+        topics.parser.Parse("", True)
+    except expat.ExpatError as error:
+        problem = f"not valid XML ({expat.errors.messages[error.code]})"
+        yield InputError(problem, path=source, line=error.lineno)
+    except InputError as error:
+        yield error
+
+
+def _parse(fields: dict[str, str]) -> Question:
+    for name in ("number", "title"):
+        if not fields.get(name, "").strip():
+            raise InputError(f"topic without <{name}>")
+    return Question(
+        id=fields["number"],
+        text=fields["title"],
+        description=fields.get("description", ""),
+        narrative=fields.get("narrative", ""),
+        extra={k: v for k, v in fields.items() if k not in _FIELDS and v},
+    )
+
+
+def scan_topics_xml(source: str) -> Iterator[Row[Question]]:
+    """Touché topics; white space around a text is layout unless `xml:space` says otherwise."""
+    yield from unique(parse_rows(_rows(source), _parse, source), question_id, source)
+
+
+def write_topics_xml(stream: IO[str], records: Iterable[Question]) -> None:
+    """Write Touché topics.
+
+    Raises:
+        InputError: a question has a definition, an unknown field that is not text, or holds
+            control characters.
+    """
+    stream.write("<topics>\n")
+    for q in records:
+        if q.definition:
+            raise InputError(f"{shorten(q.id)!r}: the format has no place for a definition")
+        values = zip(_FIELDS, (q.id, q.text, q.description, q.narrative), strict=True)
+        parts = [_element(name, value) for name, value in values if value]
+        parts += [_element(_unknown(name, value), value) for name, value in q.extra.items()]
+        stream.write("<topic>\n" + "".join(parts) + "</topic>\n")
+    stream.write("</topics>\n")
+
+
+def _unknown(name: str, value: Any) -> str:
+    """Return the name of a further element, if it can be one."""
+    if name in (*_FIELDS, "topic", "topics") or not _NAME.fullmatch(name):
+        raise InputError(f"{shorten(name)!r} cannot be the name of an element")
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{name}: an element can hold only text that is not empty")
+    return name
+
+
+def _element(name: str, value: str) -> str:
+    if bad := _NOT_XML.search(value):
+        raise InputError(f"{name}: XML cannot hold the character {shorten(bad[0])}")
+    space = ' xml:space="preserve"' if value != value.strip() else ""
+    text = escape(value, {"\r": "&#13;"})
+    return f"<{name}{space}>{text}</{name}>\n"
