@@ -17,7 +17,7 @@ from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
 from pnyx.records import Evidence
 from pnyx.search import stored
-from pnyx.search.segments import Segment, SegmentBuilder, open_segments
+from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, count, open_segments
 from pnyx.search.storage import (
     is_index,
     locked,
@@ -93,8 +93,8 @@ def build_index(
         entries = _write_segments(records, temporary, tokenizer, extra_fields, [], on_progress)
         content: dict[str, Any] = {
             "tokenizer": tokenizer.to_manifest(),
-            "fields": ["title", "text", *extra_fields],
-            "statistics": _statistics(entries),
+            "fields": [*FIELDS, *extra_fields],
+            "statistics": count(entries),
             "segments": entries,
         }
         write_manifest(temporary, content)
@@ -123,16 +123,17 @@ def add_to_index(
     with locked(folder):
         # Read again under the lock: another process may have added since.
         manifest = read_manifest(folder)
-        segments, tokenizer = open_segments(folder, manifest)
-        extra = manifest["fields"][2:]
+        old = open_segments(folder, manifest)
         try:
             remove_leftovers(folder, manifest)
-            new = _write_segments(records, folder, tokenizer, extra, segments, on_progress)
+            new = _write_segments(
+                records, folder, old.tokenizer, old.extra_fields, old.segments, on_progress
+            )
             entries = manifest["segments"] + new
             content = {
                 "tokenizer": manifest["tokenizer"],
                 "fields": manifest["fields"],
-                "statistics": _statistics(entries),
+                "statistics": count(entries),
                 "segments": entries,
             }
             write_manifest(folder, content)
@@ -196,11 +197,6 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
                 "(title and text are always searched)"
             )
     return names
-
-
-def _statistics(entries: list[dict[str, Any]]) -> dict[str, int]:
-    names = ("documents", "documents_with_terms", "tokens", "postings")
-    return {name: sum(entry[name] for entry in entries) for name in names}
 
 
 def _stats(content: dict[str, Any], before: list[dict[str, Any]], started: float) -> IndexStats:

@@ -22,7 +22,7 @@ from pnyx.search.kernels import Kernel, KernelName, SegmentPart, TermPart
 from pnyx.search.lengths import LENGTHS
 from pnyx.search.models import Collection, Floats, Model, Term, make_model
 from pnyx.search.segments import open_segments
-from pnyx.search.storage import MANIFEST, damaged, read_manifest
+from pnyx.search.storage import read_manifest
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -69,12 +69,13 @@ class Index:
         self, path: Path, manifest: dict[str, Any], kernel: KernelName | None = None
     ) -> None:
         self.path = path
-        self._segments, self.tokenizer = open_segments(path, manifest)
-        statistics = manifest["statistics"]
-        self.collection = Collection(statistics["documents_with_terms"], statistics["tokens"])
+        opened = open_segments(path, manifest)
+        self.tokenizer = opened.tokenizer
+        self.collection = Collection(
+            documents=opened.statistics["documents_with_terms"], tokens=opened.statistics["tokens"]
+        )
+        self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
-        if self._starts[-1] != statistics["documents"]:
-            raise damaged(path, f"{MANIFEST} counts its documents wrongly")
         self._kernel = Kernel(kernel)
         self._known: dict[str, _Occurrence | None] = {}
 

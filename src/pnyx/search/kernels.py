@@ -100,6 +100,11 @@ def _add(
         scores[documents] += weight - weight / (1.0 + values * lengths)
 
 
+def _numpy_scores(parts: Sequence[SegmentPart], length_values: Floats, combine: Combine) -> Floats:
+    scored = [score_numpy(part, length_values, combine) for part in parts]
+    return scored[0] if len(scored) == 1 else np.concatenate(scored)
+
+
 def best(scores: Floats, k: int) -> NDArray[np.int64]:
     """Return the numbers of the best `k` matched documents: by score, ties by document order."""
     matched = np.flatnonzero(~np.signbit(scores))
@@ -123,8 +128,7 @@ class Kernel:
         """Return the score of every document, segment after segment; shape (documents,)."""
         compiled = self._choose(parts)
         if compiled is None:
-            scored = [score_numpy(part, length_values, combine) for part in parts]
-            return scored[0] if len(scored) == 1 else np.concatenate(scored)
+            return _numpy_scores(parts, length_values, combine)
         scores = np.full(sum(len(p.lengths) for p in parts), UNMATCHED)
         first = 0
         for part in parts:
@@ -139,7 +143,7 @@ class Kernel:
         """Return the best `k` matched documents and their scores, best first, ties by number."""
         compiled = self._choose(parts)
         if compiled is None:
-            scores = self.scores(parts, length_values, combine)
+            scores = _numpy_scores(parts, length_values, combine)
             chosen = best(scores, k)
             return chosen, scores[chosen]
         k = min(k, sum(len(p.lengths) for p in parts))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder
 from pnyx.search.storage import MANIFEST, SegmentFile, SegmentWriter, damaged, segment_name
 from pnyx.search.tokens import Tokenizer
 
-__all__ = ["Segment", "SegmentBuilder", "open_segments"]
+__all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "count", "open_segments"]
+
+FIELDS = ["title", "text"]
+"""What is searched of every record."""
 
 _MAX_POSTINGS = 1 << 27
 """Postings after which a segment ends: half a gigabyte, held twice for a moment."""
@@ -222,18 +226,44 @@ class Segment:
                 raise damaged(self.folder, f"document {place} is not {shorten(doc_id, 60)}")
 
 
-def open_segments(folder: Path, manifest: dict[str, Any]) -> tuple[list[Segment], Tokenizer]:
-    """Open every segment that a manifest names, and the tokenizer it was built with.
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The parts of an index that a manifest names, opened and found to fit each other."""
+
+    segments: list[Segment]
+    tokenizer: Tokenizer
+    extra_fields: list[str]
+    statistics: dict[str, int]
+
+
+def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
+    """Open what a manifest names.
 
     Raises:
         IndexFolderError: anything is missing, damaged, or unknown to this version.
     """
     try:
-        tokenizer = Tokenizer.from_manifest(manifest["tokenizer"])
-        segments = [Segment(folder, entry) for entry in manifest["segments"]]
-        names = [segment_name(number + 1) for number in range(len(segments))]
-        if [entry["file"] for entry in manifest["segments"]] != names:
+        entries, fields = manifest["segments"], manifest["fields"]
+        opened = Opened(
+            [Segment(folder, entry) for entry in entries],
+            Tokenizer.from_manifest(manifest["tokenizer"]),
+            fields[len(FIELDS) :],
+            manifest["statistics"],
+        )
+        if [entry["file"] for entry in entries] != [
+            segment_name(number) for number in range(1, len(entries) + 1)
+        ]:
             raise ValueError("segments are not numbered in order")
+        if fields[: len(FIELDS)] != FIELDS or set(opened.extra_fields) - set(stored.EXTRA_FIELDS):
+            raise ValueError(f"unknown fields {fields}")
+        if opened.statistics != count(entries):
+            raise ValueError("its statistics are not those of its segments")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(folder, f"{MANIFEST} is not understood ({shorten(str(error))})") from error
-    return segments, tokenizer
+    return opened
+
+
+def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the statistics of a whole index from the manifest entries of its segments."""
+    names = ("documents", "documents_with_terms", "tokens", "postings")
+    return {name: sum(entry[name] for entry in entries) for name in names}

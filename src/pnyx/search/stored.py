@@ -95,10 +95,9 @@ def searched_text(record: Evidence, extra_fields: Iterable[str] = ()) -> str:
 
     An argument's own text usually begins with its conclusion, which then counts once.
     """
-    text, title = record.text, record.title
-    parts = (
-        [text] if not title or (isinstance(record, Argument) and title in text) else [title, text]
-    )
+    text, title = record.text, record.title.strip()
+    said = not title or (isinstance(record, Argument) and title in text)
+    parts = [text] if said else [title, text]
     parts += [_extra_field(record, name) for name in extra_fields]
     return "\n".join(parts)
 

@@ -1,0 +1,44 @@
+"""One-byte document lengths against Lucene's SmallFloat."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.search.lengths import LENGTHS, decode_length, encode_length, encode_lengths
+
+# Lucene's LENGTH_TABLE goes on after 0..40 like this (worked out from SmallFloat.byte4ToInt).
+AFTER_40 = [42, 44, 46, 48, 50, 52, 54, 56, 60, 64, 68, 72, 76, 80, 84, 88, 96, 104, 112, 120, 128]
+
+
+def test_lengths_up_to_forty_are_exact():
+    assert [decode_length(encode_length(n)) for n in range(41)] == list(range(41))
+    assert encode_length(40) == 40
+
+
+def test_table_continues_as_lucenes_does():
+    assert LENGTHS[41 : 41 + len(AFTER_40)].tolist() == AFTER_40
+    assert encode_length(41) == 40  # rounded down to 40
+    assert encode_length(42) == 41
+    assert encode_length(2**31 - 1) == 255
+    assert decode_length(255) == 24 + (15 << 27) == 2013265944
+
+
+def test_every_byte_is_its_own_code_and_the_table_is_increasing():
+    assert [encode_length(decode_length(b)) for b in range(256)] == list(range(256))
+    assert (np.diff(LENGTHS) > 0).all()
+
+
+@given(st.lists(st.integers(0, 2**31 - 1), min_size=1))
+def test_encoding_an_array_equals_the_algorithm(lengths):
+    codes = encode_lengths(np.array(lengths, dtype=np.int64))
+    assert codes.tolist() == [encode_length(n) for n in lengths]
+    decoded = LENGTHS[codes]
+    assert (decoded <= lengths).all()
+    assert (decoded * 9 // 8 + 1 >= lengths).all()
+
+
+@pytest.mark.parametrize("length", [-1, 2**31])
+def test_lengths_out_of_range_are_refused(length):
+    with pytest.raises(ValueError, match="document length"):
+        encode_length(length)
