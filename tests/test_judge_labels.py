@@ -91,8 +91,8 @@ def test_the_other_kinds(tmp_path):
     [
         ('{"id": "1"}\n', ":1: no value"),
         ('{"id": "1", "value": 1}\n{"value": 1}\n', ":2: no id"),
-        ('{"id": "1", "value": 1}\n{"id": "1", "value": 0}\n', ":2: a second label"),
-        ("", "holds no labels"),
+        ('{"id": "1", "value": 1}\n{"id": "1", "value": 0}\n', ":2: duplicate id"),
+        ("", "holds no items"),
         ("[]\n", ":1: found"),
     ],
 )

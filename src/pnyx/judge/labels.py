@@ -7,9 +7,8 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import parse_rows, scan_json_objects, strict
-from pnyx.corpora.fields import Fields
-from pnyx.errors import InputError, shorten
+from pnyx.corpora import read_items
+from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
 from pnyx.judge.base import Emit
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
@@ -56,25 +55,11 @@ class LabelJudge:
             emit(position, self._answer(question))
 
     def _read(self) -> None:
-        seen: set[tuple[str, str, str]] = set()
-
-        def label(row: dict[str, Any]) -> None:
-            fields = Fields(row)
-            identifier, value = fields.identifier("id"), fields.take("value")
-            dimension, annotator = fields.text("dimension"), fields.text("annotator")
-            if value is None:
-                raise InputError("no value, expected what people said")
-            if (identifier, dimension, annotator) in seen:
-                who = f"by {shorten(annotator)!r}" if annotator else "without annotator"
-                raise InputError(f"a second label {who} for id {shorten(identifier)!r}")
-            seen.add((identifier, dimension, annotator))
-            self._votes.setdefault((identifier, dimension), []).append(value)
-            if annotator:
-                self._annotators.add(annotator)
-
-        rows = parse_rows(scan_json_objects(self._path), label, self._path)
-        for _ in strict(rows, self._path, "labels"):
-            pass
+        for _, row in read_items(self._path, "labels"):
+            key = row["id"], row.get("dimension") or ""
+            self._votes.setdefault(key, []).append(row["value"])
+            if row.get("annotator") is not None:
+                self._annotators.add(str(row["annotator"]))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
         provenance = Provenance(self.name, method="label")

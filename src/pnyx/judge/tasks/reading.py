@@ -7,24 +7,39 @@ from typing import Any
 
 from pnyx.corpora.base import parse_rows, scan_json_objects, strict, unique
 from pnyx.corpora.fields import Fields
+from pnyx.corpora.items import scan_items_file
 from pnyx.judge.questions import Support
 
-__all__ = ["carried", "read_supports"]
+__all__ = ["carried", "group", "read_supports"]
 
 
-def read_supports(path: str, parse: Callable[[Fields], Support]) -> list[Support]:
+def read_supports(
+    path: str, parse: Callable[[Fields], Support], *, name: str | None = None
+) -> list[Support]:
     """Read a JSONL items file, one question a line, ids unique.
 
+    Args:
+        path: the file, or `-`.
+        parse: makes the question of a line.
+        name: the items format that `pnyx validate` knows it by, if it does.
+
     Raises:
-        InputError: a line is no JSON object, `parse` refuses it, an id comes twice, or there is
-            no item at all.
+        InputError: a line is no JSON object, the format or `parse` refuses it, an id comes twice,
+            or there is no item at all.
     """
 
     def question(row: dict[str, Any]) -> Support:
         return parse(Fields(row))
 
-    rows = unique(parse_rows(scan_json_objects(path), question, path), lambda q: q.id, path)
+    scanned = scan_json_objects(path) if name is None else scan_items_file(path, name)
+    rows = unique(parse_rows(scanned, question, path), lambda q: q.id, path)
     return [question for _, question in strict(rows, path, "items")]
+
+
+def group(fields: Fields) -> str:
+    """Return the topic of an item, empty where it has none; a number counts as its digits."""
+    value = fields.rest.get("group")
+    return fields.identifier("group") if value not in (None, "") else fields.text("group")
 
 
 def carried(fields: Fields, **known: str) -> Mapping[str, Any]:

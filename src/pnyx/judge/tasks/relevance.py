@@ -8,7 +8,7 @@ from __future__ import annotations
 from pnyx.corpora.fields import Fields
 from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.reading import carried, read_supports
+from pnyx.judge.tasks.reading import carried, group, read_supports
 
 __all__ = ["EXAMPLE", "NAME", "PROMPT", "SIDES", "read"]
 
@@ -29,7 +29,7 @@ def read(path: str) -> list[Support]:
     Raises:
         InputError: a line is not such an item.
     """
-    return read_supports(path, _question)
+    return read_supports(path, _question, name="relevance-items")
 
 
 def _question(fields: Fields) -> Support:
@@ -43,6 +43,6 @@ def _question(fields: Fields) -> Support:
         task=NAME,
         question=question,
         guideline=fields.text("definition"),
-        group=fields.text("group"),
+        group=group(fields),
         extra=carried(fields, stance=stance or ""),
     )

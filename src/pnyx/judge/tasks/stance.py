@@ -6,7 +6,7 @@ from pnyx.corpora.fields import Fields
 from pnyx.errors import InputError
 from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.reading import carried, read_supports
+from pnyx.judge.tasks.reading import carried, group, read_supports
 from pnyx.judge.tasks.relevance import SIDES
 
 __all__ = ["EXAMPLE", "NAME", "PROMPT", "read"]
@@ -43,6 +43,6 @@ def _question(fields: Fields) -> Support:
         task=NAME,
         question=question,
         guideline=fields.text("guideline"),
-        group=fields.text("group"),
+        group=group(fields),
         extra=carried(fields, stance=stance),
     )

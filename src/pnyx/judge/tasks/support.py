@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pnyx.corpora.fields import Fields
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.reading import carried, read_supports
+from pnyx.judge.tasks.reading import carried, group, read_supports
 
 __all__ = ["EXAMPLE", "NAME", "PROMPT", "read"]
 
@@ -19,7 +19,7 @@ def read(path: str) -> list[Support]:
     Raises:
         InputError: a line is not such an item.
     """
-    return read_supports(path, _question)
+    return read_supports(path, _question, name="support-items")
 
 
 def _question(fields: Fields) -> Support:
@@ -30,6 +30,6 @@ def _question(fields: Fields) -> Support:
         task=NAME,
         question=fields.text("question"),
         guideline=fields.text("guideline"),
-        group=fields.text("group"),
+        group=group(fields),
         extra=carried(fields),
     )
