@@ -48,7 +48,9 @@ def response_writer(layout: Layout, style: CitationStyle) -> Writer:
     return lambda stream, records: write_responses(stream, records, style, layout)
 
 
-def response_row(response: Response, style: CitationStyle, layout: Layout) -> dict[str, Any]:
+def response_row(
+    response: Response, style: CitationStyle = "ids", layout: Layout = "rag25"
+) -> dict[str, Any]:
     """Return one line as an object; see `write_responses`."""
     if style not in STYLES or layout not in LAYOUTS:
         raise ValueError(f"unknown style {style!r} or layout {layout!r}")

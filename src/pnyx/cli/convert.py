@@ -1,0 +1,123 @@
+"""`pnyx convert`: between formats that hold the same kind of thing, without loss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from pnyx.cli.options import json_option
+from pnyx.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.corpora import Format
+    from pnyx.corpora.base import Writer
+
+__all__ = ["command"]
+
+T = TypeVar("T")
+
+
+@click.command(name="convert")
+@click.argument("source", metavar="SRC", type=click.Path())
+@click.option("--from", "from_", metavar="FORMAT", help="Format of SRC  [default: recognised].")
+@click.option("--to", required=True, metavar="FORMAT", help="Format to write.")
+@click.option("-o", "--out", default="-", show_default=True, help="File to write; .gz compresses.")
+@click.option(
+    "--style",
+    type=click.Choice(["ids", "scores", "indices"]),
+    default=None,
+    help="How responses cite  [default: rag24 indices, others ids].",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Which column or key of SRC holds a field, e.g. id=docno. Repeatable.",
+)
+@json_option
+def command(
+    source: str,
+    from_: str | None,
+    to: str,
+    out: str,
+    style: str | None,
+    columns: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Convert SRC to another format of the same kind; nothing is dropped silently.
+
+    What the target cannot hold (two premises' stances in a table, a score in a list of ids) is
+    an error that names the record, and nothing is written. docs/formats.md lists the formats.
+
+    \b
+    Example:
+      pnyx convert debatewise_raw.json --from debatewise --to arguments -o arguments.jsonl
+      pnyx convert docs.csv --column id=docno --column text=body --to beir -o corpus.jsonl
+      pnyx convert run.jsonl --to ragtime --style ids -o report.jsonl
+    """
+    from pnyx.corpora import Options, find_format
+    from pnyx.files import atomic_text
+
+    if as_json and out == "-":
+        raise click.UsageError("--json needs -o FILE, as the records themselves go to stdout")
+    mapping = dict(_pair(column) for column in columns)
+    source_format = find_format(source, from_, columns=mapping)
+    writer = _writer(source_format, to, style)
+    records = source_format.reader(source, Options(mapping, _warn))
+    counted = _Counted(records)
+    with atomic_text(out) as stream:
+        writer(stream, counted)
+    summary = {"from": source_format.name, "to": to, "records": counted.count, "out": out}
+    if as_json:
+        click.echo(json.dumps(summary))
+    elif out != "-":
+        shown = shorten(out, 200)
+        click.echo(f"{shown}: {counted.count} records, {source_format.name} to {to}", err=True)
+
+
+def _warn(line: str) -> None:
+    click.echo(f"pnyx: warning: {line}", err=True)
+
+
+def _pair(column: str) -> tuple[str, str]:
+    field, equals, name = column.partition("=")
+    if not equals or not field or not name:
+        raise InputError(f"--column {shorten(column, 40)}: expected FIELD=COLUMN")
+    return field, name
+
+
+def _writer(source: Format, to: str, style: str | None) -> Writer:
+    """Return the writer of the target.
+
+    Raises:
+        InputError: there is no such target for this source.
+    """
+    from pnyx.corpora import FORMATS, response_writer
+
+    target = FORMATS.get(to)
+    if target is None or target.writer is None or target.kind != source.kind:
+        fitting = [f.name for f in FORMATS.values() if f.writer and f.kind == source.kind]
+        known = f"expected one of {', '.join(fitting)}" if fitting else "it is only read"
+        raise InputError(f"{source.name} cannot be converted to {shorten(to, 40)!r}: {known}")
+    if style is None:
+        return target.writer
+    if target.kind != "responses":
+        raise InputError(f"--style is for responses, and {to} is not one of their formats")
+    return response_writer(to, style)  # type: ignore[arg-type]  # both are checked
+
+
+class _Counted(Iterable[T]):
+    """An iterable that knows how much of it was taken."""
+
+    def __init__(self, records: Iterable[T]) -> None:
+        self._records = records
+        self.count = 0
+
+    def __iter__(self) -> Iterator[T]:
+        for record in self._records:
+            self.count += 1
+            yield record

@@ -1,0 +1,93 @@
+"""`pnyx validate`: check a file against its format, and list every fault with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.cli.options import json_option
+from pnyx.errors import InputError, PnyxError, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["command"]
+
+EXIT_FAULTS = 2
+MAX_JSON_FAULTS = 10_000
+"""So many faults go into the JSON output; it must be held whole, and nobody reads more."""
+
+
+@click.command(name="validate")
+@click.argument("file", type=click.Path())
+@click.option("--format", "name", metavar="NAME", help="Its format  [default: recognised].")
+@json_option
+def command(file: str, name: str | None, as_json: bool) -> int:
+    """Check FILE (a corpus, questions, run, qrels, responses, judges' file or index) for faults.
+
+    Prints `FILE: ok (FORMAT, N records)` and exits 0, or a line `FILE:LINE: problem` for every
+    fault and exits 2. `-` is standard input; gzip is recognised. docs/formats.md lists the
+    formats.
+
+    \b
+    Example:
+      pnyx validate run.trec
+      pnyx validate answers.jsonl --format labels
+    """
+    if name is None and _is_index(file):
+        return _report(file, "pnyx-index", _index_faults(file), as_json)
+    from pnyx.corpora import check, find_format
+
+    try:
+        found = find_format(file, name)
+    except InputError as error:
+        return _report(file, name, iter((error,)), as_json)
+    warn = _warn if not as_json else None
+    return _report(file, found.name, check(file, found, on_warning=warn), as_json)
+
+
+def _warn(line: str) -> None:
+    click.echo(f"pnyx: warning: {line}", err=True)
+
+
+def _is_index(file: str) -> bool:
+    manifest = Path(file, "manifest.json")
+    try:
+        return file != "-" and b'"pnyx-index"' in manifest.read_bytes()
+    except OSError:
+        return False
+
+
+def _index_faults(file: str) -> Iterator[InputError]:
+    from pnyx.search.index import verify_index
+
+    try:
+        verify_index(file)
+    except InputError as error:
+        yield error
+
+
+def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> int:
+    """Print the outcome and return the exit status."""
+    records = count = 0
+    faults: list[dict[str, Any]] = []
+    for row in rows:
+        if not isinstance(row, PnyxError):
+            records += 1
+            continue
+        count += 1
+        if not as_json:
+            click.echo(str(row))
+        elif isinstance(row, InputError) and count <= MAX_JSON_FAULTS:
+            faults.append({"path": row.path, "line": row.line, "problem": row.problem})
+    if as_json:
+        result = {"file": file, "format": name, "ok": count == 0, "records": records}
+        click.echo(json.dumps({**result, "faults": faults, "fault_count": count}))
+    elif count == 0:
+        shown = "standard input" if file == "-" else shorten(file, 200)
+        kind = f"{name}, {records} record{'' if records == 1 else 's'}"
+        click.echo(f"{shown}: ok ({'index' if name == 'pnyx-index' else kind})")
+    return EXIT_FAULTS if count else 0
