@@ -255,6 +255,9 @@ def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
     assert len(answers(tmp_path / "out")) == 30
 
 
-def test_help_shows_an_example(capsys):
+def test_help_shows_an_example_and_every_task(capsys):
     assert run("--help") == 0
-    assert "pnyx judge support items.jsonl --out results" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "{support|relevance|stance}" in out
+    assert list(TASKS) == ["support", "relevance", "stance"]
+    assert "pnyx judge support items.jsonl --out results" in out

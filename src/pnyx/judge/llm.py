@@ -211,8 +211,11 @@ def find_evidence(quote: str, text: str) -> str:
     White space may differ; the span is returned as it stands in the text. Quotation marks or an
     ellipsis that a model puts around its quote are passed over.
     """
-    words = quote.strip(" \t\r\n\"'“”‘’….").split()
+    quote = quote.strip(" \t\r\n\"'“”‘’….")
+    words = quote.split()
     if not words or len(quote) > _MAX_EVIDENCE:
         return ""
+    if quote in text:
+        return quote
     found = re.search(r"\s+".join(map(re.escape, words)), text)
     return found.group() if found else ""

@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +93,8 @@ class Prompt:
         if set(inputs) != set(self.inputs):
             wanted, found = ", ".join(sorted(self.inputs)), ", ".join(sorted(inputs))
             raise TypeError(f"prompt {self.label} needs the inputs {wanted}; found {found}")
-        environment = _environment()
         return tuple(
-            Message(role, environment.from_string(template).render(inputs).strip())
+            Message(role, _template(template).render(inputs).strip())
             for role, template in (("system", self.system), ("user", self.user))
             if template.strip()
         )
@@ -120,6 +119,12 @@ def _environment() -> jinja2.Environment:
     )
     environment.globals = {"block": block}
     return environment
+
+
+@lru_cache(maxsize=256)
+def _template(source: str) -> jinja2.Template:
+    """Compile a template once: it is rendered for every question."""
+    return _environment().from_string(source)
 
 
 _FIELDS: dict[str, type | tuple[type, ...]] = {
