@@ -14,9 +14,10 @@ from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask, run_blocking
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import LlmJudge, UnreadableReply, find_evidence, read_verdict
+from pnyx.judge.llm import LlmJudge, find_evidence, read_verdict
 from pnyx.judge.prompting import block, load_prompt, parse_prompt
 from pnyx.judge.questions import Rating, Support
+from pnyx.judge.reading import UnreadableReply
 from pnyx.judge.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Message, Patience, Reply

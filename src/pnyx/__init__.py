@@ -1,5 +1,191 @@
-"""Pnyx: find all sides of a contentious question, argue each with evidence, measure the trust."""
+"""Pnyx: find all sides of a contentious question, argue each with evidence, measure the trust.
+
+The names below are the public interface; each is imported when it is first used, so that
+`import pnyx` stays light.
+
+    import pnyx
+
+    pnyx.build_index(pnyx.read_evidence("arguments.jsonl"), "my.index")
+    case = pnyx.argue(
+        pnyx.Index.open("my.index"),
+        pnyx.Question("q1", "Should voting be compulsory?"),
+        judge=pnyx.EncoderJudge(),
+        writer=pnyx.ExtractiveWriter(),
+    )
+    print(pnyx.render_markdown(case))
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from pnyx.corpora import (
+        read_evidence,
+        read_qrels,
+        read_questions,
+        read_responses,
+        read_run,
+        write_qrels,
+        write_responses,
+        write_run,
+    )
+    from pnyx.corpora.bundled import load_example
+    from pnyx.errors import IndexFolderError, InputError, MissingExtra, ModelError, PnyxError
+    from pnyx.judge.answers import Judged, Provenance, Unscored
+    from pnyx.judge.base import Judge, ask
+    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.encoder import EncoderJudge
+    from pnyx.judge.labels import LabelJudge
+    from pnyx.judge.llm import LlmJudge
+    from pnyx.judge.questions import Preference, Ranking, Rating, Support
+    from pnyx.judge.store import Store
+    from pnyx.measure.base import Measured
+    from pnyx.measure.sentences import citation_precision, sentence_precision
+    from pnyx.models.chat import ChatEndpoint, endpoint_from
+    from pnyx.models.encoder import Encoder, load_encoder
+    from pnyx.records import (
+        Argument,
+        Citation,
+        Document,
+        Perspective,
+        Premise,
+        Qrel,
+        Question,
+        Response,
+        RunEntry,
+        Sentence,
+    )
+    from pnyx.search.index import Hit, Index, add_to_index, build_index, verify_index
+    from pnyx.view.markdown import render_markdown
+    from pnyx.view.report import render_html
+    from pnyx.write.argue import Plan, argue
+    from pnyx.write.case import ArguedSide, Case, verdict_rows
+    from pnyx.write.extractive import ExtractiveWriter
+    from pnyx.write.generate import LlmWriter
+
+_HOMES = {
+    "pnyx.corpora": (
+        "read_evidence",
+        "read_qrels",
+        "read_questions",
+        "read_responses",
+        "read_run",
+        "write_qrels",
+        "write_responses",
+        "write_run",
+    ),
+    "pnyx.corpora.bundled": ("load_example",),
+    "pnyx.errors": ("IndexFolderError", "InputError", "MissingExtra", "ModelError", "PnyxError"),
+    "pnyx.judge.answers": ("Judged", "Provenance", "Unscored"),
+    "pnyx.judge.base": ("Judge", "ask"),
+    "pnyx.judge.completions": ("StoredModel",),
+    "pnyx.judge.encoder": ("EncoderJudge",),
+    "pnyx.judge.labels": ("LabelJudge",),
+    "pnyx.judge.llm": ("LlmJudge",),
+    "pnyx.judge.questions": ("Preference", "Ranking", "Rating", "Support"),
+    "pnyx.judge.store": ("Store",),
+    "pnyx.measure.base": ("Measured",),
+    "pnyx.measure.sentences": ("citation_precision", "sentence_precision"),
+    "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
+    "pnyx.models.encoder": ("Encoder", "load_encoder"),
+    "pnyx.records": (
+        "Argument",
+        "Citation",
+        "Document",
+        "Perspective",
+        "Premise",
+        "Qrel",
+        "Question",
+        "Response",
+        "RunEntry",
+        "Sentence",
+    ),
+    "pnyx.search.index": ("Hit", "Index", "add_to_index", "build_index", "verify_index"),
+    "pnyx.view.markdown": ("render_markdown",),
+    "pnyx.view.report": ("render_html",),
+    "pnyx.write.argue": ("Plan", "argue"),
+    "pnyx.write.case": ("ArguedSide", "Case", "verdict_rows"),
+    "pnyx.write.extractive": ("ExtractiveWriter",),
+    "pnyx.write.generate": ("LlmWriter",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ArguedSide",
+    "Argument",
+    "Case",
+    "ChatEndpoint",
+    "Citation",
+    "Document",
+    "Encoder",
+    "EncoderJudge",
+    "ExtractiveWriter",
+    "Hit",
+    "Index",
+    "IndexFolderError",
+    "InputError",
+    "Judge",
+    "Judged",
+    "LabelJudge",
+    "LlmJudge",
+    "LlmWriter",
+    "Measured",
+    "MissingExtra",
+    "ModelError",
+    "Perspective",
+    "Plan",
+    "PnyxError",
+    "Preference",
+    "Premise",
+    "Provenance",
+    "Qrel",
+    "Question",
+    "Ranking",
+    "Rating",
+    "Response",
+    "RunEntry",
+    "Sentence",
+    "Store",
+    "StoredModel",
+    "Support",
+    "Unscored",
+    "__version__",
+    "add_to_index",
+    "argue",
+    "ask",
+    "build_index",
+    "citation_precision",
+    "endpoint_from",
+    "load_encoder",
+    "load_example",
+    "read_evidence",
+    "read_qrels",
+    "read_questions",
+    "read_responses",
+    "read_run",
+    "render_html",
+    "render_markdown",
+    "sentence_precision",
+    "verdict_rows",
+    "verify_index",
+    "write_qrels",
+    "write_responses",
+    "write_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562)."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'pnyx' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -139,10 +139,8 @@ def parse_json_object(line: str, *, path: str | Path, number: int) -> dict[str, 
         if "\\ud" in line.lower():
             value = _without_lone_surrogates(value)
     except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(
-            f"not valid JSON ({shorten(reason)}{column}), expected one JSON object a line",
+            f"not valid JSON ({_json_fault(error)}), expected one JSON object a line",
             path=path,
             line=number,
         ) from error
@@ -153,6 +151,12 @@ def parse_json_object(line: str, *, path: str | Path, number: int) -> dict[str, 
             line=number,
         )
     return value
+
+
+def _json_fault(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
+    return shorten(str(error))
 
 
 def _without_lone_surrogates(value: Any) -> Any:

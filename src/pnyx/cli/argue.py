@@ -136,17 +136,20 @@ def command(index: str, question: str, as_json: bool, **options: Any) -> int:
 
     if not question.strip():
         raise InputError("QUESTION is empty, expected a question")
-    model = open_model(options["llm"], options["store"], options["concurrency"])
-    writer = _writer(model, options)
     opened = Index.open(index)
-    topic = options["topic_id"] or question_id(question)
-    case = argue(
-        opened,
-        Question(topic, question, definition=options["definition"]),
-        judge=default_judge(model),
-        writer=writer,
-        plan=_plan(options),
+    topic = Question(
+        options["topic_id"] or question_id(question), question, definition=options["definition"]
     )
+    with open_model(
+        options["llm"], options["store"], options["concurrency"], options["timeout"]
+    ) as model:
+        case = argue(
+            opened,
+            topic,
+            judge=default_judge(model),
+            writer=_writer(model, options),
+            plan=_plan(options),
+        )
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
     _write(case, options, as_json)
     _say(case)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pnyx.corpora.bundled import Example
     from pnyx.judge.base import Judge
+    from pnyx.judge.completions import StoredModel
     from pnyx.measure.base import Measured
     from pnyx.search.index import Index
     from pnyx.write.case import Case
@@ -46,7 +47,7 @@ _MEANING = {
               help="Folder for the reports and results; replaced if a demo wrote it.")  # fmt: skip
 @model_options
 @json_option
-def command(out: str, llm: str | None, store: str | None, concurrency: int, as_json: bool) -> int:
+def command(out: str, as_json: bool, **options: Any) -> int:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
     Needs no key and no network. With --llm a language model writes and judges instead.
@@ -60,24 +61,15 @@ def command(out: str, llm: str | None, store: str | None, concurrency: int, as_j
 
     began = time.monotonic()
     _refuse_foreign(Path(out))
-    model = open_model(llm, store, concurrency)
-    judge = default_judge(model)
-    if model is None:
-        from pnyx.write.extractive import ExtractiveWriter
-
-        writer: Writer = ExtractiveWriter()
-    else:
-        from pnyx.write.generate import LlmWriter
-
-        writer = LlmWriter(model)
     example = load_example()
-    with atomic_folder(out, replace=True) as folder:
+    with open_model(**options) as model, atomic_folder(out, replace=True) as folder:
+        judge, writer = default_judge(model), _writer(model)
         cases, measures = _run(folder, example, judge, writer)
         summary = {
             "kind": "pnyx-demo",
             "version": __version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "seconds": round(time.monotonic() - began, 1),
+            "seconds": (seconds := round(time.monotonic() - began, 1)),
             "judge": {"name": judge.name, "card": judge.card},
             "writer": writer.name,
             "measures": {name: m.row() for name, m in measures.items()},
@@ -87,11 +79,21 @@ def command(out: str, llm: str | None, store: str | None, concurrency: int, as_j
     if as_json:
         click.echo(json.dumps(summary | {"out": out}, indent=2))
     else:
-        _print(out, cases, measures, judge, summary["seconds"])
+        _print(out, cases, measures, judge, seconds)
     complete = all(c.complete for c in cases) and all(
         m.scored == m.asked for m in measures.values()
     )
     return 0 if complete else EXIT_UNSCORED
+
+
+def _writer(model: StoredModel | None) -> Writer:
+    if model is None:
+        from pnyx.write.extractive import ExtractiveWriter
+
+        return ExtractiveWriter()
+    from pnyx.write.generate import LlmWriter
+
+    return LlmWriter(model)
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -134,10 +136,11 @@ def _run(
 def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]]:
     from pnyx.corpora import write_run
     from pnyx.records import RunEntry
+    from pnyx.write.argue import search_text
 
     runs, entries = {}, []
     for question in example.questions:
-        hits = index.search(question.text, model="dirichlet", k=100)
+        hits = index.search(search_text(question), model="dirichlet", k=100)
         runs[question.id] = [h.doc_id for h in hits]
         entries += [RunEntry(question.id, h.doc_id, h.rank, h.score, "dirichlet") for h in hits]
     with (folder / "run.trec").open("w", encoding="utf-8") as stream:

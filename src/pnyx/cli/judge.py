@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pnyx.cli import EXIT_INTERRUPTED
+from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
 from pnyx.errors import ModelError, shorten
 
 if TYPE_CHECKING:
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import Support
 
 __all__ = ["command"]
-
-EXIT_UNSCORED = 3
-EXIT_INTERRUPTED = 130
 
 _TASKS = ("support", "relevance", "stance")
 
@@ -47,38 +46,13 @@ Example:
 """
 
 
-@click.command(help=_HELP, epilog=_EXAMPLE)
+@click.command(name="judge", help=_HELP, epilog=_EXAMPLE)
 @click.argument("task", type=click.Choice(_TASKS))
 @click.argument("items")
 @click.option("--out", required=True, metavar="RESULTS", help="Results folder to write.")
-@click.option(
-    "--llm",
-    envvar="PNYX_LLM",
-    metavar="SPEC",
-    help="Language model: http://HOST:PORT/v1#MODEL or openai:MODEL (key in PNYX_API_KEY). "
-    "Without it the packaged encoder judges.",
-)
 @click.option("--labels", metavar="FILE", help="Answer from people's labels in this JSONL file.")
-@click.option(
-    "--store",
-    metavar="PATH",
-    help="Judgement store. Default: $PNYX_STORE, else your data folder.",
-)
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 1000),
-    default=8,
-    show_default=True,
-    help="Requests to the language model at once.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 3600),
-    default=120.0,
-    show_default=True,
-    help="Seconds for one attempt at the language model.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
+@model_options
+@json_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -96,16 +70,8 @@ def command(
     named = context.get_parameter_source("llm") is ParameterSource.COMMANDLINE
     if labels is not None and named:
         raise click.UsageError("--llm and --labels exclude each other")
-    with contextlib.ExitStack() as stack:
-        judge: Judge
-        model: StoredModel | None = None
-        if labels is not None:
-            judge = _label_judge(labels)
-        elif llm is not None:
-            model = _stored_model(stack, llm, store, concurrency, timeout)
-            judge = _llm_judge(model)
-        else:
-            judge = _encoder_judge()
+    with open_model(None if labels else llm, store, concurrency, timeout) as model:
+        judge = default_judge(model) if labels is None else _label_judge(labels)
         try:
             manifest = _run(task, items, out, judge, model)
         except KeyboardInterrupt:
@@ -119,29 +85,6 @@ def _label_judge(path: str) -> Judge:
     from pnyx.judge.labels import LabelJudge
 
     return LabelJudge(path)
-
-
-def _encoder_judge() -> Judge:
-    from pnyx.judge.encoder import EncoderJudge
-
-    return EncoderJudge()
-
-
-def _stored_model(
-    stack: contextlib.ExitStack, spec: str, store: str | None, concurrency: int, timeout: float
-) -> StoredModel:
-    from pnyx.judge.completions import StoredModel
-    from pnyx.judge.store import Store
-    from pnyx.models.chat import Patience, endpoint_from
-
-    endpoint = endpoint_from(spec, patience=Patience(timeout=timeout))
-    return StoredModel(endpoint, stack.enter_context(Store(store)), concurrency)
-
-
-def _llm_judge(model: StoredModel) -> Judge:
-    from pnyx.judge.llm import LlmJudge
-
-    return LlmJudge(model)
 
 
 def _run(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,14 +23,21 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Machine-read
 
 
 def model_options(function: F) -> F:
-    """Add --llm, --store and --concurrency, which `open_model` takes."""
+    """Add --llm, --store, --concurrency and --timeout, which `open_model` takes."""
     for option in (
         click.option(
+            "--timeout",
+            type=click.FloatRange(0.1, 3600),
+            default=120.0,
+            show_default=True,
+            help="Seconds for one attempt at the language model.",
+        ),
+        click.option(
             "--concurrency",
-            type=click.IntRange(1),
+            type=click.IntRange(1, 1000),
             default=8,
             show_default=True,
-            help="Requests under way at once.",
+            help="Requests to the language model at once.",
         ),
         click.option(
             "--store",
@@ -51,19 +59,25 @@ def model_options(function: F) -> F:
     return function
 
 
-def open_model(llm: str | None, store: str | None, concurrency: int) -> StoredModel | None:
-    """Open the language model that --llm names; None without --llm.
+@contextlib.contextmanager
+def open_model(
+    llm: str | None, store: str | None, concurrency: int, timeout: float
+) -> Iterator[StoredModel | None]:
+    """Open the language model that --llm names, with its store; None without --llm.
 
     Raises:
         InputError: the specification or the store cannot be used.
     """
     if llm is None:
-        return None
+        yield None
+        return
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.store import Store
-    from pnyx.models.chat import endpoint_from
+    from pnyx.models.chat import Patience, endpoint_from
 
-    return StoredModel(endpoint_from(llm), Store(store), concurrency)
+    endpoint = endpoint_from(llm, patience=Patience(timeout=timeout))
+    with Store(store) as opened:
+        yield StoredModel(endpoint, opened, concurrency)
 
 
 def default_judge(model: StoredModel | None) -> Judge:

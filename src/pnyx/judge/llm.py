@@ -13,20 +13,16 @@ from pnyx.judge.base import Emit
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.reading import UnreadableReply, cut_reason, validated
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat import CallFailed, ChatRequest, Reply
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["LlmJudge", "UnreadableReply", "find_evidence", "read_verdict"]
+__all__ = ["LlmJudge", "find_evidence", "read_verdict"]
 
-_CUT = ("length", "content_filter", "refusal")
 _MAX_EVIDENCE = 4000
-
-
-class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
-    """The reply is not the one JSON object that was asked for; `str()` says what it lacks."""
 
 
 class LlmJudge:
@@ -91,8 +87,8 @@ class LlmJudge:
             "store_key": self.model.key(request),
         }
         provenance = Provenance(self.name, request.hash, "stated", details)
-        if outcome.finish_reason in _CUT:
-            return Unscored(_cut_reason(outcome, request), provenance, outcome.text)
+        if cut := cut_reason(outcome, request):
+            return Unscored(cut, provenance, outcome.text)
         try:
             verdict: Any = read_verdict(outcome.text)
         except UnreadableReply as error:
@@ -116,14 +112,6 @@ def prompt_for(question: Support) -> Prompt:
 
 def _inputs(prompt: Prompt, question: Support) -> dict[str, str]:
     return {name: getattr(question, name) for name in prompt.inputs}
-
-
-def _cut_reason(reply: Reply, request: ChatRequest) -> str:
-    if reply.finish_reason == "refusal":
-        return f"refusal: {shorten(reply.text)}"
-    if reply.finish_reason == "length":
-        return f"length: the reply was cut off; {request.max_tokens} tokens were allowed"
-    return "content_filter: the endpoint withheld the reply"
 
 
 @cache
@@ -160,49 +148,7 @@ def read_verdict(text: str) -> Any:
         UnreadableReply: anything else: no or several objects, a field too many or too few, a
             confidence out of range. A half-valid reply is not an answer.
     """
-    from pydantic import ValidationError
-
-    try:
-        return _verdict_model().model_validate(_one_object(text))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the reply"
-        raise UnreadableReply(shorten(f"{place}: {first['msg']}", 120)) from error
-
-
-_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
-_THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-
-
-def _one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply; an object with a key twice is none."""
-    import json
-
-    text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
-    fences = _FENCE.findall(text)
-    if "```" in text:
-        outside = _FENCE.sub("", text)
-        if len(fences) != 1 or "{" in outside or "```" in outside:
-            raise UnreadableReply("found several or broken blocks, expected one JSON object")
-        text = fences[0]
-    try:
-        value = json.loads(text.strip(), object_pairs_hook=_distinct, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        shown = repr(shorten(text.strip(), 60)) if text.strip() else "nothing"
-        raise UnreadableReply(f"found {shown}, expected one JSON object") from error
-    if not isinstance(value, dict):
-        raise UnreadableReply("found another JSON value, expected an object")
-    return value
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key comes twice")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    return validated(_verdict_model(), text)
 
 
 def find_evidence(quote: str, text: str) -> str:

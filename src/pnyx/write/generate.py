@@ -20,6 +20,7 @@ from pnyx.judge.base import run_blocking
 from pnyx.judge.claims import claims
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import block, load_prompt
+from pnyx.judge.reading import UnreadableReply, cut_reason, validated
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import Document, Evidence, Question, Sentence, Side
 from pnyx.write.context import pack
@@ -63,7 +64,7 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
             raise InputError("expected documents (a list of texts)", path=path, line=line)
         try:
             reply = _parse(json.dumps({"points": row.get("points")}))
-        except _UnreadableError as error:
+        except UnreadableReply as error:
             raise InputError(f"points: {error}", path=path, line=line) from error
         for _, text, numbers in reply:
             for number in numbers:
@@ -114,15 +115,18 @@ class LlmWriter:
         problems = []
         if trimmed:
             problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
-        reply = run_blocking(self.model.complete(self._request(question, side, shown)))
-        fault = _fault(reply)
+        request = self._request(question, side, shown)
+        reply = run_blocking(self.model.complete(request))
+        if isinstance(reply, CallFailed):
+            fault: str | None = reply.reason
+        else:
+            fault = cut_reason(reply, request)
         if fault is None and isinstance(reply, Reply):
             try:
                 sentences = tuple(self._sentences(_parse(reply.text), shown, problems))
-            except _UnreadableError as error:
-                fault = f"the reply could not be read: {error}"
-            else:
                 return Draft(sentences, tuple(problems))
+            except UnreadableReply as error:
+                fault = f"schema: {error}"
         return Draft((), (*problems, f"{self.model.name} wrote nothing usable: {fault}"), True)
 
     def _request(self, question: Question, side: Side, shown: Sequence[Document]) -> ChatRequest:
@@ -167,35 +171,14 @@ class LlmWriter:
             yield make(clean, tuple(cited))
 
 
-class _UnreadableError(ValueError):
-    """A reply that is not in the agreed shape."""
-
-
-def _fault(reply: Reply | CallFailed) -> str | None:
-    if isinstance(reply, CallFailed):
-        return reply.reason
-    if reply.finish_reason not in ("stop", ""):
-        return f"it ended by {reply.finish_reason!r}"
-    return None
-
-
 def _parse(text: str) -> list[tuple[str, str, list[int]]]:
     """Return (role, text, document numbers) of each sentence of a reply.
 
-    A reply wrapped in one Markdown code fence is read; nothing else around the JSON is.
+    Raises:
+        UnreadableReply: the reply is not the one JSON object that was asked for.
     """
-    import pydantic
-
-    body = text.strip()
-    fenced = re.fullmatch(r"```(?:json)?\s*\n(.*?)\n?```", body, re.DOTALL)
-    try:
-        reply = _reply_model().model_validate_json(fenced.group(1) if fenced else body)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "reply"
-        raise _UnreadableError(f"{place}: {shorten(first['msg'])}") from error
-    sentences = []
-    for point in reply.points:  # type: ignore[attr-defined]
+    sentences: list[tuple[str, str, list[int]]] = []
+    for point in validated(_reply_model(), text).points:
         sentences.append(("conclusion", point.conclusion.text, point.conclusion.citations))
         sentences += [("premise", p.text, p.citations) for p in point.premises]
     return sentences

@@ -1,0 +1,79 @@
+"""The public surface: exactly `__all__`, light to import, each command documented."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+
+import click
+import pytest
+
+import pnyx
+from pnyx.cli import COMMANDS
+
+HEAVY = {"numpy", "numba", "onnxruntime", "openai", "pydantic", "jinja2", "rich", "tokenizers"}
+
+
+def test_all_is_exactly_what_can_be_reached() -> None:
+    assert len(pnyx.__all__) == len(set(pnyx.__all__))
+    assert set(pnyx.__all__) == set(pnyx._HOME_OF) | {"__version__"}
+    for name in pnyx.__all__:
+        assert getattr(pnyx, name).__doc__ or name == "__version__"
+    assert dir(pnyx) == pnyx.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = pnyx.nothing
+
+
+def test_every_module_lists_what_it_offers() -> None:
+    missing = []
+    for found in pkgutil.walk_packages(pnyx.__path__, "pnyx."):
+        if found.name == "pnyx.__main__" or found.ispkg:
+            continue
+        module = importlib.import_module(found.name)
+        public = {
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+        }
+        if found.name != "pnyx._version" and not hasattr(module, "__all__"):
+            missing.append(found.name)
+        for name in getattr(module, "__all__", ()):
+            assert hasattr(module, name), f"{found.name}.{name}"
+        assert public is not None
+    assert missing == []
+
+
+def _imported_by(code: str) -> set[str]:
+    program = f"{code}\nimport sys, json; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import pnyx",
+        "from pnyx.cli import app; app.main(['--help'], standalone_mode=False)",
+        "from pnyx.cli import app; app.main(['argue', '--help'], standalone_mode=False)",
+    ],
+)
+def test_help_imports_nothing_heavy(code: str) -> None:
+    assert _imported_by(code) & HEAVY == set()
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_each_command_has_help_with_a_worked_example(verb: str) -> None:
+    module = importlib.import_module(f"pnyx.cli.{verb}")
+    command = module.command
+    assert isinstance(command, click.Command)
+    assert command.name == verb
+    context = click.Context(command, info_name=f"pnyx {verb}")
+    text = command.get_help(context)
+    assert f"pnyx {verb}" in text.split("Example", 1)[1]
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{verb} {parameter.name}"
+    assert any(p.name == "as_json" for p in command.params)
