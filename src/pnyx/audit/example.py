@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pnyx.corpora.bundled import Example, ExampleLabel
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
+from pnyx.judge.tasks.relevance import SIDES, ask_relevance
+from pnyx.judge.tasks.stance import ask_stance
 from pnyx.measure.base import Measured
 from pnyx.measure.binary import against_labels
 from pnyx.measure.intervals import wilson
@@ -80,18 +81,14 @@ def _labelled(example: Example) -> Iterator[tuple[Question, Argument, ExampleLab
 
 def _relevance_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
     for question, argument, label in _labelled(example):
-        yield (
-            Support(
-                id=f"relevance/{argument.id}",
-                task="relevance",
-                text=argument.text,
-                statement=question.text,
-                question=question.text,
-                guideline=question.definition,
-                group=question.id,
-            ),
-            label.relevance > 0,
+        asked = ask_relevance(
+            f"relevance/{argument.id}",
+            question.text,
+            argument.text,
+            definition=question.definition,
+            group=question.id,
         )
+        yield asked, label.relevance > 0
 
 
 def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
@@ -113,16 +110,11 @@ def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
 def _stance_accuracy(judge: Judge, example: Example) -> Measured:
     sided = [(q, a, x) for q, a, x in _labelled(example) if x.stance in ("pro", "con")]
     questions = [
-        Support(
-            id=f"stance/{side}/{argument.id}",
-            task="stance",
-            text=argument.text,
-            statement=claim,
-            question=question.text,
-            group=question.id,
+        ask_stance(
+            f"stance/{side}/{argument.id}", question.text, argument.text, side, group=question.id
         )
         for question, argument, _ in sided
-        for side, claim in zip(("pro", "con"), claims(question.text), strict=True)
+        for side in SIDES
     ]
     answers = ask(judge, questions)
     right = scored = 0

@@ -43,42 +43,76 @@ Example:
   echo '{"id": "1", "text": "Fares fell.", "statement": "Buses got cheaper."}' > items.jsonl
   pnyx judge support items.jsonl --out results
   pnyx judge support items.jsonl --out results-llm --llm http://127.0.0.1:8000/v1#my-model
+  pnyx judge relevance --run run.trec --index my.index --topics topics.tsv --out judged
 """
 
 
 @click.command(name="judge", help=_HELP, epilog=_EXAMPLE)
 @click.argument("task", type=click.Choice(_TASKS))
-@click.argument("items")
+@click.argument("items", required=False)
 @click.option("--out", required=True, metavar="RESULTS", help="Results folder to write.")
+@click.option("--run", metavar="RUN", help="relevance: judge the documents of this TREC run.")
+@click.option("--index", metavar="INDEX", help="Index that holds the documents of --run.")
+@click.option("--topics", metavar="FILE", help="Questions of --run.")
+@click.option(
+    "--depth",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Documents of each topic of --run.",
+)
 @click.option("--labels", metavar="FILE", help="Answer from people's labels in this JSONL file.")
 @model_options
 @json_option
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     task: str,
-    items: str,
+    items: str | None,
     out: str,
-    llm: str | None,
     labels: str | None,
+    llm: str | None,
     store: str | None,
     concurrency: int,
     timeout: float,
     as_json: bool,
+    **ranking: Any,
 ) -> int:
     """Judge an items file; see `_HELP`."""
     named = context.get_parameter_source("llm") is ParameterSource.COMMANDLINE
     if labels is not None and named:
         raise click.UsageError("--llm and --labels exclude each other")
+    source, questions = _questions(task, items, **ranking)
     with open_model(None if labels else llm, store, concurrency, timeout) as model:
         judge = default_judge(model) if labels is None else _label_judge(labels)
         try:
-            manifest = _run(task, items, out, judge, model)
+            manifest = _run(task, source, questions, out, judge, model)
         except KeyboardInterrupt:
             click.echo("pnyx: interrupted; the same command resumes where it stopped", err=True)
             return EXIT_INTERRUPTED
     _report(manifest, out, as_json)
     return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
+
+
+def _questions(
+    task: str,
+    items: str | None,
+    run: str | None,
+    index: str | None,
+    topics: str | None,
+    depth: int,
+) -> tuple[str, list[Support]]:
+    """Return where the questions come from, and the questions."""
+    if items is not None and run is None:
+        from pnyx.judge.tasks import TASKS
+
+        return items, TASKS[task].read(items)
+    if items is not None or run is None or index is None or topics is None or task != "relevance":
+        raise click.UsageError("expected ITEMS, or, for relevance, --run with --index and --topics")
+    from pnyx.cli.judge_run import items_of_run
+
+    return run, items_of_run(run, index, topics, depth)
 
 
 def _label_judge(path: str) -> Judge:
@@ -88,13 +122,16 @@ def _label_judge(path: str) -> Judge:
 
 
 def _run(
-    task: str, items: str, out: str, judge: Judge, model: StoredModel | None
+    task: str,
+    source: str,
+    questions: list[Support],
+    out: str,
+    judge: Judge,
+    model: StoredModel | None,
 ) -> dict[str, Any]:
     from pnyx.judge.base import ask
     from pnyx.judge.results import Results
-    from pnyx.judge.tasks import TASKS
 
-    questions = TASKS[task].read(items)
     results = Results(out, task=task, judge=judge.name, questions=questions)
     arrived = 0
     with results.writing(), _progress(len(questions)) as advance:
@@ -110,15 +147,15 @@ def _run(
         except ModelError as error:
             kept = f"; {arrived} of {len(questions)} were answered and are kept" if arrived else ""
             raise ModelError(f"{error}{kept}") from error
-        return results.finish(answers, _facts(task, items, judge, questions, model))
+        return results.finish(answers, _facts(task, source, judge, questions, model))
 
 
 def _facts(
-    task: str, items: str, judge: Judge, questions: Sequence[Support], model: StoredModel | None
+    task: str, source: str, judge: Judge, questions: Sequence[Support], model: StoredModel | None
 ) -> dict[str, Any]:
     """Return what the manifest says of the judge and of what was sent."""
     facts: dict[str, Any] = {
-        "items": {"path": items, "count": len(questions)},
+        "items": {"path": source, "count": len(questions)},
         "card": judge.card,
     }
     if model is None:

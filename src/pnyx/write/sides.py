@@ -12,16 +12,15 @@ from dataclasses import dataclass
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
+from pnyx.judge.tasks.relevance import SIDES, ask_relevance
+from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import Argument, Evidence, Question, Side
 
 __all__ = ["CORPUS_LABEL", "Placed", "place", "same_question", "stance_side"]
 
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""
-
-SIDES: tuple[Side, ...] = ("pro", "con")
 
 # Words that carry the form of a motion, not its matter.
 _FORM_WORDS = frozenset(
@@ -115,30 +114,21 @@ def place(
 
 
 def _relevance_question(question: Question, document: Evidence) -> Support:
-    return Support(
-        id=f"relevance/{document.id}",
-        task="relevance",
-        text=document.text,
-        statement=question.text,
-        question=question.text,
-        guideline=question.definition,
+    return ask_relevance(
+        f"relevance/{document.id}",
+        question.text,
+        document.text,
+        definition=question.definition,
         group=question.id,
-        extra={"text_id": document.id},
     )
 
 
 def _stance_questions(question: Question, document: Evidence) -> list[Support]:
     return [
-        Support(
-            id=f"stance/{side}/{document.id}",
-            task="stance",
-            text=document.text,
-            statement=claim,
-            question=question.text,
-            group=question.id,
-            extra={"text_id": document.id},
+        ask_stance(
+            f"stance/{side}/{document.id}", question.text, document.text, side, group=question.id
         )
-        for side, claim in zip(SIDES, claims(question.text), strict=True)
+        for side in SIDES
     ]
 
 

@@ -5,12 +5,16 @@ With a stance (ConQRet) it must help to argue that side: the statement is then t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, cast
+
 from pnyx.corpora.fields import Fields
 from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.reading import carried, group, read_supports
+from pnyx.records import Side
 
-__all__ = ["EXAMPLE", "NAME", "PROMPT", "SIDES", "read"]
+__all__ = ["EXAMPLE", "NAME", "PROMPT", "SIDES", "ask_relevance", "read"]
 
 NAME = "relevance"
 PROMPT = "relevance"
@@ -18,7 +22,7 @@ EXAMPLE = (
     '{"id": "1", "question": "Should buses be free?", "document": "Fares cost cities little."}'
 )
 
-SIDES = ("pro", "con")
+SIDES: tuple[Side, ...] = ("pro", "con")
 
 
 def read(path: str) -> list[Support]:
@@ -32,17 +36,49 @@ def read(path: str) -> list[Support]:
     return read_supports(path, _question, name="relevance-items")
 
 
-def _question(fields: Fields) -> Support:
-    identifier = fields.identifier("id")
-    question = fields.required("question")
-    stance = fields.choice("stance", SIDES)
+def ask_relevance(
+    item_id: str,
+    question: str,
+    document: str,
+    *,
+    definition: str = "",
+    stance: Side | None = None,
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Support:
+    """Make the question whether a document helps to answer `question`, or to argue one side of it.
+
+    Args:
+        item_id: unique among the questions of a run.
+        question: the contentious question.
+        document: the text that is judged.
+        definition: what makes a document relevant; worth more than a better judge (DIRAS).
+        stance: the side that the document must help to argue; None for either.
+        group: the topic, for per-topic measures.
+        extra: fields that go along to the answers.
+    """
     return Support(
-        id=identifier,
-        text=fields.required("document"),
+        id=item_id,
+        text=document,
         statement=question if stance is None else claims(question)[SIDES.index(stance)],
         task=NAME,
         question=question,
-        guideline=fields.text("definition"),
+        guideline=definition,
+        group=group,
+        extra=extra or {},
+    )
+
+
+def _question(fields: Fields) -> Support:
+    identifier = fields.identifier("id")
+    question = fields.required("question")
+    stance = cast("Side | None", fields.choice("stance", SIDES))
+    return ask_relevance(
+        identifier,
+        question,
+        fields.required("document"),
+        definition=fields.text("definition"),
+        stance=stance,
         group=group(fields),
         extra=carried(fields, stance=stance or ""),
     )

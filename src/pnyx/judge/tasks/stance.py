@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, cast
+
 from pnyx.corpora.fields import Fields
 from pnyx.errors import InputError
 from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.reading import carried, group, read_supports
 from pnyx.judge.tasks.relevance import SIDES
+from pnyx.records import Side
 
-__all__ = ["EXAMPLE", "NAME", "PROMPT", "read"]
+__all__ = ["EXAMPLE", "NAME", "PROMPT", "ask_stance", "read"]
 
 NAME = "stance"
 PROMPT = "stance"
@@ -30,18 +34,40 @@ def read(path: str) -> list[Support]:
     return read_supports(path, _question)
 
 
+def ask_stance(
+    item_id: str,
+    question: str,
+    text: str,
+    side: Side,
+    *,
+    guideline: str = "",
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Support:
+    """Make the question whether a text argues for one side of `question`; see `ask_relevance`."""
+    return Support(
+        id=item_id,
+        text=text,
+        statement=claims(question)[SIDES.index(side)],
+        task=NAME,
+        question=question,
+        guideline=guideline,
+        group=group,
+        extra=extra or {},
+    )
+
+
 def _question(fields: Fields) -> Support:
     identifier = fields.identifier("id")
     question = fields.required("question")
-    stance = fields.choice("stance", SIDES)
+    stance = cast("Side | None", fields.choice("stance", SIDES))
     if stance is None:
         raise InputError("no stance, expected pro or con")
-    return Support(
-        id=identifier,
-        text=fields.required("text"),
-        statement=claims(question)[SIDES.index(stance)],
-        task=NAME,
-        question=question,
+    return ask_stance(
+        identifier,
+        question,
+        fields.required("text"),
+        stance,
         guideline=fields.text("guideline"),
         group=group(fields),
         extra=carried(fields, stance=stance),
