@@ -42,7 +42,9 @@ def test_the_first_documents_of_each_topic_are_judged(ranking: Path) -> None:
     with ChatServer() as server:
         assert _judge(ranking, "--depth", "2", "--llm", server.spec) == 0
         prompts = len(server.asked())
-    rows = [json.loads(line) for line in (ranking / "out" / "answers.jsonl").open()]
+    rows = [
+        json.loads(line) for line in (ranking / "out" / "answers.jsonl").read_text().splitlines()
+    ]
     assert [(r["id"], r["rank"], r["group"]) for r in rows] == [
         ("q1/d0", 1, "q1"),
         ("q1/d2", 2, "q1"),
