@@ -1,0 +1,181 @@
+"""The judge that needs nothing but a CPU: calibrated similarity of the packaged encoder.
+
+It is weak and says so: its `card` carries the accuracy measured on pairs labelled by people. How
+the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Emit
+from pnyx.judge.calibration import Calibration, load_calibrations
+from pnyx.judge.passages import Passage, read_passage, tokens, wording
+from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.stance import opening, opposite, side_features, weighted_mean
+from pnyx.models.encoder import Encoder, load_encoder
+
+__all__ = ["EncoderJudge"]
+
+_CHUNK = 32
+"""Questions answered between two emits: enough to share work, few enough to show progress."""
+
+Vectors = Mapping[str, npt.NDArray[np.float32]]
+
+
+class EncoderJudge:
+    """Answers Support questions of the tasks `support`, `relevance` and `stance`.
+
+    - `support`: the similarity of the statement to the closest window of one to three sentences,
+      and whether it repeats, or repeats and contradicts, the passage's own words.
+    - `relevance`: the same similarity to the question and, where given, its relevance definition.
+    - `stance`: a trained head (`pnyx.judge.stance`); it presumes that the text is on topic.
+
+    The same question gets the same bits alone and among others.
+
+    Args:
+        encoder: a loaded encoder; the packaged one by default.
+        calibrations: by task; the packaged ones by default (fitting new ones needs others).
+
+    Attributes:
+        name: `minilm-int8@1`; the number changes with the calibration.
+        kinds: {Support}.
+        card: held-out accuracy in one line.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder | None = None,
+        calibrations: Mapping[str, Calibration] | None = None,
+    ) -> None:
+        self._encoder = encoder if encoder is not None else load_encoder()
+        if calibrations is None:
+            about, self._calibrations = load_calibrations(self._encoder.name)
+            self.name, self.card = str(about["judge"]), str(about["card"])
+        else:
+            self._calibrations = dict(calibrations)
+            self.name, self.card = f"{self._encoder.name}@custom", ""
+        self.kinds: frozenset[type] = frozenset({Support})
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`, those about the same text together."""
+        import anyio
+
+        asked = [(i, q) for i, q in enumerate(questions) if isinstance(q, Support)]
+        for i, question in enumerate(questions):
+            if not isinstance(question, Support):
+                reason = f"kind: {type(question).__name__} is not answered"
+                emit(i, Unscored(reason, Provenance(self.name)))
+        asked.sort(key=lambda pair: pair[1].text)
+        for start in range(0, len(asked), _CHUNK):
+            chunk = asked[start : start + _CHUNK]
+            answers = await anyio.to_thread.run_sync(self._judge, [q for _, q in chunk])
+            for (position, _), answer in zip(chunk, answers, strict=True):
+                emit(position, answer)
+
+    def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
+        """Return what the calibrations see of each question, or why it cannot be judged."""
+        return [found if isinstance(found, str) else found[0] for found in self._measure(questions)]
+
+    def _judge(self, questions: Sequence[Support]) -> list[Answer]:
+        return [
+            self._verdict(question, found)
+            for question, found in zip(questions, self._measure(questions), strict=True)
+        ]
+
+    def _verdict(self, question: Support, found: str | tuple[dict[str, float], str]) -> Answer:
+        if isinstance(found, str):
+            return Unscored(found, Provenance(self.name, method="calibrated"))
+        features, evidence = found
+        calibration = self._calibrations[_calibration_name(question)]
+        probability = calibration.probability(features)
+        details = {**features, "threshold": calibration.threshold, "calibration": calibration.task}
+        shown = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
+        return Judged(
+            value=probability >= calibration.threshold,
+            probability=probability,
+            provenance=Provenance(self.name, method="calibrated", details=details),
+            explanation=f"{shown}; yes from a probability of {calibration.threshold:.2f}",
+            evidence=evidence,
+        )
+
+    def _measure(self, questions: Sequence[Support]) -> list[str | tuple[dict[str, float], str]]:
+        passages = {q.text: read_passage(q.text) for q in questions}
+        problems = [self._problem(q, passages[q.text]) for q in questions]
+        needed: dict[str, None] = {}
+        for question, problem in zip(questions, problems, strict=True):
+            if not problem:
+                needed.update(dict.fromkeys(_texts(question, passages[question.text])))
+        texts = list(needed)
+        vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
+        return [
+            problem or self._scores(question, passages[question.text], vectors)
+            for question, problem in zip(questions, problems, strict=True)
+        ]
+
+    def _problem(self, question: Support, passage: Passage) -> str:
+        """Return why a question cannot be judged, or the empty string."""
+        if not passage.sentences:
+            return "empty: the text has no words"
+        if not tokens(question.statement):
+            return "empty: the statement has no words"
+        if _calibration_name(question) not in self._calibrations:
+            return f"task: no calibration for {question.task[:40]!r}"
+        if question.task == "stance" and opposite(question.statement) is None:
+            return "claim: the statement is no sentence that can be negated by rule"
+        return ""
+
+    def _scores(
+        self, question: Support, passage: Passage, vectors: Vectors
+    ) -> tuple[dict[str, float], str]:
+        """Return the features of one question and the sentence that decided."""
+        if question.task == "stance":
+            return self._side(question, passage, vectors)
+        query = vectors[_query(question)]
+        windows = _stack(vectors, passage.windows) @ query
+        sentences = windows[: len(dict.fromkeys(passage.sentences))]
+        unique = list(dict.fromkeys(passage.sentences))
+        features = {"similarity": round(float(windows.max()), 6)}
+        if question.task == "support":
+            found = wording(question.statement, passage)
+            features |= {"copy": round(found.copy, 6), "conflict": round(found.conflict, 6)}
+        return features, unique[int(sentences.argmax())]
+
+    def _side(
+        self, question: Support, passage: Passage, vectors: Vectors
+    ) -> tuple[dict[str, float], str]:
+        sentences = opening(passage)
+        claim = question.statement
+        pair = (vectors[claim], vectors[opposite(claim) or ""])
+        seen = side_features(claim, pair, sentences, _stack(vectors, sentences))
+        head = np.array(self._calibrations["stance"].head)
+        side = float(weighted_mean(seen) @ head)
+        decisive = seen @ head * (1 if side >= 0 else -1)
+        return {"side": round(side, 6)}, sentences[int(decisive.argmax())]
+
+
+def _calibration_name(question: Support) -> str:
+    guided = question.task == "relevance" and question.guideline.strip()
+    return "relevance+guideline" if guided else question.task
+
+
+def _query(question: Support) -> str:
+    """Return what is compared with the windows; a definition is worth more than the model."""
+    if question.task == "relevance":
+        return f"{question.statement} {question.guideline}".strip()
+    return question.statement
+
+
+def _texts(question: Support, passage: Passage) -> Iterable[str]:
+    """Return all that must be embedded to answer a question."""
+    if question.task == "stance":
+        return (question.statement, opposite(question.statement) or "", *opening(passage))
+    return (_query(question), *passage.windows)
+
+
+def _stack(vectors: Vectors, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    return np.stack([vectors[text] for text in texts])
