@@ -239,11 +239,14 @@ def _write(case: Case, options: dict[str, Any], as_json: bool) -> None:
 
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:
-    """Write the responses of cases as TREC RAG JSONL, leaving out sides that say nothing."""
+    """Write the responses of cases as TREC RAG JSONL; a side without evidence is an empty answer.
+
+    Campaigns want a line for each topic, and an absent line cannot be told from a lost one.
+    """
     from pnyx.corpora import write_responses
     from pnyx.files import atomic_text
 
-    responses = [s.response for c in cases for s in c.sides if s.response.sentences]
+    responses = [side.response for case in cases for side in case.sides]
     with atomic_text(path) as stream:
         write_responses(stream, responses, style)
 
@@ -253,6 +256,9 @@ def _say(case: Case) -> None:
     for side in case.sides:
         measured = side.measures["sentence_precision"]
         count = len(side.response.sentences)
+        if not side.considered:
+            click.echo(f"{side.side}: no evidence for this side was found", err=True)
+            continue
         share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
         click.echo(
             f"{side.side}: {count} sentences from {len(side.response.references)} documents; "
