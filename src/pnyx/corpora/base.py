@@ -8,7 +8,7 @@ see exactly the same file.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pnyx.errors import InputError, shorten
@@ -21,12 +21,14 @@ __all__ = [
     "Row",
     "Scan",
     "Writer",
+    "check_depth",
     "encode",
     "located",
     "parse_rows",
     "scan_json_objects",
     "strict",
     "unique",
+    "with_options",
 ]
 
 T = TypeVar("T")
@@ -210,8 +212,3 @@ def with_options(scan: Callable[[str], Iterator[Row[T]]]) -> Scan:
         return scan(source)
 
     return wrapped
-
-
-def without_columns(options: Options) -> Options:
-    """Return the options with the mapping spent."""
-    return replace(options, columns={})
