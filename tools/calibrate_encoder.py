@@ -1,0 +1,437 @@
+"""Fit the calibrations and the stance head of the packaged encoder's judge.
+
+    PNYX_DATA=DATA python tools/calibrate_encoder.py [--cache FILE.npz] [--date YYYY-MM-DD]
+
+Writes src/pnyx/judge/calibrations/minilm-int8.json and prints every held-out figure. Needs
+scikit-learn. What is fitted on what, and why: docs/decisions/packaged-encoder.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import hashlib
+import json
+import os
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
+from sklearn.model_selection import GroupKFold
+
+from pnyx.judge.calibration import Calibration
+from pnyx.judge.claims import claims
+from pnyx.judge.encoder import EncoderJudge
+from pnyx.judge.passages import is_negator, read_passage, tokens
+from pnyx.judge.questions import Support
+from pnyx.judge.stance import opposite, side_features
+from pnyx.models.encoder import load_encoder
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
+OUT = Path("src/pnyx/judge/calibrations/minilm-int8.json")
+
+
+class CachedEncoder:
+    """The packaged encoder with its vectors kept in a file between runs of this tool."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.encoder, self.file, self.rows = load_encoder(), file, {}
+        self.name, self.dimension = self.encoder.name, self.encoder.dimension
+        if file is not None and file.exists():
+            kept = np.load(file)
+            self.rows = dict(zip(kept["keys"].tolist(), kept["rows"], strict=True))
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        keys = [hashlib.md5(t.encode("utf-8", "replace")).hexdigest() for t in texts]
+        new = {k: t for k, t in zip(keys, texts, strict=True) if k not in self.rows}
+        if new:
+            self.rows.update(zip(new, self.encoder.encode(list(new.values())), strict=True))
+        return np.stack([self.rows[k] for k in keys])
+
+    def save(self) -> None:
+        if self.file is not None:
+            keys, rows = np.array(list(self.rows)), np.array(list(self.rows.values()))
+            np.savez(self.file, keys=keys, rows=rows)
+
+
+def table(path: str, **options: Any) -> list[dict[str, str]]:
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(DATA / path, "rt", encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, **options))
+
+
+# --- labelled pairs ---------------------------------------------------------------------------
+
+
+def berds() -> list[tuple[Support, bool]]:
+    """Passages and perspectives of BERDS: does the passage support it?"""
+    return [
+        (
+            Support(str(i), r["document"], r["perspective"], group=r["question"]),
+            r["label"] == "1",
+        )
+        for i, r in enumerate(table("berds/pers_det.test.tsv", delimiter="\t"))
+    ]
+
+
+def chatreport() -> list[tuple[Support, bool]]:
+    """Report paragraphs and questions with definitions; 'partially' counts as relevant."""
+    return [
+        (
+            Support(
+                str(i),
+                r["Paragraphs"],
+                r["Questions"],
+                task="relevance",
+                guideline=r["Background"],
+                group=r["Questions"],
+            ),
+            r["gold"] != "no",
+        )
+        for i, r in enumerate(table("chatreportretrieve/chatreport_test.csv"))
+    ]
+
+
+def argument_pools() -> list[tuple[Support, bool]]:
+    """Judged args.me pools of two Webis studies, each item also paired with another topic.
+
+    Relevant: graded 3 or 4 of 4 (2019); an argument above the lowest quarter of the relevance
+    scores (2020). The other pairing is a negative: it stands for what retrieval brings from
+    elsewhere, of which these pools, drawn by topic, hold little.
+    """
+    topics = {t["Topic ID"]: t["Query"] for t in table("sigir19_argsearch/topics.csv")}
+    rows = [
+        (f"2019/{r['Topic ID']}", topics[r["Topic ID"]], f"{r['Conclusion']}. {r['Premise']}",
+         int(r["Relevance"] or -2) >= 3)
+        for r in table("sigir19_argsearch/arguments.csv")
+    ]  # fmt: skip
+    folder = "webis_argquality20/webis-argquality20-"
+    topics = {t["Topic ID"]: t["Long Query"] for t in table(folder + "topics.csv")}
+    items = table(folder + "arguments.csv")
+    scores = [float(r["Relevance"]) for r in items if r["Is Argument?"] == "True"]
+    cut = float(np.quantile(scores, 0.25))
+    rows += [
+        (f"2020/{r['Topic ID']}", topics[r["Topic ID"]], r["Premise"],
+         r["Is Argument?"] == "True" and float(r["Relevance"]) > cut)
+        for r in items
+    ]  # fmt: skip
+    queries = dict(sorted((group, query) for group, query, _, _ in rows))
+    names, rng, pairs = list(queries), random.Random(0), []
+    for i, (group, query, text, label) in enumerate(rows):
+        pairs.append((Support(f"{i}", text, query, task="relevance", group=group), label))
+        other = rng.choice(names)
+        if other != group:
+            off = Support(f"{i}x", text, queries[other], task="relevance", group=other)
+            pairs.append((off, False))
+    return pairs
+
+
+def anchors(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
+    """Near-copies made by rule: a passage's own sentence, also shortened, negated, miscounted."""
+    rng, made = random.Random(1), []
+    for text in sorted({q.text for q, _ in pairs}):
+        sentences = [s for s in read_passage(text).sentences if 6 <= len(tokens(s)) <= 45]
+        if not sentences:
+            continue
+        own = rng.choice(sentences)
+        made.append((own, text, True))
+        words = own.split()
+        free = [i for i, w in enumerate(words) if w.isalpha() and not is_negator(w.lower())]
+        if len(free) > 4:
+            gone = set(rng.sample(free, 1 + len(free) // 12))
+            made.append((" ".join(w for i, w in enumerate(words) if i not in gone), text, True))
+        negated = opposite(own)
+        if negated is not None and not negated.startswith("It is not"):
+            made.append((negated, text, False))
+        digits = [i for i, w in enumerate(words) if w.isdigit()]
+        if digits:
+            words[digits[0]] = str(int(words[digits[0]]) * 2 + 3)
+            made.append((" ".join(words), text, False))
+    return [
+        (Support(f"a{i}", text, statement), label)
+        for i, (statement, text, label) in enumerate(made)
+    ]
+
+
+def claim_sides() -> list[tuple[str, str, int, str]]:
+    """(claim, sentence, side, debate) of idebate points and IBM arguments, to train the head."""
+    titles, rows = idebate_titles(), []
+    with gzip.open(DATA / "arguana_counterargs/arguments.jsonl.gz", "rt") as stream:
+        for a in map(json.loads, stream):
+            key = (a["theme"], a["debate"])
+            if a["type"] == "point" and key in titles:
+                side = 1 if a["stance"] == "pro" else -1
+                rows.append((titles[key], a["conclusion"], side, a["debate"]))
+    by_topic: dict[str, list[tuple[str, str, int, str]]] = {}
+    for r in table("ibm_argq_rank_30k/arg_quality_rank_30k.csv.gz"):
+        if float(r["stance_WA_conf"]) >= 0.8 and r["stance_WA"] in ("1", "-1"):
+            row = (r["topic"], r["argument"], int(r["stance_WA"]), r["topic"])
+            by_topic.setdefault(r["topic"], []).append(row)
+    rng = np.random.default_rng(0)
+    for topic in sorted(by_topic):
+        order = rng.permutation(len(by_topic[topic]))[:120]
+        rows.extend(by_topic[topic][i] for i in order)
+    return [(claims(t)[0], s, y, g) for t, s, y, g in rows if opposite(claims(t)[0])]
+
+
+def idebate_titles() -> dict[tuple[str, str], str]:
+    with gzip.open(DATA / "arguana_counterargs/debates.jsonl.gz", "rt") as stream:
+        return {(d["theme"], d["debate"]): d["title"] for d in map(json.loads, stream)}
+
+
+def held_out_arguments(source: str) -> list[tuple[Support, bool]]:
+    """At most three whole arguments a side of every debate of a portal, against its title."""
+    pairs, rng = [], random.Random(0)
+    pages = json.loads((DATA / f"perspectrum/{source}_raw.json").read_text(encoding="utf-8"))
+    for number, page in enumerate(pages):
+        claim = claims(page["claim_title"])[0]
+        if opposite(claim) is None:
+            continue
+        for key, label in (("perspectives_for", True), ("perspectives_against", False)):
+            for p in rng.sample(page[key], min(3, len(page[key]))):
+                text = f"{p['perspective_title']}.\n{' '.join(p['argument']['description'])}"
+                name = f"{source}-{number}"
+                question = Support(f"{name}-{len(pairs)}", text, claim, task="stance", group=name)
+                pairs.append((question, label))
+    return pairs
+
+
+def ibm_claims() -> list[tuple[Support, bool]]:
+    """Wikipedia claims and their motions (IBM claim stance): one sentence each."""
+    rows = table("ibm_claim_stance/claim_stance_dataset_v1.csv.gz")
+    return [
+        (
+            Support(str(i), r["claims.claimCorrectedText"], claims(r["topicText"])[0],
+                    task="stance", group=r["topicId"]),
+            r["claims.stance"] == "PRO",
+        )
+        for i, r in enumerate(rows)
+        if opposite(claims(r["topicText"])[0])
+    ]  # fmt: skip
+
+
+# --- fitting ----------------------------------------------------------------------------------
+
+
+def features(judge: EncoderJudge, pairs: list[tuple[Support, bool]]) -> tuple[Any, ...]:
+    """Return (features, labels, groups) of the pairs that can be judged."""
+    found = []
+    for start in range(0, len(pairs), 200):
+        found.extend(judge.features([q for q, _ in pairs[start : start + 200]]))
+    kept = [i for i, f in enumerate(found) if not isinstance(f, str)]
+    labels = np.array([pairs[i][1] for i in kept])
+    return [found[i] for i in kept], labels, np.array([pairs[i][0].group for i in kept])
+
+
+def platt(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Fit log-odds = slope * x + intercept by (all but unpenalised) maximum likelihood."""
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(x[:, None], y)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+def logistic(z: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-z))
+
+
+def f1(y: np.ndarray, decided: np.ndarray) -> float:
+    return 2 * float((decided & y).sum()) / max(float(decided.sum() + y.sum()), 1.0)
+
+
+def best_threshold(p: np.ndarray, y: np.ndarray, groups: np.ndarray) -> float:
+    """Return the threshold of highest F1, averaged over 100 bootstrap samples of the groups.
+
+    A single maximum hops between neighbouring pairs; the average does not.
+    """
+    rng, names, found = np.random.default_rng(0), np.unique(groups), []
+    members = {name: np.flatnonzero(groups == name) for name in names}
+    for _ in range(100):
+        rows = np.concatenate([members[n] for n in rng.choice(names, len(names))])
+        order = np.argsort(-p[rows], kind="stable")
+        hits = np.cumsum(y[rows][order])
+        if hits[-1]:
+            scores = 2 * hits / (np.arange(1, len(rows) + 1) + hits[-1])
+            found.append(p[rows][order][int(np.argmax(scores))])
+    return float(np.mean(found))
+
+
+def cross_fitted(x: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
+    """AUROC and AP of the feature; F1 and Brier with curve and threshold from other groups."""
+    p, decided = np.zeros(len(y)), np.zeros(len(y), dtype=bool)
+    for train, test in GroupKFold(5, shuffle=True, random_state=0).split(x, y, groups):
+        slope, intercept = platt(x[train], y[train])
+        threshold = best_threshold(logistic(slope * x[train] + intercept), y[train], groups[train])
+        p[test] = logistic(slope * x[test] + intercept)
+        decided[test] = p[test] >= threshold
+    return {
+        "pairs": len(y),
+        "positive": int(y.sum()),
+        "groups": len(np.unique(groups)),
+        "auroc": round(float(roc_auc_score(y, x)), 3),
+        "ap": round(float(average_precision_score(y, x)), 3),
+        "f1": round(f1(y, decided), 3),
+        "brier": round(float(brier_score_loss(y, p)), 4),
+        "brier_base_rate": round(float(y.mean() * (1 - y.mean())), 4),
+    }
+
+
+def fit_similarity(judge: EncoderJudge, pairs: list[tuple[Support, bool]]) -> dict[str, Any]:
+    seen, y, groups = features(judge, pairs)
+    x = np.array([f["similarity"] for f in seen])
+    slope, intercept = platt(x, y)
+    p = logistic(slope * x + intercept)
+    return {
+        "weights": {"similarity": round(slope, 4)},
+        "intercept": round(intercept, 4),
+        "threshold": round(best_threshold(p, y, groups), 4),
+        "figures": cross_fitted(x, y, groups),
+    }
+
+
+def fit_support(judge: EncoderJudge) -> dict[str, Any]:
+    """Similarity on people's labels; then, that held fixed, the wording on made near-copies."""
+    pairs = berds()
+    entry = fit_similarity(judge, pairs)
+    slope, intercept = entry["weights"]["similarity"], entry["intercept"]
+    seen, y, _ = features(judge, anchors(pairs))
+    z = slope * np.array([f["similarity"] for f in seen]) + intercept
+    x = np.array([[f["copy"], f["conflict"]] for f in seen])
+    weights = np.zeros(2)
+    for _ in range(100):  # Newton's method with a weak Gaussian prior on the two weights
+        p = logistic(z + x @ weights)
+        gradient = x.T @ (y - p) - 0.1 * weights
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + 0.1 * np.eye(2)
+        weights += np.linalg.solve(hessian, gradient)
+    entry["weights"] |= {
+        "copy": round(float(weights[0]), 4),
+        "conflict": round(float(weights[1]), 4),
+    }
+    decided = logistic(z + x @ weights) >= entry["threshold"]
+    entry["figures"] |= {
+        "made_pairs": len(y),
+        "made_copies_accepted": round(float(decided[y].mean()), 3),
+        "made_contradictions_rejected": round(float((~decided[~y]).mean()), 3),
+    }
+    entry["data"] = (
+        f"similarity: BERDS perspective detection, {len(pairs)} pairs; copy and conflict: "
+        f"{len(y)} near-copies made by rule from its passages"
+    )
+    return entry
+
+
+def train_head(encoder: CachedEncoder, rows: list[tuple[str, str, int, str]]) -> np.ndarray:
+    """Fit the stance head on single sentences: ridge logistic regression without intercept."""
+    texts = [t for claim, sentence, _, _ in rows for t in (claim, opposite(claim), sentence)]
+    encoder.encode(texts)
+    x = np.concatenate([
+        side_features(
+            claim,
+            tuple(encoder.encode([claim, opposite(claim)])),
+            [sentence],
+            encoder.encode([sentence]),
+        )
+        for claim, sentence, _, _ in rows
+    ])  # fmt: skip
+    y = np.array([side for _, _, side, _ in rows])
+    return LogisticRegression(C=0.01, fit_intercept=False, max_iter=2000).fit(x, y).coef_[0]
+
+
+def side_auroc(judge: EncoderJudge, pairs: list[tuple[Support, bool]]) -> tuple[Any, ...]:
+    seen, y, groups = features(judge, pairs)
+    x = np.array([f["side"] for f in seen])
+    return round(float(roc_auc_score(y, x)), 3), x, y, groups
+
+
+def fit_stance(encoder: CachedEncoder) -> dict[str, Any]:
+    """Head on idebate and IBM; curve on two portals that it never saw."""
+    rows = claim_sides()
+    head = np.round(train_head(encoder, rows), 5)
+    blank = Calibration("stance", {"side": 1.0}, 0.0, 0.5, "", {}, tuple(head))
+    judge = EncoderJudge(encoder, {"stance": blank})
+    wise, xw, yw, gw = side_auroc(judge, held_out_arguments("debatewise"))
+    procon, xp, yp, gp = side_auroc(judge, held_out_arguments("procon"))
+    ibm, _, yi, _ = side_auroc(judge, ibm_claims())
+    x, y = np.concatenate([xw, xp]), np.concatenate([yw, yp])
+    # The mirrored pair is the same argument against the negated claim: no intercept by symmetry.
+    slope = platt(np.concatenate([x, -x]), np.concatenate([y, ~y]))[0]
+    p = logistic(slope * x)
+    return {
+        "weights": {"side": round(slope, 4)},
+        "intercept": 0.0,
+        "threshold": 0.5,
+        "data": f"head: {len(rows)} sentences of idebate and of IBM's argument ranking, each with "
+        f"its debate's claim; curve: {len(y)} arguments of Debatewise and ProCon",
+        "figures": {
+            "debatewise_auroc": wise, "debatewise_pairs": len(yw),
+            "procon_auroc": procon, "procon_pairs": len(yp),
+            "ibm_claims_auroc": ibm, "ibm_claims_pairs": len(yi),
+            "accuracy": round(float(((p >= 0.5) == y).mean()), 3),
+            "brier": round(float(brier_score_loss(y, p)), 4),
+            "groups": len({*gw, *gp}),
+        },
+        "head": [float(w) for w in head],
+    }  # fmt: skip
+
+
+def card(tasks: dict[str, Any]) -> str:
+    """Return the judge's card: one line of held-out figures."""
+    s, r, g, t = (
+        tasks[k]["figures"] for k in ("support", "relevance", "relevance+guideline", "stance")
+    )
+
+    def short(value: float) -> str:
+        return f"{value:.2f}".removeprefix("0")
+
+    return (
+        f"minilm-int8@1, held out: support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} on {s['pairs']} "
+        f"BERDS pairs of {s['groups']} questions; relevance AUROC {short(g['auroc'])} with a definition ({g['pairs']} "
+        f"ChatReportRetrieve pairs), {short(r['auroc'])} without (args.me pools, mostly against "
+        f"other topics); stance AUROC {short(t['debatewise_auroc'])} on Debatewise, "
+        f"{short(t['procon_auroc'])} on ProCon; weak: read its verdicts as hints"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cache", type=Path, help="keep embeddings in this .npz file")
+    parser.add_argument("--date", default=datetime.now(UTC).date().isoformat())
+    arguments = parser.parse_args()
+    csv.field_size_limit(10**8)
+    encoder = CachedEncoder(arguments.cache)
+    blank = Calibration("", {"similarity": 1.0}, 0.0, 0.5, "", {})
+    names = ("support", "relevance", "relevance+guideline")
+    judge = EncoderJudge(encoder, dict.fromkeys(names, blank))  # type: ignore[arg-type]
+    tasks = {
+        "support": fit_support(judge),
+        "relevance": fit_similarity(judge, argument_pools()),
+        "relevance+guideline": fit_similarity(judge, chatreport()),
+    }
+    encoder.save()
+    tasks["relevance"]["data"] = (
+        "args.me pools of Potthast et al. 2019 and Gienapp et al. 2020 (Webis), each argument "
+        "with its own topic and with another one"
+    )
+    tasks["relevance+guideline"]["data"] = "ChatReportRetrieve (DIRAS), with definitions"
+    tasks["stance"] = fit_stance(encoder)
+    encoder.save()
+    content = {
+        "judge": "minilm-int8@1",
+        "encoder": "minilm-int8",
+        "fitted": arguments.date,
+        "card": card(tasks),
+        "tasks": tasks,
+    }
+    OUT.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    for task, entry in tasks.items():
+        shown = {k: v for k, v in entry.items() if k != "head"}
+        print(task, json.dumps(shown, indent=1))
+    print(content["card"])
+
+
+if __name__ == "__main__":
+    main()
