@@ -113,7 +113,11 @@ def _read(
     from pnyx.corpora import read_evidence
 
     for source in corpus:
-        yield from read_evidence(source, format=format_, columns=columns or None)
+        yield from read_evidence(source, format=format_, columns=columns, on_warning=_warn)
+
+
+def _warn(line: str) -> None:
+    click.echo(f"pnyx: warning: {line}", err=True)
 
 
 @contextmanager
@@ -139,4 +143,4 @@ def _report(stats: IndexStats, folder: str, as_json: bool) -> None:
         err=True,
     )
     if stats.tokens == 0:
-        click.echo("pnyx: warning: no document holds a word, so nothing can be found", err=True)
+        _warn("no document holds a word, so nothing can be found")

@@ -1,13 +1,12 @@
 """The compiled kernel. Importing this module loads numba: only `kernels.Kernel` does, when it pays.
 
 Documents are taken in blocks that fit the processor's cache: all terms are added to a block, then
-its best go to a heap. A posting outside of its block stops its term, so that even an index made by
-a malicious hand cannot make this code write outside of its arrays.
+its best become candidates. A posting outside of its block stops its term, so that even an index
+made by a malicious hand cannot make this code write outside of its arrays.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numba
@@ -17,6 +16,9 @@ __all__ = ["score", "top"]
 
 _BLOCK = 1 << 14
 """Documents a block: 128 KB of float64 scores."""
+
+_STEP = 16
+"""Documents that are compared with the cut at once; divides a block."""
 
 
 def _jit(function: Any) -> Any:
@@ -119,39 +121,48 @@ def score(
 
 
 @_jit
-def _worse(scores: Any, numbers: Any, i: Any, j: Any) -> Any:
-    """Whether entry i ranks below entry j: a lower score, or an equal one of a later document."""
-    return scores[i] < scores[j] or (scores[i] == scores[j] and numbers[i] > numbers[j])
+def compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
+    """Keep the best k of `count` candidates, in their order; return how many are left.
+
+    Candidates are in document order, so of those that tie at the cut the first stay.
+    """
+    if count <= k:
+        return count
+    cut = np.partition(scores[:count], count - k)[count - k]
+    ties = k
+    for at in range(count):
+        ties -= scores[at] > cut
+    kept = 0
+    for at in range(count):
+        if scores[at] > cut or (scores[at] == cut and ties > 0):
+            ties -= scores[at] == cut
+            scores[kept], numbers[kept] = scores[at], numbers[at]
+            kept += 1
+    return kept
 
 
 @_jit
-def _swap(scores: Any, numbers: Any, i: Any, j: Any) -> None:
-    scores[i], scores[j] = scores[j], scores[i]
-    numbers[i], numbers[j] = numbers[j], numbers[i]
+def _collect(bits: Any, cut: Any, first: Any, k: Any, scores: Any, numbers: Any, count: Any) -> Any:
+    """Add a block's documents whose score is above the cut to the candidates.
 
-
-@_jit
-def _push(scores: Any, numbers: Any, size: Any, value: Any, number: Any) -> Any:
-    """Add to the heap, pushing out its root (the worst entry) when full; return the size."""
-    if size < len(scores):
-        at = size
-        scores[at], numbers[at] = value, number
-        while at > 0 and _worse(scores, numbers, at, (at - 1) // 2):
-            _swap(scores, numbers, at, (at - 1) // 2)
-            at = (at - 1) // 2
-        return size + 1
-    scores[0], numbers[0] = value, number
-    at = 0
-    while True:
-        worst, child = at, 2 * at + 1
-        if child < size and _worse(scores, numbers, child, worst):
-            worst = child
-        if child + 1 < size and _worse(scores, numbers, child + 1, worst):
-            worst = child + 1
-        if worst == at:
-            return size
-        _swap(scores, numbers, at, worst)
-        at = worst
+    Scores are compared by their bits: as integers, scores >= +0.0 order as they do as numbers, and
+    the -0.0 of an unmatched document is below them all. Returns the candidates and the new cut.
+    """
+    rows, values = bits.reshape(-1, _STEP), bits.view(np.float64)
+    for row in range(len(rows)):
+        above = 0
+        for column in range(_STEP):  # counted, not tested: this way it compiles to vector code
+            above += rows[row, column] > cut
+        if above == 0:
+            continue
+        if count + _STEP > len(scores):
+            count = compact(scores, numbers, count, k)
+            cut = scores[:count].view(np.int64).min()
+        start = row * _STEP
+        for at in range(start, start + _STEP):  # written, then kept or not: no branch to mispredict
+            scores[count], numbers[count] = values[at], first + at
+            count += bits[at] > cut
+    return count, cut
 
 
 @_jit
@@ -167,14 +178,16 @@ def top(
     exception_values: Any,
     length_values: Any,
     additive: Any,
-    heap_scores: Any,
-    heap_numbers: Any,
-    size: Any,
+    k: Any,
     offset: Any,
+    best_scores: Any,
+    best_numbers: Any,
+    count: Any,
+    cut: Any,
 ) -> Any:
-    """Put the best documents of a segment on the heap and return its size.
+    """Add a segment's documents that may be among the best k to the candidates.
 
-    Documents come in order, so one that ties with the worst of a full heap ranks below it.
+    Documents come in order, so one that ties with the k-th best so far is never among them.
     """
     cursors, exception_cursors = firsts.copy(), bounds[:-1].copy()
     block = np.full(_BLOCK, -0.0)
@@ -196,14 +209,8 @@ def top(
             first,
             scores,
         )
-        if not touched:
-            continue
-        for place in range(len(scores)):
-            value = scores[place]
-            if size < len(heap_scores):
-                if math.copysign(1.0, value) > 0.0:
-                    size = _push(heap_scores, heap_numbers, size, value, offset + first + place)
-            elif value > heap_scores[0]:
-                size = _push(heap_scores, heap_numbers, size, value, offset + first + place)
-        scores[:] = -0.0
-    return size
+        if touched:
+            bits, number = block.view(np.int64), offset + first
+            count, cut = _collect(bits, cut, number, k, best_scores, best_numbers, count)
+            block[:] = -0.0
+    return count, cut

@@ -52,11 +52,22 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a term's postings lie in one segment, and those with a frequency above 255."""
+
+    segment: int
+    first: int
+    stop: int
+    exception_documents: NDArray[np.int64]
+    exception_frequencies: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class _Occurrence:
-    """A term in the whole collection and, per segment that holds it, where its postings are."""
+    """A term in the whole collection."""
 
     term: Term
-    ranges: tuple[tuple[int, int, int], ...]  # segment, first posting, stop
+    places: tuple[_Place, ...]
 
 
 class Index:
@@ -124,9 +135,8 @@ class Index:
             IndexFolderError: a part of the index that this query reads is damaged.
         """
         numbers, scores = self.rank(text, model, k, **parameters)
-        ids = self.doc_ids(numbers)
-        rows = zip(ids, scores.tolist(), numbers.tolist(), strict=True)
-        return [Hit(doc_id, rank, score, n) for rank, (doc_id, score, n) in enumerate(rows, 1)]
+        ranks = range(1, len(numbers) + 1)
+        return list(map(Hit, self.doc_ids(numbers), ranks, scores.tolist(), numbers.tolist()))
 
     def rank(
         self,
@@ -185,10 +195,12 @@ class Index:
     ) -> None:
         weight = count * model.weight(found.term, self.collection)
         values = model.term_values(_FREQUENCIES, found.term, self.collection)
-        for number, first, stop in found.ranges:
-            documents, frequencies = self._segments[number].exceptions(first, stop)
+        for place in found.places:
+            documents, frequencies = place.exception_documents, place.exception_frequencies
             exceptional = model.term_values(frequencies, found.term, self.collection)
-            out[number].append(TermPart(first, stop, weight, values, documents, exceptional))
+            out[place.segment].append(
+                TermPart(place.first, place.stop, weight, values, documents, exceptional)
+            )
 
     def _find(self, term: str) -> _Occurrence | None:
         if term in self._known:
@@ -199,16 +211,17 @@ class Index:
         return found
 
     def _look_up(self, term: str) -> _Occurrence | None:
-        ranges: list[tuple[int, int, int]] = []
+        places: list[_Place] = []
         frequency = 0
         for number, segment in enumerate(self._segments):
             at = segment.terms.find(term)
             if at is not None:
-                ranges.append((number, *segment.posting_range(at)))
+                first, stop = segment.posting_range(at)
+                places.append(_Place(number, first, stop, *segment.exceptions(first, stop)))
                 frequency += int(segment.frequencies.read(at, at + 1)[0])
-        if not ranges:
+        if not places:
             return None
-        return _Occurrence(Term(sum(b - a for _, a, b in ranges), frequency), tuple(ranges))
+        return _Occurrence(Term(sum(p.stop - p.first for p in places), frequency), tuple(places))
 
     # Documents ----------------------------------------------------------------------------------
 

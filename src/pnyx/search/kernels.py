@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
@@ -29,6 +30,9 @@ UNMATCHED = -0.0
 
 _SWITCH_AFTER = 60_000_000
 """Postings scored by numpy after which numba is loaded: about a second's worth on either side."""
+
+_SPARE = 512
+"""Room for candidates beyond twice the depth: fewer rounds of sorting out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +151,15 @@ class Kernel:
             chosen = best(scores, k)
             return chosen, scores[chosen]
         k = min(k, sum(len(p.lengths) for p in parts))
-        heap_scores, heap_numbers, first, size = np.empty(k), np.empty(k, np.int64), 0, 0
+        scores, numbers = np.empty(2 * k + _SPARE), np.empty(2 * k + _SPARE, dtype=np.int64)
+        first, count, cut = 0, 0, -1
         for part in parts:
-            heap = (heap_scores, heap_numbers, size, first)
-            size = compiled.top(*_flat(part), length_values, combine == "add", *heap)
+            candidates = (k, first, scores, numbers, count, cut)
+            count, cut = compiled.top(*_flat(part), length_values, combine == "add", *candidates)
             first += len(part.lengths)
-        order = np.lexsort((heap_numbers[:size], -heap_scores[:size]))
-        return heap_numbers[order], heap_scores[order]
+        count = compiled.compact(scores, numbers, count, k)
+        order = np.argsort(-scores[:count], kind="stable")
+        return numbers[order], scores[order]
 
     def _choose(self, parts: Sequence[SegmentPart]) -> ModuleType | None:
         if self._compiled is None:
@@ -168,7 +174,7 @@ class Kernel:
 def _flat(part: SegmentPart) -> tuple[Any, ...]:
     """Lay a segment's terms out as flat arrays, the form that compiled code takes."""
     terms = part.terms
-    bounds = np.cumsum([0, *(len(term.exception_documents) for term in terms)], dtype=np.int64)
+    bounds = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
     return (
         part.lengths,
         part.postings,
@@ -176,7 +182,7 @@ def _flat(part: SegmentPart) -> tuple[Any, ...]:
         np.array([term.stop for term in terms], dtype=np.int64),
         np.array([term.weight for term in terms], dtype=np.float64),
         np.array([term.values for term in terms], dtype=np.float64).reshape(-1, 256),
-        bounds,
-        np.array([d for term in terms for d in term.exception_documents], dtype=np.int64),
-        np.array([v for term in terms for v in term.exception_values], dtype=np.float64),
+        np.array(bounds, dtype=np.int64),
+        np.concatenate([np.zeros(0, np.int64), *(term.exception_documents for term in terms)]),
+        np.concatenate([np.zeros(0), *(term.exception_values for term in terms)]),
     )

@@ -196,6 +196,8 @@ class Segment:
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the postings `first` to `stop` above 255."""
         positions = self._exception_positions.whole()
+        if not len(positions):
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
         low, high = np.searchsorted(positions, np.array([first, stop], dtype=np.uint64)).tolist()
         postings = self.postings.take(positions[low:high].astype(np.int64))
         frequencies = self._exception_frequencies.read(low, high)

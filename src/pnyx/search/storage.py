@@ -291,9 +291,14 @@ class SegmentFile:
     def verify_each(self, positions: NDArray[np.int64]) -> None:
         """Check the blocks that hold these scattered byte positions."""
         if self.pending:
-            for block in np.unique(positions // self.block_bytes).tolist():
-                if not self._verified[block]:
-                    self._verify_block(block)
+            blocks = positions // self.block_bytes
+            unseen = blocks[np.frombuffer(self._verified, dtype=np.bool_)[blocks] == 0]
+            for block in set(unseen.tolist()):
+                self._verify_block(block)
+
+    def bytes_at(self, first: int, stop: int) -> bytes:
+        """Return a copy of bytes that were verified before."""
+        return self._map[first:stop]
 
     def _verify_block(self, block: int) -> None:
         first = block * self.block_bytes
@@ -354,14 +359,11 @@ class Section:
             return []
         if (firsts > stops).any() or not 0 <= firsts.min() <= stops.max() <= len(self):
             raise damaged(self._file.folder, f"section {self.name} is too short")
-        spans = np.unique(np.stack([firsts, stops]) // self._file.block_bytes, axis=1)
-        if self._file.pending:
-            for first, stop in spans.T.tolist():
-                size = self._file.block_bytes
-                self.read(first * size, min((stop + 1) * size, len(self)))
-        view = self._array.data
-        pairs = zip(firsts.tolist(), stops.tolist(), strict=True)
-        return [bytes(view[first:stop]) for first, stop in pairs]
+        firsts, stops = firsts + self._offset, stops + self._offset
+        self._file.verify_each(np.concatenate([firsts, np.maximum(firsts, stops - 1)]))
+        for long in np.flatnonzero(stops - firsts > self._file.block_bytes).tolist():
+            self._file.verify(int(firsts[long]), int(stops[long]))
+        return list(map(self._file.bytes_at, firsts.tolist(), stops.tolist()))
 
 
 # Locks and leftovers -----------------------------------------------------------------------------

@@ -1,0 +1,151 @@
+"""`pnyx index`, as users call it."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from pnyx.cli import app, main
+from pnyx.search.index import Index, verify_index
+
+ROWS = [
+    {"id": "a1", "conclusion": "Ban smoking", "premises": ["It harms lungs"], "stance": "pro"},
+    {"id": "a2", "conclusion": "Adults may choose", "premises": ["Freedom"], "stance": "con"},
+]
+for row in ROWS:
+    row["topic"] = "tobacco"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "arguments.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return path
+
+
+def pnyx(*arguments, code=0, capsys=None):
+    with pytest.raises(SystemExit) as exit_:
+        main([str(a) for a in arguments])
+    assert (exit_.value.code or 0) == code
+    return capsys.readouterr()
+
+
+def test_a_corpus_becomes_an_index(corpus, tmp_path, capsys):
+    shown = pnyx("index", corpus, "--out", tmp_path / "i", capsys=capsys)
+    assert shown.out == ""
+    assert "2 documents, 8 tokens" in shown.err
+    verify_index(tmp_path / "i")
+    assert Index.open(tmp_path / "i").document("a2").stance == "con"
+
+
+def test_json_reports_what_was_done(corpus, tmp_path, capsys):
+    shown = pnyx("index", corpus, "--out", tmp_path / "i", "--json", capsys=capsys)
+    row = json.loads(shown.out)
+    assert (row["documents"], row["added"], row["segments"]) == (2, 2, 1)
+    assert row["bytes"] == (tmp_path / "i" / "segment-000001.data").stat().st_size
+
+
+def test_gzip_columns_and_several_corpora(corpus, tmp_path, capsys):
+    csv = tmp_path / "more.csv.gz"
+    csv.write_bytes(gzip.compress(b"key,body\nc1,Taxes work\nc2,Taxes fail\n"))
+    options = ["--column", "id=key", "--column", "text=body"]
+    pnyx("index", csv, *options, "--out", tmp_path / "i", capsys=capsys)
+    shown = pnyx("index", corpus, "--add", tmp_path / "i", "--json", capsys=capsys)
+    assert json.loads(shown.out)["added"] == 2
+    assert [d.id for d in Index.open(tmp_path / "i").documents()] == ["c1", "c2", "a1", "a2"]
+
+
+def test_fields_and_language_are_kept_when_adding(corpus, tmp_path, capsys):
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({**ROWS[0], "id": "a3", "topic": "the tobacco"}), encoding="utf-8")
+    options = ["--fields", "topic", "--language", "none"]
+    pnyx("index", corpus, "--out", tmp_path / "i", *options, capsys=capsys)
+    pnyx("index", more, "--add", tmp_path / "i", capsys=capsys)
+    index = Index.open(tmp_path / "i")
+    assert [h.doc_id for h in index.search("the", "bm25")] == ["a3"]
+    assert len(index.search("tobacco")) == 3
+
+
+def test_an_existing_index_is_replaced_only_by_force(corpus, tmp_path, capsys):
+    pnyx("index", corpus, "--out", tmp_path / "i", capsys=capsys)
+    shown = pnyx("index", corpus, "--out", tmp_path / "i", code=2, capsys=capsys)
+    assert shown.err.endswith("exists already\n")
+    pnyx("index", corpus, "--out", tmp_path / "i", "--force", capsys=capsys)
+
+
+def test_broken_standard_input_is_one_line_and_leaves_nothing(tmp_path):
+    command = [sys.executable, "-m", "pnyx", "index", "-", "--out", str(tmp_path / "x")]
+    done = subprocess.run(command, input=b'{"bad', capture_output=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.startswith(b"pnyx: standard input:1: not valid JSON")
+    assert list(tmp_path.iterdir()) == []
+
+
+GOOD = json.dumps({"id": "a", "text": "words"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n\n",
+        GOOD.encode() + b"\n" + GOOD.encode() + b"\n",  # the id comes twice
+        GOOD.encode() + b'\n{"id": "b"}\n',
+        GOOD.encode() + b'\n{"id": "b", "text": "caf\xe9"}\n',
+        GOOD.encode() + b'\n{"id": "b", "text": "\0"}\n',
+    ],
+)
+def test_bad_corpora_exit_2_with_one_line_and_leave_nothing(tmp_path, capsys, content):
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(content)
+    shown = pnyx("index", path, "--out", tmp_path / "i", code=2, capsys=capsys)
+    assert shown.err.count("\n") == 1
+    assert shown.err.startswith(f"pnyx: {path}") or "same id" in shown.err
+    assert [p.name for p in tmp_path.iterdir()] == ["corpus.jsonl"]
+
+
+def test_the_same_id_in_two_corpora_is_refused(corpus, tmp_path, capsys):
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(corpus.read_bytes())
+    shown = pnyx("index", corpus, other, "--out", tmp_path / "i", code=2, capsys=capsys)
+    assert shown.err == "pnyx: records 1 and 3 have the same id 'a1', expected distinct ids\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--out", "a", "--add", "b"],
+        ["--add", "b", "--fields", "topic"],
+        ["--add", "b", "--force"],
+    ],
+)
+def test_unclear_orders_are_usage_errors(corpus, options, capsys):
+    assert "Error: " in pnyx("index", corpus, *options, code=2, capsys=capsys).err
+
+
+def test_wrong_options_say_what_is_expected(corpus, tmp_path, capsys):
+    out = ["--out", tmp_path / "i"]
+    shown = pnyx("index", corpus, *out, "--language", "klingon", code=2, capsys=capsys)
+    assert "expected one of: none, arabic" in shown.err
+    shown = pnyx("index", corpus, *out, "--column", "text", code=2, capsys=capsys)
+    assert shown.err == "pnyx: --column text: expected FIELD=COLUMN\n"
+    shown = pnyx("index", corpus, "--add", tmp_path / "nowhere", code=2, capsys=capsys)
+    assert "is not there, expected a folder made by pnyx index" in shown.err
+
+
+def test_a_corpus_without_words_warns(tmp_path, capsys):
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"id": "a", "text": "!!!"}\n')
+    shown = pnyx("index", path, "--out", tmp_path / "i", capsys=capsys)
+    assert "warning: no document holds a word" in shown.err
+
+
+def test_help_shows_an_example():
+    shown = CliRunner().invoke(app, ["index", "--help"])
+    assert "pnyx index arguments.jsonl --out my.index" in shown.output
