@@ -280,6 +280,12 @@ def cross_fitted(x: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, 
     }
 
 
+def sample(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
+    """Return the pairs of the first five groups: small enough to be measured again in a test."""
+    first = sorted({q.group for q, _ in pairs})[:5]
+    return [(q, label) for q, label in pairs if q.group in first]
+
+
 def fit_similarity(judge: EncoderJudge, pairs: list[tuple[Support, bool]]) -> dict[str, Any]:
     seen, y, groups = features(judge, pairs)
     x = np.array([f["similarity"] for f in seen])
@@ -311,6 +317,8 @@ def fit_support(judge: EncoderJudge) -> dict[str, Any]:
         "copy": round(float(weights[0]), 4),
         "conflict": round(float(weights[1]), 4),
     }
+    again = fit_similarity(judge, sample(pairs))["figures"]
+    entry["figures"] |= {f"sample_{name}": again[name] for name in ("auroc", "ap", "f1", "brier")}
     decided = logistic(z + x @ weights) >= entry["threshold"]
     entry["figures"] |= {
         "made_pairs": len(y),
@@ -388,9 +396,10 @@ def card(tasks: dict[str, Any]) -> str:
         return f"{value:.2f}".removeprefix("0")
 
     return (
-        f"minilm-int8@1, held out: support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} on {s['pairs']} "
-        f"BERDS pairs of {s['groups']} questions; relevance AUROC {short(g['auroc'])} with a definition ({g['pairs']} "
-        f"ChatReportRetrieve pairs), {short(r['auroc'])} without (args.me pools, mostly against "
+        f"minilm-int8@1, held out: support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} on "
+        f"{s['pairs']} BERDS pairs of {s['groups']} questions; relevance AUROC "
+        f"{short(g['auroc'])} with a definition ({g['pairs']} ChatReportRetrieve pairs), "
+        f"{short(r['auroc'])} without (args.me pools, mostly against "
         f"other topics); stance AUROC {short(t['debatewise_auroc'])} on Debatewise, "
         f"{short(t['procon_auroc'])} on ProCon; weak: read its verdicts as hints"
     )

@@ -62,11 +62,16 @@ class Wording:
 def read_passage(text: str) -> Passage:
     """Cut a text into sentences and windows; both are empty for a text without words."""
     sentences: list[str] = []
-    for sentence in split_sentences(text):
+    # The segmenter takes no lone surrogates: it sees a stand-in of the same length.
+    seen = text.encode("utf-8", "replace").decode("utf-8")
+    place = 0
+    for sentence in split_sentences(seen):
         for start in range(0, len(sentence), _MAX_PIECE):
             piece = sentence[start : start + _MAX_PIECE].strip()
+            place = seen.index(piece, place)
             if _WORD.search(piece):
-                sentences.append(piece)
+                sentences.append(text[place : place + len(piece)])
+            place += len(piece)
         if len(sentences) >= MAX_SENTENCES:
             del sentences[MAX_SENTENCES:]
             break
