@@ -51,18 +51,26 @@ def search_agreement(runs: Mapping[str, Sequence[str]], example: Example) -> dic
     }
 
 
-def judge_agreement(judge: Judge, example: Example) -> dict[str, Measured]:
+def judge_agreement(
+    judge: Judge, runs: Mapping[str, Sequence[str]], example: Example
+) -> dict[str, Measured]:
     """Measure a judge against the example's labels, which it does not see.
 
+    Args:
+        judge: any judge of Support questions.
+        runs: question id -> ids of the documents that were found, whose relevance is judged.
+        example: the bundled example.
+
     Returns:
-        `relevance.*` over the passages labelled for each question; `support.*` over each passage
+        `relevance.*` over the documents found for each question, where a passage on another
+        question counts as irrelevant; `support.*` over each passage
         with each perspective of its question; `stance.accuracy` over the passages of one side:
         does the judge put them on it? A passage it puts on neither or both counts as wrong, one
         for which a verdict is missing as unscored.
     """
     measures: dict[str, Measured] = {}
     for task, pairs in (
-        ("relevance", list(_relevance_pairs(example))),
+        ("relevance", list(_relevance_pairs(runs, example))),
         ("support", list(_support_pairs(example))),
     ):
         answers = ask(judge, [question for question, _ in pairs])
@@ -79,16 +87,21 @@ def _labelled(example: Example) -> Iterator[tuple[Question, Argument, ExampleLab
         yield questions[label.question_id], arguments[label.doc_id], label
 
 
-def _relevance_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
-    for question, argument, label in _labelled(example):
-        asked = ask_relevance(
-            f"relevance/{argument.id}",
-            question.text,
-            argument.text,
-            definition=question.definition,
-            group=question.id,
-        )
-        yield asked, label.relevance > 0
+def _relevance_pairs(
+    runs: Mapping[str, Sequence[str]], example: Example
+) -> Iterator[tuple[Support, bool]]:
+    arguments = {a.id: a for a in example.arguments}
+    relevant = {(x.question_id, x.doc_id) for x in example.labels if x.relevance > 0}
+    for question in example.questions:
+        for doc_id in runs.get(question.id, ()):
+            asked = ask_relevance(
+                f"relevance/{doc_id}",
+                question.text,
+                arguments[doc_id].text,
+                definition=question.definition,
+                group=question.id,
+            )
+            yield asked, (question.id, doc_id) in relevant
 
 
 def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:

@@ -116,7 +116,7 @@ def _run(
     """Do the job in `folder`; returns the cases and all measures, in the order to show."""
     from pnyx.audit.example import judge_agreement, search_agreement
     from pnyx.search.index import Index, build_index
-    from pnyx.write.argue import argue
+    from pnyx.write.argue import Plan, argue
 
     build_index(example.arguments, folder / "example.index")
     index = Index.open(folder / "example.index")
@@ -129,7 +129,8 @@ def _run(
         for question in example.questions
     ]
     _write_reports(folder, cases)
-    measures = search_agreement(runs, example) | judge_agreement(judge, example)
+    judged = {topic: documents[: Plan().retrieve] for topic, documents in runs.items()}
+    measures = search_agreement(runs, example) | judge_agreement(judge, judged, example)
     return cases, measures | _pooled(cases)
 
 

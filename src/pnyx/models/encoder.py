@@ -31,6 +31,11 @@ _MAX_CHARACTERS = 32_768
 """Far more than 256 tokens can hold (a WordPiece word has at most 100 characters), so cutting
 here changes no embedding of running text and bounds the tokenizer's work on hostile input."""
 
+_REMEMBERED = 30_000
+"""Embeddings kept, about 50 MB."""
+
+_MAX_REMEMBERED_CHARACTERS = 2_000
+
 
 class Encoder:
     """Turns texts into unit vectors whose dot product is their cosine similarity.
@@ -51,13 +56,14 @@ class Encoder:
         self.dimension: int = manifest["dimension"]
         self.max_tokens: int = manifest["max_tokens"]
         self.card = folder.joinpath("card.md").read_text(encoding="utf-8")
+        self._recent: dict[str, npt.NDArray[np.float32]] = {}
         self._session = _session(_read(folder, "model.onnx", files["model.onnx"]))
         self._tokenizer = _tokenizer(
             _read(folder, "tokenizer.json", files["tokenizer.json"]), self.max_tokens
         )
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Embed texts; a text that occurs twice is embedded once.
+        """Embed texts; a text that occurs twice, or was embedded lately, is embedded once.
 
         Args:
             texts: any strings. Only the first `max_tokens` tokens of each count: cut longer
@@ -69,9 +75,27 @@ class Encoder:
         """
         unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         out = np.empty((len(unique), self.dimension), dtype=np.float32)
-        if unique:
-            self._fill(out, [_printable(text) for text in unique])
+        new = []
+        for text, i in unique.items():
+            if (known := self._recent.get(text)) is None:
+                new.append(text)
+            else:
+                out[i] = known
+        if new:
+            fresh = np.empty((len(new), self.dimension), dtype=np.float32)
+            self._fill(fresh, [_printable(text) for text in new])
+            out[[unique[text] for text in new]] = fresh
+            self._remember(new, fresh)
         return out[[unique[text] for text in texts]]
+
+    def _remember(self, texts: list[str], vectors: npt.NDArray[np.float32]) -> None:
+        """Keep embeddings: judges and writers look at the same sentences again and again."""
+        if len(self._recent) + len(texts) > _REMEMBERED:
+            self._recent = {}  # replaced, not cleared: another thread may be reading the old one
+        # Long texts are cut into windows before they come here, so this bounds the memory too.
+        for text, vector in zip(texts[:_REMEMBERED], vectors, strict=False):
+            if len(text) <= _MAX_REMEMBERED_CHARACTERS:
+                self._recent[text] = vector
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens of each text count, special tokens included, <= `max_tokens`."""

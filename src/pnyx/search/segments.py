@@ -28,7 +28,7 @@ FIELDS = ["title", "text"]
 _MAX_POSTINGS = 1 << 27
 """Postings after which a segment ends: half a gigabyte, held twice for a moment."""
 
-_CHUNK_TOKENS = 1 << 22
+_CHUNK_TOKENS = 1 << 21
 _REMEMBERED_WORDS = 1 << 21
 _MAX_LENGTH = int(LENGTHS[-1])
 
@@ -58,8 +58,8 @@ class SegmentBuilder:
         self._extra_fields = extra_fields
         self._numbers = _TermNumbers(tokenizer)
         self._postings = PostingsBuilder()
-        self._tokens = array("i")
-        self._words = array("q")
+        self._tokens: list[int] = []
+        self._words: list[int] = []
         self._ids: list[bytes] = []
         self._offsets = array("Q", [0])
         self._writer = SegmentWriter(path)
@@ -98,7 +98,7 @@ class SegmentBuilder:
     def _sort(self) -> None:
         tokens = np.array(self._tokens, dtype=np.int32)
         words = np.array(self._words, dtype=np.int64)
-        self._tokens, self._words = array("i"), array("q")
+        self._tokens, self._words = [], []
         self._postings.add(tokens, words, len(self._numbers.terms))
 
     def finish(self, earlier: Sequence[Segment], first_number: int) -> dict[str, Any]:

@@ -126,8 +126,16 @@ def _verdict(check: Check, answer: Answer | None) -> VerdictView:
         chance=stated.removeprefix("p").removeprefix(" =").strip(),
         judge=judge,
         reason=one_line(answer.explanation),
-        phrase=", ".join(part for part in (word, stated, judge) if part),
+        phrase=", ".join(part for part in (word, stated + _threshold(answer), judge) if part),
     )
+
+
+def _threshold(answer: Judged) -> str:
+    """Say from which probability a judge says yes, where that is not one half."""
+    threshold = answer.provenance.details.get("threshold", 0.5)
+    if answer.probability is None or not isinstance(threshold, float) or threshold == 0.5:
+        return ""
+    return f" (yes from {threshold:.2f})"
 
 
 def _state(verdicts: Iterable[VerdictView]) -> State:
