@@ -49,32 +49,33 @@ def _add_block(
 ) -> Any:
     """Add every term's postings to a block; return whether there was any."""
     touched = False
-    size = len(scores)
+    size = np.uint64(len(scores))
+    block_lengths = lengths[first : first + len(scores)]
     for term in range(len(cursors)):
-        weight = weights[term]
+        weight, by_frequency = weights[term], values[term]
         at, stop = cursors[term], stops[term]
         before = at
-        while at < stop:
-            posting = postings[at]
-            place = np.int64(posting >> 8) - first
-            if place < 0 or place >= size:
+        for posting in postings[at:stop]:
+            # Unsigned: a document before the block wraps around and is too large as well.
+            place = np.uint64(posting >> 8) - np.uint64(first)
+            if place >= size:
                 break
-            frequency = posting & 255
+            frequency = np.uint64(posting & 255)
             if frequency > 0:
-                length = length_values[lengths[first + place]]
+                length = length_values[block_lengths[place]]
                 if additive:
-                    scores[place] += weight * max(values[term, frequency] + length, 0.0)
+                    scores[place] += weight * max(by_frequency[frequency] + length, 0.0)
                 else:
-                    scores[place] += weight - weight / (1.0 + values[term, frequency] * length)
+                    scores[place] += weight - weight / (1.0 + by_frequency[frequency] * length)
             at += 1
         touched = touched or at > before
         cursors[term] = at
         at = exception_cursors[term]
         while at < bounds[term + 1]:
-            place = exception_documents[at] - first
-            if place < 0 or place >= size:
+            place = np.uint64(exception_documents[at] - first)
+            if place >= size:
                 break
-            length = length_values[lengths[first + place]]
+            length = length_values[block_lengths[place]]
             if additive:
                 scores[place] += weight * max(exception_values[at] + length, 0.0)
             else:

@@ -1,7 +1,7 @@
 """From postings to scores to the best k, twice: in numpy, and compiled by numba.
 
 Both add the terms in the same order in float64, so their scores are equal bit for bit. Compiled
-code is some ten times faster but takes about a second to load; `Kernel` therefore starts with numpy
+code is some seven times faster but takes about a second to load; `Kernel` therefore starts with numpy
 and moves over when a process has scored enough postings for the load to have paid for itself.
 
 A score of -0.0 marks a document without any query term; a matched one scores +0.0 or more. (Lucene
@@ -28,8 +28,9 @@ KernelName: TypeAlias = Literal["numpy", "numba"]
 UNMATCHED = -0.0
 """Score of a document that holds no query term; `np.signbit` tells it from a matched 0.0."""
 
-_SWITCH_AFTER = 60_000_000
-"""Postings scored by numpy after which numba is loaded: about a second's worth on either side."""
+_SWITCH_AFTER = 40_000_000
+"""Postings scored by numpy after which numba is loaded. Measured: numba takes about a second to
+load and then saves some 23 ns a posting, so waiting longer would cost more than loading."""
 
 _SPARE = 512
 """Room for candidates beyond twice the depth: fewer rounds of sorting out."""
