@@ -1,8 +1,8 @@
 """From postings to scores to the best k, twice: in numpy, and compiled by numba.
 
 Both add the terms in the same order in float64, so their scores are equal bit for bit. Compiled
-code is some seven times faster but takes about a second to load; `Kernel` therefore starts with numpy
-and moves over when a process has scored enough postings for the load to have paid for itself.
+code is some seven times faster but takes about a second to load; `Kernel` therefore starts with
+numpy and moves over when a process has scored enough postings for the load to have paid for itself.
 
 A score of -0.0 marks a document without any query term; a matched one scores +0.0 or more. (Lucene
 returns documents whose every term was clipped to zero, so the two must stay apart.)
