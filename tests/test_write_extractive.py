@@ -43,7 +43,7 @@ def test_each_sentence_is_quoted_from_the_first_document_it_cites(writer: Extrac
         assert sentence.text in texts[sentence.citations[0].doc_id]
     assert next(s.extra["role"] for s in draft.sentences) == "conclusion"
     conclusions = [s.text for s in draft.sentences if s.extra["role"] == "conclusion"]
-    assert conclusions == [DUTY.conclusion, TURNOUT.conclusion]
+    assert set(conclusions) == {DUTY.conclusion, TURNOUT.conclusion}
     assert not draft.failed
 
 

@@ -136,5 +136,12 @@ def test_an_off_topic_document_is_not_asked_for_its_side() -> None:
 
 
 def test_missing_relevance_is_unscored_not_irrelevant() -> None:
-    (placed,) = place(QUESTION, [(_labelled("pro"), 1.0)], WrittenJudge(lambda _: NONE))
+    (placed,) = place(QUESTION, [(Document("d", "Text."), 1.0)], WrittenJudge(lambda _: NONE))
     assert (placed.sides, placed.unscored) == (frozenset(), True)
+
+
+@pytest.mark.parametrize("relevance", [NO, NONE])
+def test_a_label_on_this_question_places_it_whatever_the_judge_says(relevance: Answer) -> None:
+    (placed,) = place(QUESTION, [(_labelled("pro"), 1.0)], WrittenJudge(lambda _: relevance))
+    assert (placed.sides, placed.labelled, placed.unscored) == ({"pro"}, True, False)
+    assert placed.relevance is relevance

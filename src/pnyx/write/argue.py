@@ -65,9 +65,8 @@ def argue(
     placed = place(question, [(index.document(h.doc_id), h.score) for h in hits], judge)
     sides = tuple(_argue_side(question, side, placed, judge, writer, plan) for side in plan.sides)
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
-    labelled = any(a.provenance.judge == CORPUS_LABEL for p in placed for a in p.stance.values())
     cards = {judge.name: judge.card}
-    if labelled:
+    if any(p.labelled for p in placed):
         cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
     return Case(
         question=question,
@@ -107,7 +106,8 @@ def _argue_side(
     writer: Writer,
     plan: Plan,
 ) -> ArguedSide:
-    mine = [p for p in placed if side in p.sides]
+    # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
+    mine = sorted((p for p in placed if side in p.sides), key=lambda p: not p.labelled)
     used = {p.document.id: p for p in mine[: plan.per_side]}
     documents = [p.document for p in used.values()]
     draft = writer.write(question, side, documents) if documents else Draft(())

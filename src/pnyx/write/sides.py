@@ -50,12 +50,16 @@ class Placed:
     sides: frozenset[Side]
 
     @property
+    def labelled(self) -> bool:
+        """Placed by the corpus's own label."""
+        return any(a.provenance.judge == CORPUS_LABEL for a in self.stance.values())
+
+    @property
     def unscored(self) -> bool:
         """Placed on no side because a verdict is missing, not because of what it says."""
-        missing = isinstance(self.relevance, Unscored)
-        return missing or (
-            not self.sides and any(isinstance(a, Unscored) for a in self.stance.values())
-        )
+        if self.sides or self.labelled:
+            return False
+        return any(isinstance(a, Unscored) for a in (self.relevance, *self.stance.values()))
 
 
 def same_question(topic: str, question: str) -> int:
@@ -97,10 +101,8 @@ def place(
         One `Placed` for each document, in the same order.
     """
     relevance = ask(judge, [_relevance_question(question, d) for d, _ in found])
-    stances: list[dict[Side, Answer]] = [
-        (_label_verdicts(question, d) or {}) if _is_yes(r) else {}
-        for (d, _), r in zip(found, relevance, strict=True)
-    ]
+    # A label on this very question says that the passage is on topic, too, whatever a judge thinks.
+    stances: list[dict[Side, Answer]] = [_label_verdicts(question, d) or {} for d, _ in found]
     open_ones = [i for i, r in enumerate(relevance) if _is_yes(r) and not stances[i]]
     answers = iter(
         ask(judge, [q for i in open_ones for q in _stance_questions(question, found[i][0])])
