@@ -29,7 +29,7 @@ def _output_options(function: Any) -> Any:
             type=click.Choice(["ids", "scores", "indices"]),
             default="ids",
             show_default=True,
-            help="How --out writes citations.",
+            help="How --out writes citations; scores are the probabilities of support.",
         ),
         click.option("--md", type=click.Path(), help="Write the report as Markdown."),
         click.option("--html", type=click.Path(), help="Write the report as one HTML file."),
@@ -245,8 +245,10 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
     """
     from pnyx.corpora import write_responses
     from pnyx.files import atomic_text
+    from pnyx.write.case import scored_response
 
-    responses = [side.response for case in cases for side in case.sides]
+    sides = [side for case in cases for side in case.sides]
+    responses = [scored_response(s) if style == "scores" else s.response for s in sides]
     with atomic_text(path) as stream:
         write_responses(stream, responses, style)
 

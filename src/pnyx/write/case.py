@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pnyx.judge.answers import Answer, verdict_fields
+from pnyx.judge.answers import Answer, Judged, verdict_fields
 from pnyx.measure.base import Measured
 from pnyx.records import Evidence, Question, Response, Side
 
-__all__ = ["ArguedSide", "Case", "verdict_rows"]
+__all__ = ["ArguedSide", "Case", "scored_response", "verdict_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,23 @@ class Case:
         """Every verdict was given, and every side that had evidence was written."""
         written = not any(side.failed for side in self.sides)
         return written and self.unscored == 0 and not any(r["unscored"] for r in verdict_rows(self))
+
+
+def scored_response(side: ArguedSide) -> Response:
+    """Return a side's response with each citation's probability of support as its score.
+
+    This is the confidence that the citation style `scores` (RAGTIME) wants; a citation without a
+    probability keeps no score.
+    """
+    sentences = []
+    for position, sentence in enumerate(side.response.sentences):
+        citations = []
+        for citation in sentence.citations:
+            answer = side.support.get((position, citation.doc_id))
+            score = answer.probability if isinstance(answer, Judged) else None
+            citations.append(replace(citation, score=score))
+        sentences.append(replace(sentence, citations=tuple(citations)))
+    return replace(side.response, sentences=tuple(sentences))
 
 
 def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:

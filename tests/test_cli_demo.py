@@ -1,0 +1,74 @@
+"""`pnyx demo`: the main job, end to end, with the real encoder; the bundled data itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pnyx.cli import main
+from pnyx.corpora.bundled import load_example
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+def test_the_example_is_what_it_promises() -> None:
+    example = load_example()
+    assert len(example.questions) >= 6
+    assert len(example.arguments) >= 120
+    for argument in example.arguments:
+        assert 80 <= len(argument.text.split()) <= 250, argument.id
+        assert argument.conclusion
+        assert len(argument.premises) >= 2
+    labels = {label.doc_id: label for label in example.labels}
+    assert set(labels) == {a.id for a in example.arguments}
+    assert {label.relevance for label in example.labels} == {0, 1, 2}
+    assert {label.quality for label in example.labels} == {1, 2, 3}
+    assert {label.stance for label in example.labels} == {"pro", "con", "both", "none"}
+    perspectives = {p.id: p for p in example.perspectives}
+    supported = {p for label in example.labels for p in label.perspectives}
+    assert supported == set(perspectives)
+    for argument in example.arguments:
+        label = labels[argument.id]
+        # Where the corpus itself names a side of the question, the label agrees.
+        if argument.topic:
+            assert argument.stance == {"both": "neutral"}.get(label.stance, label.stance)
+        else:
+            assert (label.relevance, label.stance, argument.stance) == (0, "none", None)
+        for name in label.perspectives:
+            assert perspectives[name].question_id == label.question_id
+            assert label.stance in ("both", perspectives[name].stance)
+
+
+def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "demo"
+    assert run("demo", "--out", str(out), "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    example = load_example()
+    for question in example.questions:
+        page = (out / f"{question.id}.html").read_text(encoding="utf-8")
+        assert "<h1" in page
+        assert (out / f"{question.id}.md").exists()
+    measures = summary["measures"]
+    assert json.loads((out / "measures.json").read_text())["measures"] == measures
+    assert all(m["scored"] == m["asked"] > 0 for m in measures.values())
+    # Quoted sentences are in the passage they cite: a judge that misses that is broken.
+    assert measures["sentence_precision"]["value"] > 0.95
+    # What a weak judge must still manage on this example; its true figures are printed.
+    assert measures["relevance.auroc"]["value"] > 0.8
+    assert measures["support.auroc"]["value"] > 0.65
+    for name in ("responses.jsonl", "answers.jsonl", "run.trec"):
+        assert run("validate", str(out / name)) == 0
+
+    # A second run replaces the folder; a folder of somebody else's is refused.
+    capsys.readouterr()
+    (out / "manifest.json").write_text("{}")
+    assert run("demo", "--out", str(out)) == 2
+    assert "was not written by pnyx demo" in capsys.readouterr().err
+    assert (out / "answers.jsonl").exists()
