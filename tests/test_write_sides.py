@@ -128,6 +128,16 @@ def test_sides_from_verdicts(pro: Answer, con: Answer, sides: set[str], unscored
     assert placed.unscored == unscored
 
 
+@pytest.mark.parametrize(
+    ("probability", "sides"),
+    [(0.6, {"pro"}), (0.59, set()), (0.0, set()), (None, {"pro"})],
+)
+def test_a_verdict_must_be_sure_enough(probability: float | None, sides: set[str]) -> None:
+    judge = WrittenJudge(_by_side(_yes(probability), NO))
+    (placed,) = place(QUESTION, [(Document("d", "Text."), 1.0)], judge, certainty=0.6)
+    assert (placed.sides, placed.unscored) == (sides, False)
+
+
 def test_an_off_topic_document_is_not_asked_for_its_side() -> None:
     judge = WrittenJudge(lambda _: NO)
     (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge)

@@ -56,6 +56,13 @@ def _search_options(function: Any) -> Any:
             show_default=True,
             help="Documents to retrieve and place on a side.",
         ),
+        click.option(
+            "--certainty",
+            type=click.FloatRange(0.5, 1.0),
+            default=0.6,
+            show_default=True,
+            help="Least probability with which a judge puts a document on a side.",
+        ),
         click.option("--mu", type=float, default=None, help="Dirichlet prior  [default: 2000]."),
         click.option(
             "--model",
@@ -164,6 +171,7 @@ def _plan(options: dict[str, Any]) -> Plan:
         model=options["model"],
         model_options={} if options["mu"] is None else {"mu": options["mu"]},
         retrieve=options["retrieve"],
+        certainty=options["certainty"],
         per_side=options["per_side"],
     )
 

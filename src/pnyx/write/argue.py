@@ -27,6 +27,7 @@ class Plan:
         model: the scoring model of the search.
         model_options: its parameters, such as `{"mu": 2000}`.
         retrieve: how many documents are retrieved and placed on a side.
+        certainty: the least probability with which a judge's verdict puts a document on a side.
         per_side: at most this many documents are handed to the writer for each side.
         team: `team_id` of the written responses.
     """
@@ -35,6 +36,7 @@ class Plan:
     model: str = "dirichlet"
     model_options: Mapping[str, float] | None = None
     retrieve: int = 30
+    certainty: float = 0.6
     per_side: int = 8
     team: str = "pnyx"
 
@@ -59,10 +61,8 @@ def argue(
             it had answered is in the store.
     """
     plan = plan or Plan()
-    hits = index.search(
-        search_text(question), model=plan.model, k=plan.retrieve, **(plan.model_options or {})
-    )
-    placed = place(question, [(index.document(h.doc_id), h.score) for h in hits], judge)
+    found, copies = _found(index, question, plan)
+    placed = place(question, found, judge, plan.certainty)
     sides = tuple(_argue_side(question, side, placed, judge, writer, plan) for side in plan.sides)
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
     cards = {judge.name: judge.card}
@@ -74,7 +74,7 @@ def argue(
         documents={p.document.id: p.document for p in placed if p.document.id in cited},
         judges=cards,
         settings={
-            "search": _described(question, plan, len(hits)),
+            "search": _described(question, plan, len(found), copies),
             "writer": writer.name,
         },
         undecided=sum(not p.sides for p in placed),
@@ -92,10 +92,34 @@ def search_text(question: Question) -> str:
     return f"{question.text} {question.definition}".strip()
 
 
-def _described(question: Question, plan: Plan, found: int) -> str:
+def _found(
+    index: Index, question: Question, plan: Plan
+) -> tuple[list[tuple[Evidence, float]], int]:
+    """Return the best documents with different texts, and how many copies were passed over.
+
+    Debate portals file one debate under several themes; its copies would crowd out the rest.
+    """
+    hits = index.search(
+        search_text(question), model=plan.model, k=4 * plan.retrieve, **(plan.model_options or {})
+    )
+    found: dict[str, tuple[Evidence, float]] = {}
+    copies = 0
+    for hit in hits:
+        if len(found) == plan.retrieve:
+            break
+        document = index.document(hit.doc_id)
+        if document.text in found:
+            copies += 1
+        else:
+            found[document.text] = (document, hit.score)
+    return list(found.values()), copies
+
+
+def _described(question: Question, plan: Plan, found: int, copies: int) -> str:
     options = "".join(f", {k} {v:g}" for k, v in (plan.model_options or {}).items())
     searched = "question and definition" if question.definition else "question"
-    return f"{plan.model}{options}, by {searched}; {found} documents retrieved"
+    passed_over = f", {copies} copies passed over" if copies else ""
+    return f"{plan.model}{options}, by {searched}; {found} documents retrieved{passed_over}"
 
 
 def _argue_side(

@@ -88,7 +88,10 @@ def _content(text: str) -> tuple[list[str], bool]:
 
 
 def place(
-    question: Question, found: Sequence[tuple[Evidence, float]], judge: Judge
+    question: Question,
+    found: Sequence[tuple[Evidence, float]],
+    judge: Judge,
+    certainty: float = 0.5,
 ) -> list[Placed]:
     """Judge each document's relevance, then the side of those that are relevant.
 
@@ -96,6 +99,8 @@ def place(
         question: the question; its `definition`, if any, guides the relevance verdict.
         found: retrieved documents with their scores, best first.
         judge: answers `relevance` and `stance` Support questions.
+        certainty: the least probability, in [0.5, 1], with which a judge's yes puts a document on
+            a side; a yes without a probability always does.
 
     Returns:
         One `Placed` for each document, in the same order.
@@ -110,7 +115,7 @@ def place(
     for i in open_ones:
         stances[i] = {side: next(answers) for side in SIDES}
     return [
-        Placed(document, score, answer, stance, stance_side(stance))
+        Placed(document, score, answer, stance, stance_side(stance, certainty))
         for (document, score), answer, stance in zip(found, relevance, stances, strict=True)
     ]
 
@@ -155,13 +160,21 @@ def _is_yes(answer: Answer) -> bool:
     return isinstance(answer, Judged) and answer.value is True
 
 
+def _sure(probability: float | None, certainty: float) -> bool:
+    return probability is None or probability >= certainty
+
+
 def _probability(answer: Answer) -> float | None:
     return answer.probability if isinstance(answer, Judged) else None
 
 
-def stance_side(stance: Mapping[Side, Answer]) -> frozenset[Side]:
+def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozenset[Side]:
     """Choose the sides a document is used for; between two yeses the more probable wins."""
-    yes = frozenset(side for side, answer in stance.items() if _is_yes(answer))
+    yes = frozenset(
+        side
+        for side, answer in stance.items()
+        if _is_yes(answer) and _sure(_probability(answer), certainty)
+    )
     if len(yes) < len(SIDES):
         return yes
     pro, con = (_probability(stance[side]) for side in SIDES)
