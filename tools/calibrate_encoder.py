@@ -396,7 +396,7 @@ def card(tasks: dict[str, Any]) -> str:
         return f"{value:.2f}".removeprefix("0")
 
     return (
-        f"minilm-int8@1, held out: support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} on "
+        f"held out: support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} on "
         f"{s['pairs']} BERDS pairs of {s['groups']} questions; relevance AUROC "
         f"{short(g['auroc'])} with a definition ({g['pairs']} ChatReportRetrieve pairs), "
         f"{short(r['auroc'])} without (args.me pools, mostly against "

@@ -53,7 +53,7 @@ class InputError(PnyxError):
     def _place(self) -> str:
         if self.path is None:
             return ""
-        name = "standard input" if self.path == "-" else shorten(self.path, 200)
+        name = "standard input" if self.path == "-" else shorten(self.path or "''", 200)
         return f"{name}: " if self.line is None else f"{name}:{self.line}: "
 
 

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import zlib
@@ -27,6 +28,7 @@ __all__ = [
     "json_line",
     "open_binary",
     "parse_json_object",
+    "read_head",
     "read_jsonl",
     "read_lines",
     "scan_lines",
@@ -46,18 +48,93 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
         InputError: the file does not exist or cannot be read.
     """
     name = str(path)
-    try:
-        raw: Any = sys.stdin.buffer if name == "-" else Path(path).open("rb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=name) from error
+    raw = _open_raw(name)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     try:
         head = guarded(lambda: buffered.peek(2)[:2], name)
         stream = gzip.GzipFile(fileobj=buffered) if head == _GZIP_MAGIC else buffered
-        yield stream  # type: ignore[misc]
+        yield stream
     finally:
         if name != "-":
             raw.close()
+
+
+def read_head(path: str | Path, size: int) -> bytes:
+    """Return the first `size` bytes of a file, decompressed, so that its format can be told.
+
+    What can be read only once (standard input, a named pipe, a shell's `<(command)`) is put back
+    for the next `open_binary`, which then reads it from the start.
+
+    Raises:
+        InputError: the file does not exist or cannot be read.
+    """
+    name = str(path)
+    source = _read_once(name)
+    if source is None:
+        with open_binary(path) as stream:
+            head: bytes = guarded(lambda: stream.read(size), name)
+        return head
+    raw = _open_raw(name)
+    head = guarded(lambda: raw.read(size), name)
+    _unread[name] = source, io.BufferedReader(_Unread(head, raw, owned=name != "-"))
+    if head.startswith(_GZIP_MAGIC):
+        unpack = zlib.decompressobj(wbits=31)
+        head = guarded(lambda: unpack.decompress(head, size), name)
+    return head
+
+
+class _Unread(io.RawIOBase):
+    """A stream whose first bytes were read and put back."""
+
+    def __init__(self, head: bytes, rest: Any, *, owned: bool) -> None:
+        self._head, self._rest, self._owned = head, rest, owned
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = len(buffer)
+        part, self._head = self._head[:size], self._head[size:]
+        part = part or self._rest.read1(size)
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        if self._owned:
+            self._rest.close()
+        super().close()
+
+
+_unread: dict[str, tuple[object, io.BufferedReader]] = {}
+"""Name -> what it named when it was read, and the stream with its first bytes put back."""
+
+
+def _read_once(name: str) -> object | None:
+    """Return what identifies the stream behind a name that can be read only once, else None."""
+    if name == "-":
+        return sys.stdin
+    try:
+        status = Path(name).stat()
+    except (OSError, ValueError):
+        return None  # opening it will say what is wrong
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _open_raw(name: str) -> Any:
+    source, stream = _unread.pop(name, (None, None))
+    if stream is not None and source == _read_once(name):
+        return stream
+    if name == "-":
+        if sys.stdin is None:  # closed by whoever started this process
+            raise InputError("is closed", path=name)
+        return sys.stdin.buffer
+    try:
+        return Path(name).open("rb")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"cannot be read: {reason}", path=name) from error
 
 
 def guarded(read: Callable[[], Any], name: str) -> Any:
@@ -241,11 +318,13 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         InputError: the folder exists and `replace` is false.
         PnyxError: it cannot be written or the disk is full; nothing is left behind.
     """
+    if str(path) in ("", "-"):
+        raise InputError(f"found {str(path)!r}, expected the name of a folder to write")
     target = Path(path)
-    if target.exists() and not replace:
-        raise InputError("exists already", path=path)
     temporary: Path | None = None
     try:
+        if os.path.lexists(target) and not replace:
+            raise InputError("exists already", path=path)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
         yield temporary

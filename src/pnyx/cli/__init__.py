@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
-from pnyx.errors import PnyxError
+from pnyx.errors import InputError, PnyxError
 
 __all__ = ["COMMANDS", "main"]
 
@@ -82,4 +82,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # of the system, where nothing more can be said than what it says
+        reason = error.strerror or str(error)
+        click.echo(f"pnyx: {InputError(reason, path=error.filename)}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
     sys.exit(result if isinstance(result, int) else 0)

@@ -193,7 +193,7 @@ def _print(
         interval = "" if m.low is None or m.high is None else f"{m.low:.3f} to {m.high:.3f}"
         counts = f"{m.scored} of {m.asked}"
         click.echo(f"{name:<20} {value}  {interval:<14} {counts:>11}  {_MEANING[name]}")
-    click.echo(f"\njudge {judge.card}" if judge.card else f"\njudge {judge.name}")
+    click.echo(f"\njudge {judge.name}: {judge.card}")
     click.echo(f"{len(cases)} questions argued and judged in {seconds:.0f} s")
     click.echo("\nOpen a report in a browser:")
     for case in cases:

@@ -199,7 +199,8 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
 
 def _report(manifest: dict[str, Any], out: str, as_json: bool) -> None:
-    click.echo(f"judge: {shorten(manifest['card'], 400)}", err=True)
+    judge = f"{shorten(manifest['judge'])}: {shorten(manifest['card'], 400)}"
+    click.echo(f"judge {judge}", err=True)
     if as_json:
         click.echo(json.dumps(manifest, ensure_ascii=False))
         return

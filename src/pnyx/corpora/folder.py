@@ -57,8 +57,8 @@ def _walk(root: Path) -> Iterator[Path]:
     for folder, _, names in os.walk(root):
         for name in names:
             path = Path(folder, name)
-            if path.suffix.lower() in SUFFIXES and not name.startswith("."):
-                yield path
+            if path.suffix.lower() in SUFFIXES and not name.startswith(".") and path.is_file():
+                yield path  # and never a named pipe, which would be waited for
 
 
 def _bytes(path: Path) -> bytes:

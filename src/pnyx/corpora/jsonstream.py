@@ -50,6 +50,8 @@ def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
         yield _syntax_error(source, line, error)
     except UnicodeDecodeError:
         yield InputError("found bytes that are not UTF-8", path=source, line=line)
+    except ValueError as error:  # an integer of thousands of digits
+        yield _syntax_error(source, line, error)
     except InputError as error:
         yield InputError(error.problem, path=source, line=error.line or line)
 
@@ -181,6 +183,6 @@ def top_level_keys(head: bytes) -> tuple[str, list[str]]:
                 keys.append(value)
             if depth < home and event == "end_map":
                 break
-    except (ijson.JSONError, UnicodeDecodeError):
+    except (ijson.JSONError, ValueError):
         pass
     return opening, keys

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-import zlib
 from pathlib import Path
 
 from pnyx.corpora.base import Kind
@@ -14,7 +12,7 @@ from pnyx.corpora.irdatasets import PREFIX
 from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.corpora.trec import BEIR_HEADER
 from pnyx.errors import InputError, shorten
-from pnyx.files import guarded, open_binary
+from pnyx.files import read_head
 
 __all__ = ["sniff"]
 
@@ -76,6 +74,8 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     Raises:
         InputError: the file is empty, cannot be read, or no format fits.
     """
+    if not source:  # which would stand for the current folder
+        raise InputError("found an empty name, expected a file")
     if source.startswith(PREFIX):
         return "ir_datasets"
     if source != "-" and Path(source).is_dir():
@@ -97,8 +97,10 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
             name = Path(source.removesuffix(".gz")).suffix[1:]
         name = name or _PLAIN_FALLBACK.get(kind)
     if name is None:
-        shown = shorten(head[:60].decode("utf-8", "replace"), 50)
-        raise InputError(f"the format cannot be told from {shown!r}: name it", path=source)
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError("found UTF-16, expected UTF-8 (convert it with iconv)", path=source)
+        shown = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
+        raise InputError(f"the format cannot be told from {shown}: name it", path=source)
     return name
 
 
@@ -113,22 +115,8 @@ def _folder(source: str) -> str:
 
 
 def _head(source: str) -> bytes:
-    """Return the first bytes, decompressed; those of standard input stay there to be read."""
-    if source != "-":
-        with open_binary(source) as stream:
-            head: bytes = guarded(lambda: stream.read(_HEAD_BYTES), source)
-    else:
-        buffer = sys.stdin.buffer
-        if hasattr(buffer, "peek"):
-            head = buffer.peek(_HEAD_BYTES)
-        else:
-            at = buffer.tell()
-            head = buffer.read(_HEAD_BYTES)
-            buffer.seek(at)
-        if head.startswith(b"\x1f\x8b"):
-            unpack = zlib.decompressobj(wbits=31)
-            head = guarded(lambda: unpack.decompress(head, _HEAD_BYTES), source)
-    return head.removeprefix(b"\xef\xbb\xbf")
+    """Return the first bytes, decompressed; they stay there to be read."""
+    return read_head(source, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
 
 
 def _json(head: bytes, kind: Kind | None, source: str) -> str | None:

@@ -8,9 +8,10 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 from pnyx.judge.answers import Answer
 from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["Emit", "Judge", "ask", "run_blocking"]
+__all__ = ["Emit", "Judge", "ask", "of_kind", "run_blocking"]
 
 T = TypeVar("T")
+Q = TypeVar("Q")
 
 Emit: TypeAlias = Callable[[int, Answer], None]
 """Called once for each question, in any order, with its position and its answer."""
@@ -40,8 +41,27 @@ class Judge(Protocol):
 
         A question that cannot be answered gets `Unscored`; an exception means that nothing more
         can be asked (the endpoint is down, the key is refused).
+
+        Raises:
+            TypeError: a question is of a kind that is not in `kinds`; nothing was asked.
         """
         ...
+
+
+def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> list[Q]:
+    """Return the questions of a judge that answers one kind only.
+
+    Raises:
+        TypeError: one of them is of another kind than the judge called `name` answers.
+    """
+    found: list[Q] = [question for question in questions if isinstance(question, kind)]
+    if len(found) < len(questions):
+        raise _foreign(name, next(q for q in questions if not isinstance(q, kind)))
+    return found
+
+
+def _foreign(name: str, question: JudgeQuestion) -> TypeError:
+    return TypeError(f"{name} does not answer {type(question).__name__} questions")
 
 
 def ask(
@@ -65,8 +85,7 @@ def ask(
     """
     for question in questions:
         if type(question) not in judge.kinds:
-            kind = type(question).__name__
-            raise TypeError(f"{judge.name} does not answer {kind} questions")
+            raise _foreign(judge.name, question)
     answers: list[Answer | None] = [None] * len(questions)
 
     def emit(position: int, answer: Answer) -> None:

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit
+from pnyx.judge.base import Emit, of_kind
 from pnyx.judge.calibration import Calibration, load_calibrations
-from pnyx.judge.passages import Passage, read_passage, tokens, wording
-from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.passages import Passage, read_passage, wording
+from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.judge.stance import opening, opposite, side_features, weighted_mean
 from pnyx.models.encoder import Encoder, load_encoder
 
@@ -65,12 +66,9 @@ class EncoderJudge:
         """Answer each question through `emit`, those about the same text together."""
         import anyio
 
-        asked = [(i, q) for i, q in enumerate(questions) if isinstance(q, Support)]
-        for i, question in enumerate(questions):
-            if not isinstance(question, Support):
-                reason = f"kind: {type(question).__name__} is not answered"
-                emit(i, Unscored(reason, Provenance(self.name)))
-        asked.sort(key=lambda pair: pair[1].text)
+        asked = sorted(
+            enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
+        )
         for start in range(0, len(asked), _CHUNK):
             chunk = asked[start : start + _CHUNK]
             answers = await anyio.to_thread.run_sync(self._judge, [q for _, q in chunk])
@@ -105,7 +103,7 @@ class EncoderJudge:
 
     def _measure(self, questions: Sequence[Support]) -> list[str | tuple[dict[str, float], str]]:
         passages = {q.text: read_passage(q.text) for q in questions}
-        problems = [self._problem(q, passages[q.text]) for q in questions]
+        problems = [self._problem(q) for q in questions]
         needed: dict[str, None] = {}
         for question, problem in zip(questions, problems, strict=True):
             if not problem:
@@ -117,14 +115,12 @@ class EncoderJudge:
             for question, problem in zip(questions, problems, strict=True)
         ]
 
-    def _problem(self, question: Support, passage: Passage) -> str:
+    def _problem(self, question: Support) -> str:
         """Return why a question cannot be judged, or the empty string."""
-        if not passage.sentences:
-            return "empty: the text has no words"
-        if not tokens(question.statement):
-            return "empty: the statement has no words"
+        if problem := blank(question):
+            return problem
         if _calibration_name(question) not in self._calibrations:
-            return f"task: no calibration for {question.task[:40]!r}"
+            return f"task: no calibration for {shorten(question.task, 40)!r}"
         if question.task == "stance" and opposite(question.statement) is None:
             return "claim: the statement is no sentence that can be negated by rule"
         return ""
@@ -137,8 +133,8 @@ class EncoderJudge:
             return self._side(question, passage, vectors)
         query = vectors[_query(question)]
         windows = _stack(vectors, passage.windows) @ query
-        sentences = windows[: len(dict.fromkeys(passage.sentences))]
         unique = list(dict.fromkeys(passage.sentences))
+        sentences = windows[: len(unique)]  # the windows begin with the sentences, each once
         features = {"similarity": round(float(windows.max()), 6)}
         if question.task == "support":
             found = wording(question.statement, passage)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit
+from pnyx.judge.base import Emit, of_kind
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import Prompt, load_prompt
-from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.judge.reading import UnreadableReply, cut_reason, validated
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat import CallFailed, ChatRequest, Reply
@@ -55,20 +55,24 @@ class LlmJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
-        under_way: dict[int, tuple[Support, Prompt, ChatRequest]] = {}
+        asked = []
+        for position, question in enumerate(of_kind(Support, questions, self.name)):
+            if problem := blank(question) or _no_prompt(question):
+                emit(position, Unscored(problem, Provenance(self.name, method="stated")))
+            else:
+                asked.append((position, question))
+        under_way: dict[int, tuple[Prompt, ChatRequest]] = {}
 
         def requests() -> Iterator[ChatRequest]:
-            for position, question in enumerate(questions):
-                if not isinstance(question, Support):
-                    raise TypeError(f"{self.name} does not answer {type(question).__name__}")
-                prompt = prompt_for(question)
+            for place, (_, question) in enumerate(asked):
+                prompt = load_prompt(TASKS[question.task].prompt)
                 request = prompt.request(**_inputs(prompt, question))
-                under_way[position] = (question, prompt, request)
+                under_way[place] = (prompt, request)
                 yield request
 
-        def receive(position: int, outcome: Reply | CallFailed) -> None:
-            question, prompt, request = under_way.pop(position)
-            emit(position, self._answer(question, prompt, request, outcome))
+        def receive(place: int, outcome: Reply | CallFailed) -> None:
+            position, question = asked[place]
+            emit(position, self._answer(question, *under_way.pop(place), outcome))
 
         await self.model.complete_all(requests(), receive)
 
@@ -104,10 +108,10 @@ class LlmJudge:
         )
 
 
-def prompt_for(question: Support) -> Prompt:
-    """Return the packaged prompt of a question's task."""
-    task = TASKS.get(question.task)
-    return load_prompt(question.task if task is None else task.prompt)
+def _no_prompt(question: Support) -> str:
+    if question.task in TASKS:
+        return ""
+    return f"task: no prompt for {shorten(question.task, 40)!r}"
 
 
 def _inputs(prompt: Prompt, question: Support) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Support"]
+__all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Support", "blank"]
 
 
 def _extra() -> Any:
@@ -83,3 +83,15 @@ class Ranking:
 
 
 JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
+
+
+def blank(question: Support) -> str:
+    """Return why a question has nothing to judge, or an empty string where it has.
+
+    A text of white space and signs supports nothing; a judge that is asked all the same makes an
+    answer up.
+    """
+    for name in ("text", "statement"):
+        if not any(character.isalnum() for character in getattr(question, name)):
+            return f"blank: the {name} has no words"
+    return ""

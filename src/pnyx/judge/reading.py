@@ -61,10 +61,18 @@ _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply; an object with a key twice is none."""
+    """Decode the only JSON object of a reply; an object with a key twice is none.
+
+    Args:
+        text: the object, alone or in one Markdown fence; a leading `<think>` block is passed over.
+
+    Raises:
+        UnreadableReply: anything else.
+    """
     text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
-    fences = _FENCE.findall(text)
-    if "```" in text:
+    # A fence inside of a string is quoted text: a document about Markdown may well hold one.
+    if "```" in text and not text.lstrip().startswith("{"):
+        fences = _FENCE.findall(text)
         outside = _FENCE.sub("", text)
         if len(fences) != 1 or "{" in outside or "```" in outside:
             raise UnreadableReply("found several or broken blocks, expected one JSON object")

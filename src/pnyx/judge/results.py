@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,6 +72,8 @@ class Results:
     def __init__(
         self, path: str | Path, *, task: str, judge: str, questions: Sequence[JudgeQuestion]
     ) -> None:
+        if str(path) in ("", "-"):
+            raise InputError(f"found {str(path)!r}, expected the name of a folder for the results")
         self.path = Path(path)
         self._questions = questions
         self._run = {"task": task, "judge": judge, "items_sha256": items_hash(questions)}
@@ -142,11 +145,11 @@ class Results:
         return manifest
 
     def _check(self) -> None:
-        if not self.path.exists():
-            return
-        if not self.path.is_dir():
-            raise InputError("found a file, expected a folder for the results", path=self.path)
         with self._errors():
+            if not os.path.lexists(self.path):
+                return
+            if not self.path.is_dir():
+                raise InputError("found a file, expected a folder for the results", path=self.path)
             names = {entry.name for entry in self.path.iterdir()}
         if not names:
             return

@@ -80,8 +80,10 @@ def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[st
     Returns:
         `accuracy` (Wilson interval), `f1`, and, over the answers that carry a probability,
         `auroc`, `average_precision` and `brier`. Values are None where nothing can be said.
+
+    Raises:
+        ValueError: not one answer for each label.
     """
-    _same_length(labels, answers)
     asked = len(labels)
     judged = [(x, a) for x, a in zip(labels, answers, strict=True) if isinstance(a, Judged)]
     truth = [x for x, _ in judged]

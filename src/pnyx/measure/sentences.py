@@ -36,19 +36,28 @@ def sentence_verdict(response: Response, position: int, support: Support) -> Sen
 
 
 def sentence_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored sentences that are supported, with a Wilson 95 % interval."""
+    """Return the share of scored sentences that are supported, with a Wilson 95 % interval.
+
+    Args:
+        response: the cited answer or report.
+        support: the verdicts; one that is not there counts as missing, never as a no.
+    """
     verdicts = [sentence_verdict(response, i, support) for i in range(len(response.sentences))]
     scored = [v for v in verdicts if v != "unscored"]
     return _share(scored.count("supported"), len(scored), len(verdicts))
 
 
 def citation_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored citations whose document supports the citing sentence."""
-    asked = [
+    """Return the share of scored citations whose document supports the citing sentence.
+
+    A document that a sentence cites twice counts once, as there is one verdict on it. The
+    interval is Wilson's, 95 %.
+    """
+    asked = dict.fromkeys(
         (position, citation.doc_id)
         for position, sentence in enumerate(response.sentences)
         for citation in sentence.citations
-    ]
+    )
     answers = [support.get(key) for key in asked]
     scored = [a for a in answers if isinstance(a, Judged)]
     return _share(sum(a.value is True for a in scored), len(scored), len(asked))
