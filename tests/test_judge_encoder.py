@@ -38,7 +38,7 @@ def one(judge, statement, task="support", text=TEXT, **fields):
 def test_it_is_a_judge_that_says_how_good_it_is(judge):
     assert isinstance(judge, Judge)
     assert judge.kinds == {Support}
-    assert judge.card.startswith(judge.name)
+    assert "held out" in judge.card
     assert "\n" not in judge.card
     with pytest.raises(TypeError, match="does not answer Rating"):
         ask(judge, [Rating("r", "text", ("cogency",), (1, 5))])
@@ -102,9 +102,9 @@ def test_the_probabilities_of_the_two_sides_add_to_one(judge, question):
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"text": " \n"}, "empty: the text"),
-        ({"text": "?! … —"}, "empty: the text"),
-        ({"statement": ""}, "empty: the statement"),
+        ({"text": " \n"}, "blank: the text"),
+        ({"text": "?! … —"}, "blank: the text"),
+        ({"statement": ""}, "blank: the statement"),
         ({"task": "beauty"}, "task: no calibration for 'beauty'"),
         ({"task": "stance", "statement": "Yes: What is love?"}, "claim: "),
     ],

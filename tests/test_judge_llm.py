@@ -233,6 +233,11 @@ def test_no_score_from_garbage(text):
     assert len(str(caught.value)) < 200
 
 
+def test_a_fence_inside_of_a_quotation_is_no_fence():
+    quoted = VALID | {"evidence": "```json\n{}\n``` says the page"}
+    assert read_verdict(json.dumps(quoted)).evidence == quoted["evidence"]
+
+
 @given(st.data())
 def test_a_mutated_reply_is_read_right_or_not_at_all(data):
     text = json.dumps(VALID)

@@ -12,6 +12,7 @@ from sklearn import metrics
 
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.measure import binary
+from pnyx.measure.base import Measured
 from pnyx.measure.intervals import wilson
 from pnyx.measure.sentences import citation_precision, sentence_precision, sentence_verdict
 from pnyx.records import Citation, Response, Sentence
@@ -113,3 +114,15 @@ def test_unscored_never_moves_a_measure(answers: list[Judged | Unscored]) -> Non
     else:
         assert all(m.value is None for m in whole.values())
     assert not any(m.value is not None and math.isnan(m.value) for m in whole.values())
+
+
+def test_nothing_asked_is_none_and_not_an_error() -> None:
+    assert set(binary.against_labels([], []).values()) == {Measured(None, 0, 0)}
+    with pytest.raises(ValueError):
+        binary.against_labels([YES], [])
+
+
+def test_a_document_that_a_sentence_cites_twice_counts_once() -> None:
+    twice = Sentence("s", (Citation("a"), Citation("a"), Citation("b")))
+    measured = citation_precision(Response("q", "r", (twice,)), {(0, "a"): YES, (0, "b"): NO})
+    assert (measured.value, measured.scored, measured.asked) == (0.5, 2, 2)
