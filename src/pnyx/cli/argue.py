@@ -11,6 +11,7 @@ import click
 
 from pnyx._version import __version__
 from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
+from pnyx.cli.progress import watched
 
 if TYPE_CHECKING:
     from pnyx.judge.completions import StoredModel
@@ -147,16 +148,14 @@ def command(index: str, question: str, as_json: bool, **options: Any) -> int:
     topic = Question(
         options["topic_id"] or question_id(question), question, definition=options["definition"]
     )
-    with open_model(
-        options["llm"], options["store"], options["concurrency"], options["timeout"]
-    ) as model:
-        case = argue(
-            opened,
-            topic,
-            judge=default_judge(model),
-            writer=_writer(model, options),
-            plan=_plan(options),
-        )
+    with (
+        open_model(
+            options["llm"], options["store"], options["concurrency"], options["timeout"]
+        ) as model,
+        watched(default_judge(model)) as judge,
+    ):
+        writer = _writer(model, options)
+        case = argue(opened, topic, judge=judge, writer=writer, plan=_plan(options))
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
     _write(case, options, as_json)
     _say(case)

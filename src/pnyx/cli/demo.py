@@ -13,6 +13,7 @@ import click
 from pnyx._version import __version__
 from pnyx.cli.argue import with_settings, write_responses_file
 from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
+from pnyx.cli.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,8 +63,12 @@ def command(out: str, as_json: bool, **options: Any) -> int:
     began = time.monotonic()
     _refuse_foreign(Path(out))
     example = load_example()
-    with open_model(**options) as model, atomic_folder(out, replace=True) as folder:
-        judge, writer = default_judge(model), _writer(model)
+    with (
+        open_model(**options) as model,
+        atomic_folder(out, replace=True) as folder,
+        watched(default_judge(model)) as judge,
+    ):
+        writer = _writer(model)
         cases, measures = _run(folder, example, judge, writer)
         summary = {
             "kind": "pnyx-demo",

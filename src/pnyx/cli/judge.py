@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +11,7 @@ from click.core import ParameterSource
 
 from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
+from pnyx.cli.progress import watched
 from pnyx.errors import ModelError, shorten
 
 if TYPE_CHECKING:
@@ -134,16 +133,15 @@ def _run(
 
     results = Results(out, task=task, judge=judge.name, questions=questions)
     arrived = 0
-    with results.writing(), _progress(len(questions)) as advance:
+    with results.writing(), watched(judge) as watched_judge:
 
         def receive(position: int, answer: Answer) -> None:
             nonlocal arrived
             results.add(position, answer)
             arrived += 1
-            advance()
 
         try:
-            answers = ask(judge, questions, receive)
+            answers = ask(watched_judge, questions, receive)
         except ModelError as error:
             kept = f"; {arrived} of {len(questions)} were answered and are kept" if arrived else ""
             raise ModelError(f"{error}{kept}") from error
@@ -181,21 +179,6 @@ def _facts(
         },
         "tokens": counts.tokens,
     }
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error if that is a terminal; yields what advances it."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task("judging", total=total)
-        yield lambda: bar.advance(shown)
 
 
 def _report(manifest: dict[str, Any], out: str, as_json: bool) -> None:
