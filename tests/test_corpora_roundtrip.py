@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pnyx.corpora import FORMATS, response_writer
 from pnyx.corpora.responses import LAYOUTS
-from pnyx.corpora.responses_out import STYLES
 from pnyx.errors import InputError
 from pnyx.records import (
+    CITATION_STYLES,
     Argument,
     Citation,
     Document,
@@ -237,7 +237,7 @@ def responses(style: str, layout: str):
     )
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", CITATION_STYLES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(quick, max_examples=15)
 @given(data=st.data())

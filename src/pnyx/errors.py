@@ -16,10 +16,14 @@ from pathlib import Path
 __all__ = ["IndexFolderError", "InputError", "MissingExtra", "ModelError", "PnyxError"]
 
 _MAX_SHOWN = 80
+_MAX_MESSAGE = 2000
 
 
 class PnyxError(Exception):
     """Base of every error that Pnyx raises on purpose; `str()` is one line for the user."""
+
+    def __str__(self) -> str:
+        return shorten(super().__str__(), _MAX_MESSAGE)
 
 
 def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
@@ -29,6 +33,7 @@ def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
     can neither break out of its line nor move a terminal's cursor.
     """
     text = value if isinstance(value, str) else repr(value)
+    text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

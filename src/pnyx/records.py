@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 __all__ = [
+    "CITATION_STYLES",
+    "SIDES",
+    "STANCES",
     "Argument",
     "Citation",
     "CitationStyle",
@@ -31,12 +34,19 @@ __all__ = [
 Stance: TypeAlias = Literal["pro", "con", "neutral"]
 """The side that a text takes on its topic."""
 
+STANCES: tuple[Stance, ...] = get_args(Stance)
+
 Side: TypeAlias = Literal["pro", "con"]
-"""A side that can be argued."""
+"""A side that can be argued: `pro` answers the question with yes, `con` with no."""
+
+SIDES: tuple[Side, ...] = get_args(Side)
+"""Both sides, in the order in which they are argued and shown."""
 
 CitationStyle: TypeAlias = Literal["ids", "scores", "indices"]
 """How TREC responses write citations: a list of document ids (NeuCLIR, RAG 2025 format 2), a map
 from id to confidence (RAGTIME), or indices into `references` (RAG 2024, RAG 2025 format 1)."""
+
+CITATION_STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 
 
 def _extra() -> Any:

@@ -8,13 +8,13 @@ from pnyx.corpora.bundled import Example, ExampleLabel
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import SIDES, ask_relevance
+from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.judge.tasks.stance import ask_stance
 from pnyx.measure.base import Measured
 from pnyx.measure.binary import against_labels
 from pnyx.measure.intervals import wilson
 from pnyx.measure.ranking import perspective_coverage, precision_at
-from pnyx.records import Argument, Question
+from pnyx.records import SIDES, Argument, Question
 from pnyx.write.sides import stance_side
 
 __all__ = ["judge_agreement", "search_agreement"]
@@ -121,7 +121,7 @@ def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
 
 
 def _stance_accuracy(judge: Judge, example: Example) -> Measured:
-    sided = [(q, a, x) for q, a, x in _labelled(example) if x.stance in ("pro", "con")]
+    sided = [(q, a, x) for q, a, x in _labelled(example) if x.stance in SIDES]
     questions = [
         ask_stance(
             f"stance/{side}/{argument.id}", question.text, argument.text, side, group=question.id

@@ -17,7 +17,7 @@ from pnyx.corpora.evidence import check_body, evidence_id
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.jsonstream import scan_items
 from pnyx.errors import InputError, shorten
-from pnyx.records import Argument, Premise, Side
+from pnyx.records import SIDES, Argument, Premise, Side
 
 __all__ = ["scan_debatewise", "scan_idebate", "scan_procon"]
 
@@ -151,7 +151,7 @@ def scan_idebate(source: str) -> Iterator[Row[Argument]]:
         identifier = fields.identifier("id")
         slug = fields.required("debate")
         premise = fields.text("premise").strip()
-        stance = fields.choice("stance", ("pro", "con"))
+        stance = fields.choice("stance", SIDES)
         if stance is None:
             raise InputError("no stance, expected pro or con")
         conclusion = fields.text("conclusion").strip()

@@ -10,7 +10,7 @@ from typing import IO, Any, cast
 from pnyx.corpora.base import Options, Row, encode, parse_rows, scan_json_objects, unique
 from pnyx.corpora.fields import Fields, merged, rename, string
 from pnyx.errors import InputError, shorten
-from pnyx.records import Argument, Document, Evidence, Premise, Side, Stance
+from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance
 
 __all__ = [
     "argument_row",
@@ -30,8 +30,6 @@ ID_NAMES = ("id", "_id", "docid", "doc_id", "docno")
 TEXT_NAMES = ("text", "contents")
 _DOCUMENT = ("title", "url", "source", "conclusion", "premises")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "source", "url")
-_STANCES = ("pro", "con", "neutral")
-_SIDES = ("pro", "con")
 
 
 def evidence_id(evidence: Evidence) -> str:
@@ -78,7 +76,7 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
         id=identifier,
         conclusion=fields.text("conclusion"),
         premises=tuple(_parse_premise(p, i) for i, p in enumerate(premises, start=1)),
-        stance=cast("Stance | None", fields.choice("stance", _STANCES)),
+        stance=cast("Stance | None", fields.choice("stance", STANCES)),
         topic=fields.text("topic"),
         source=fields.text("source"),
         url=fields.text("url"),
@@ -111,7 +109,7 @@ def _parse_premise(value: Any, position: int) -> Premise:
     fields = Fields(value)
     try:
         text = string(fields.rest.pop("text", None), "text")
-        stance = cast("Side | None", fields.choice("stance", _SIDES))
+        stance = cast("Side | None", fields.choice("stance", SIDES))
     except InputError as error:
         raise InputError(f"premise {position}: {error.problem}") from error
     return Premise(text, stance, fields.rest)

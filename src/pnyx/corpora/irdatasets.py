@@ -8,7 +8,7 @@ from typing import Any
 from pnyx.corpora.base import Options, Row, parse_rows, unique
 from pnyx.corpora.evidence import evidence_id
 from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.records import Argument, Document, Evidence, Premise, Stance
+from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
 __all__ = ["PREFIX", "scan_ir_datasets"]
 
@@ -87,4 +87,4 @@ def _argument(doc: Any) -> Argument:
 
 def _side(stance: Any) -> Any:
     name = stance.name.lower()
-    return name if name in ("pro", "con") else None
+    return name if name in SIDES else None

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from pnyx.corpora.base import Row, parse_rows, scan_json_objects, unique
 from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
+from pnyx.records import SIDES, STANCES
 
 __all__ = ["ITEM_FORMATS", "ItemFormat", "scan_items_file"]
 
@@ -64,10 +65,18 @@ def _flag_or_number(value: Any, name: str) -> None:
         number(value, name)
 
 
-def _stance(value: Any, name: str) -> None:
-    if value not in ("pro", "con", "neutral", ""):
-        found = shorten(value, 40)
-        raise InputError(f"{name}: found {found}, expected pro, con or neutral")
+def _one_of(options: tuple[str, ...]) -> Check:
+    """Return the check of a field that is one of `options`, in any case, or empty."""
+
+    def check(value: Any, name: str) -> None:
+        Fields({name: value}).choice(name, options)
+
+    return check
+
+
+def _side(value: Any, name: str) -> None:
+    if Fields({name: value}).choice(name, SIDES) is None:
+        raise InputError(f"{name} is empty, expected pro or con")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +163,18 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             {"question": _not_blank, "document": _not_blank},
             {
                 "definition": string,
-                "stance": _stance,
+                "stance": _one_of(SIDES),
                 "group": _identifier,
                 "question_id": _identifier,
                 "doc_id": _identifier,
             },
+        ),
+        ItemFormat(
+            "stance-items",
+            "items for `pnyx judge stance`: does the text argue for this side of the question?",
+            '{"id": "1", "text": "Tea calms.", "question": "Is tea healthy?", "stance": "pro"}',
+            {"text": _not_blank, "question": _not_blank, "stance": _side},
+            {"guideline": string, "group": _identifier, "text_id": _identifier},
         ),
         ItemFormat(
             "preference-items",
@@ -172,7 +188,12 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "items for `pnyx judge quality`: how good is the text?",
             '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
             {"text": _not_blank},
-            {"topic": string, "stance": _stance, "documents": _documents, "group": _identifier},
+            {
+                "topic": string,
+                "stance": _one_of(STANCES),
+                "documents": _documents,
+                "group": _identifier,
+            },
         ),
         ItemFormat(
             "answers",

@@ -49,7 +49,7 @@ def parse_question(row: Mapping[str, Any]) -> Question:
     fields = Fields(row)
     identifier = fields.identifier(*_IDS)
     for name in _IDS:  # topic_id and narrative_id often mirror request_id
-        if str(fields.rest.get(name)) == identifier:
+        if name in fields.rest and str(fields.rest[name]) == identifier:
             del fields.rest[name]
     return Question(
         id=identifier,

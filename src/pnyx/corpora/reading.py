@@ -113,8 +113,7 @@ def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Args:
         path: the file, or `-`.
-        name: `support-items`, `relevance-items`, `rating-items`, `preference-items`, `answers`
-            or `labels`.
+        name: a name in `ITEM_FORMATS`: `support-items`, `relevance-items`, `answers`, `labels` ...
 
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.

@@ -9,11 +9,17 @@ from pnyx.corpora.base import Writer, encode
 from pnyx.corpora.fields import merged
 from pnyx.corpora.responses import LAYOUTS, TOPIC_IDS, TOPICS, Layout, count_words
 from pnyx.errors import InputError, shorten
-from pnyx.records import Citation, CitationStyle, Document, Response, Sentence
+from pnyx.records import (
+    CITATION_STYLES,
+    Citation,
+    CitationStyle,
+    Document,
+    Response,
+    Sentence,
+)
 
-__all__ = ["STYLES", "response_row", "response_writer", "write_responses"]
+__all__ = ["response_row", "response_writer", "write_responses"]
 
-STYLES: tuple[CitationStyle, ...] = ("ids", "scores", "indices")
 _TOP = ("metadata", "references", "answer", "responses", "documents")
 _FLAT = ("run_id", "topic_id", "topic", "team_id", "response_length")
 
@@ -52,7 +58,7 @@ def response_row(
     response: Response, style: CitationStyle = "ids", layout: Layout = "rag25"
 ) -> dict[str, Any]:
     """Return one line as an object; see `write_responses`."""
-    if style not in STYLES or layout not in LAYOUTS:
+    if style not in CITATION_STYLES or layout not in LAYOUTS:
         raise ValueError(f"unknown style {style!r} or layout {layout!r}")
     try:
         return _row(response, style, layout)

@@ -31,6 +31,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("answers", "items", "id task value judge"),
         ("support-items", "items", "id text statement"),
         ("relevance-items", "items", "id question document"),
+        ("stance-items", "items", "id text question stance"),
         ("preference-items", "items", "id a b question"),
         ("labels", "items", "id value"),
         ("topics", "questions", "request_id"),
@@ -83,7 +84,10 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
         name = _columns(_head(source), (), None) if source.endswith(".txt") else None
         return "folder" if name is None or kind == "evidence" else name
-    head = _head(source)
+    return _by_content(_head(source), source, kind, columns)
+
+
+def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
     if not head.strip():
         raise InputError("is empty", path=source)
     opening = head.lstrip()[:1]

@@ -10,7 +10,7 @@ _Z95 = 1.959963984540054
 
 
 def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
-    """Return Wilson's score interval for a proportion, within [0, 1].
+    """Return Wilson's score interval for a proportion: (low, high), 0 <= low <= share <= high <= 1.
 
     Args:
         successes: 0 <= successes <= trials.
@@ -29,4 +29,5 @@ def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
     half = (z / (1 + z * z / trials)) * math.sqrt(
         share * (1 - share) / trials + z * z / (4 * trials * trials)
     )
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # It always holds the share itself; rounding could leave 0 and 1 just outside.
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))

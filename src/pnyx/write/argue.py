@@ -9,7 +9,7 @@ from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.measure.sentences import citation_precision, sentence_precision
-from pnyx.records import Document, Evidence, Question, Response, Sentence, Side
+from pnyx.records import SIDES, Document, Evidence, Question, Response, Sentence, Side
 from pnyx.search.index import Index
 from pnyx.write.case import ArguedSide, Case
 from pnyx.write.draft import Draft, Writer
@@ -32,7 +32,7 @@ class Plan:
         team: `team_id` of the written responses.
     """
 
-    sides: tuple[Side, ...] = ("pro", "con")
+    sides: tuple[Side, ...] = SIDES
     model: str = "dirichlet"
     model_options: Mapping[str, float] | None = None
     retrieve: int = 30

@@ -22,7 +22,7 @@ from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import block, load_prompt
 from pnyx.judge.reading import UnreadableReply, cut_reason, validated
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
-from pnyx.records import Document, Evidence, Question, Sentence, Side
+from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
 from pnyx.write.context import pack
 from pnyx.write.draft import Draft, conclusion, premise
 
@@ -58,7 +58,7 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
     examples = []
     for line, row in read_jsonl(path):
         side, documents = row.get("side"), row.get("documents")
-        if not isinstance(row.get("question"), str) or side not in ("pro", "con"):
+        if not isinstance(row.get("question"), str) or side not in SIDES:
             raise InputError("expected question (text) and side (pro or con)", path=path, line=line)
         if not isinstance(documents, list) or not all(isinstance(d, str) for d in documents):
             raise InputError("expected documents (a list of texts)", path=path, line=line)
@@ -141,11 +141,10 @@ class LlmWriter:
 
     def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
         numbered = (f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
-        pro, con = claims(question)
         return load_prompt("argue").request(
             question=question,
             side=side,
-            claim=pro if side == "pro" else con,
+            claim=claims(question)[SIDES.index(side)],
             points=str(self.points),
             documents="\n\n".join(numbered),
         )

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import SIDES, ask_relevance
+from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.judge.tasks.stance import ask_stance
-from pnyx.records import Argument, Evidence, Question, Side
+from pnyx.records import SIDES, Argument, Evidence, Question, Side
 
 __all__ = ["CORPUS_LABEL", "Placed", "place", "same_question", "stance_side"]
 

@@ -12,17 +12,15 @@ from pnyx.corpora.fields import Fields
 from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.reading import carried, group, read_supports
-from pnyx.records import Side
+from pnyx.records import SIDES, Side
 
-__all__ = ["EXAMPLE", "NAME", "PROMPT", "SIDES", "ask_relevance", "read"]
+__all__ = ["EXAMPLE", "NAME", "PROMPT", "ask_relevance", "read"]
 
 NAME = "relevance"
 PROMPT = "relevance"
 EXAMPLE = (
     '{"id": "1", "question": "Should buses be free?", "document": "Fares cost cities little."}'
 )
-
-SIDES: tuple[Side, ...] = ("pro", "con")
 
 
 def read(path: str) -> list[Support]:

@@ -10,8 +10,7 @@ from pnyx.errors import InputError
 from pnyx.judge.claims import claims
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.reading import carried, group, read_supports
-from pnyx.judge.tasks.relevance import SIDES
-from pnyx.records import Side
+from pnyx.records import SIDES, Side
 
 __all__ = ["EXAMPLE", "NAME", "PROMPT", "ask_stance", "read"]
 
@@ -31,7 +30,7 @@ def read(path: str) -> list[Support]:
     Raises:
         InputError: a line is not such an item.
     """
-    return read_supports(path, _question)
+    return read_supports(path, _question, name="stance-items")
 
 
 def ask_stance(
@@ -62,7 +61,7 @@ def _question(fields: Fields) -> Support:
     question = fields.required("question")
     stance = cast("Side | None", fields.choice("stance", SIDES))
     if stance is None:
-        raise InputError("no stance, expected pro or con")
+        raise InputError("stance is empty, expected pro or con")
     return ask_stance(
         identifier,
         question,
