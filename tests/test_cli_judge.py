@@ -130,6 +130,13 @@ def test_labels_answer_like_any_judge(tmp_path, capsys, monkeypatch):
     assert "people's labels: 2 labels of 2 items" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [("--index", "i"), ("--topics", "t"), ("--run", "r")])
+def test_what_belongs_to_a_run_does_not_go_with_items(tmp_path, capsys, more):
+    assert run("support", items(tmp_path), "--out", str(tmp_path / "out"), *more) == 2
+    assert "expected ITEMS, or, for relevance, --run with" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_llm_and_labels_exclude_each_other(tmp_path, capsys):
     arguments = ("--llm", "http://h/v1#m", "--labels", "x")
     assert run("support", items(tmp_path), "--out", "out", *arguments) == 2

@@ -53,7 +53,7 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
     try:
         head = guarded(lambda: buffered.peek(2)[:2], name)
         stream = gzip.GzipFile(fileobj=buffered) if head == _GZIP_MAGIC else buffered
-        yield stream
+        yield stream  # type: ignore[misc]  # a GzipFile reads like any BinaryIO
     finally:
         if name != "-":
             raw.close()

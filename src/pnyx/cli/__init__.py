@@ -12,7 +12,7 @@ import click
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNSCORED", "main"]
 
 COMMANDS: dict[str, str] = {
     "demo": "The main job on the bundled example: search, argue both sides, judge, report.",
@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
 """Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called."""
 
 EXIT_BAD_INPUT = 2
+EXIT_UNSCORED = 3
+"""Finished, but something is unscored."""
 EXIT_INTERRUPTED = 130
 
 

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx._version import __version__
-from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.options import (
+    default_judge,
+    given,
+    json_option,
+    model_options,
+    open_model,
+    scoring_options,
+)
 from pnyx.cli.progress import watched
+from pnyx.records import CITATION_STYLES, SIDES
 
 if TYPE_CHECKING:
     from pnyx.judge.completions import StoredModel
@@ -27,7 +36,7 @@ def _output_options(function: Any) -> Any:
     for option in (
         click.option(
             "--style",
-            type=click.Choice(["ids", "scores", "indices"]),
+            type=click.Choice(CITATION_STYLES),
             default="ids",
             show_default=True,
             help="How --out writes citations; scores are the probabilities of support.",
@@ -64,14 +73,7 @@ def _search_options(function: Any) -> Any:
             show_default=True,
             help="Least probability with which a judge puts a document on a side.",
         ),
-        click.option("--mu", type=float, default=None, help="Dirichlet prior  [default: 2000]."),
-        click.option(
-            "--model",
-            type=click.Choice(["dirichlet", "bm25"]),
-            default="dirichlet",
-            show_default=True,
-            help="Scoring model of the search.",
-        ),
+        scoring_options,
     ):
         function = option(function)
     return function
@@ -115,7 +117,7 @@ def _writing_options(function: Any) -> Any:
 @click.argument("question")
 @click.option(
     "--stance",
-    type=click.Choice(["pro", "con", "both"]),
+    type=click.Choice([*SIDES, "both"]),
     default="both",
     show_default=True,
     help="Which side to argue.",
@@ -166,9 +168,9 @@ def _plan(options: dict[str, Any]) -> Plan:
     from pnyx.write.argue import Plan
 
     return Plan(
-        sides=("pro", "con") if options["stance"] == "both" else (options["stance"],),
+        sides=SIDES if options["stance"] == "both" else (options["stance"],),
         model=options["model"],
-        model_options={} if options["mu"] is None else {"mu": options["mu"]},
+        model_options=given(mu=options["mu"], k1=options["k1"], b=options["b"]),
         retrieve=options["retrieve"],
         certainty=options["certainty"],
         per_side=options["per_side"],
@@ -177,6 +179,8 @@ def _plan(options: dict[str, Any]) -> Plan:
 
 def _writer(model: StoredModel | None, options: dict[str, Any]) -> Writer:
     kind = options["writer"] or ("extractive" if model is None else "llm")
+    if options["examples"] and kind != "llm":
+        raise click.UsageError("--examples are for a language model: they need --llm")
     if kind == "extractive":
         from pnyx.write.extractive import ExtractiveWriter
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from pnyx.cli.options import json_option
+from pnyx.cli.options import column_mapping, column_option, json_option, warn
 from pnyx.errors import InputError, shorten
+from pnyx.records import CITATION_STYLES
 
 if TYPE_CHECKING:
     from pnyx.corpora import Format
@@ -27,17 +28,11 @@ T = TypeVar("T")
 @click.option("-o", "--out", default="-", show_default=True, help="File to write; .gz compresses.")
 @click.option(
     "--style",
-    type=click.Choice(["ids", "scores", "indices"]),
+    type=click.Choice(CITATION_STYLES),
     default=None,
     help="How responses cite  [default: rag24 indices, others ids].",
 )
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="Which column or key of SRC holds a field, e.g. id=docno. Repeatable.",
-)
+@column_option
 @json_option
 def command(
     source: str,
@@ -64,10 +59,10 @@ def command(
 
     if as_json and out == "-":
         raise click.UsageError("--json needs -o FILE, as the records themselves go to stdout")
-    mapping = dict(_pair(column) for column in columns)
+    mapping = column_mapping(columns)
     source_format = find_format(source, from_, columns=mapping)
     writer = _writer(source_format, to, style)
-    records = source_format.reader(source, Options(mapping, _warn))
+    records = source_format.reader(source, Options(mapping, warn))
     counted = _Counted(records)
     with atomic_text(out) as stream:
         writer(stream, counted)
@@ -77,17 +72,6 @@ def command(
     elif out != "-":
         shown = shorten(out, 200)
         click.echo(f"{shown}: {counted.count} records, {source_format.name} to {to}", err=True)
-
-
-def _warn(line: str) -> None:
-    click.echo(f"pnyx: warning: {line}", err=True)
-
-
-def _pair(column: str) -> tuple[str, str]:
-    field, equals, name = column.partition("=")
-    if not equals or not field or not name:
-        raise InputError(f"--column {shorten(column, 40)}: expected FIELD=COLUMN")
-    return field, name
 
 
 def _writer(source: Format, to: str, style: str | None) -> Writer:

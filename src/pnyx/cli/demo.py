@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx._version import __version__
+from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.argue import with_settings, write_responses_file
-from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
+from pnyx.cli.options import default_judge, json_option, model_options, open_model
 from pnyx.cli.progress import watched
 
 if TYPE_CHECKING:
@@ -70,11 +71,12 @@ def command(out: str, as_json: bool, **options: Any) -> int:
     ):
         writer = _writer(model)
         cases, measures = _run(folder, example, judge, writer)
+        seconds = round(time.monotonic() - began, 1)
         summary = {
             "kind": "pnyx-demo",
             "version": __version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "seconds": (seconds := round(time.monotonic() - began, 1)),
+            "seconds": seconds,
             "judge": {"name": judge.name, "card": judge.card},
             "writer": writer.name,
             "measures": {name: m.row() for name, m in measures.items()},

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.cli.options import json_option
-from pnyx.errors import InputError, shorten
+from pnyx.cli.options import column_mapping, column_option, json_option, warn
+from pnyx.errors import shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence
@@ -29,13 +29,7 @@ __all__ = ["command"]
 @click.option(
     "--format", "format_", metavar="NAME", help="Format of the corpus  [default: guessed]."
 )
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="Which column or key holds a field, e.g. text=body. Repeatable.",
-)
+@column_option
 @click.option(
     "--fields",
     "fields",
@@ -81,7 +75,7 @@ def command(
         raise click.UsageError(
             "--fields, --language and --force belong to --out: an index keeps its own"
         )
-    records = _read(corpus, format_, _mapping(columns))
+    records = _read(corpus, format_, column_mapping(columns))
     with _progress() as advance:
         if add is not None:
             stats = add_to_index(records, add, on_progress=advance)
@@ -97,27 +91,13 @@ def command(
     _report(stats, str(add or out), as_json)
 
 
-def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
-    mapping: dict[str, str] = {}
-    for column in columns:
-        field, equals, name = column.partition("=")
-        if not (field and equals and name):
-            raise InputError(f"--column {shorten(column, 40)}: expected FIELD=COLUMN")
-        mapping[field] = name
-    return mapping
-
-
 def _read(
     corpus: tuple[str, ...], format_: str | None, columns: dict[str, str]
 ) -> Iterator[Evidence]:
     from pnyx.corpora import read_evidence
 
     for source in corpus:
-        yield from read_evidence(source, format=format_, columns=columns, on_warning=_warn)
-
-
-def _warn(line: str) -> None:
-    click.echo(f"pnyx: warning: {line}", err=True)
+        yield from read_evidence(source, format=format_, columns=columns, on_warning=warn)
 
 
 @contextmanager
@@ -143,4 +123,4 @@ def _report(stats: IndexStats, folder: str, as_json: bool) -> None:
         err=True,
     )
     if stats.tokens == 0:
-        _warn("no document holds a word, so nothing can be found")
+        warn("no document holds a word, so nothing can be found")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.options import EXIT_UNSCORED, default_judge, json_option, model_options, open_model
+from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
+from pnyx.cli.options import default_judge, json_option, model_options, open_model
 from pnyx.cli.progress import watched
 from pnyx.errors import ModelError, shorten
+from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import Support
 
 __all__ = ["command"]
-
-_TASKS = ("support", "relevance", "stance")
-
 
 _HELP = """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
 
@@ -47,7 +45,7 @@ Example:
 
 
 @click.command(name="judge", help=_HELP, epilog=_EXAMPLE)
-@click.argument("task", type=click.Choice(_TASKS))
+@click.argument("task", type=click.Choice(list(TASKS)))
 @click.argument("items", required=False)
 @click.option("--out", required=True, metavar="RESULTS", help="Results folder to write.")
 @click.option("--run", metavar="RUN", help="relevance: judge the documents of this TREC run.")
@@ -103,9 +101,7 @@ def _questions(
     depth: int,
 ) -> tuple[str, list[Support]]:
     """Return where the questions come from, and the questions."""
-    if items is not None and run is None:
-        from pnyx.judge.tasks import TASKS
-
+    if items is not None and run is index is topics is None:
         return items, TASKS[task].read(items)
     if items is not None or run is None or index is None or topics is None or task != "relevance":
         raise click.UsageError("expected ITEMS, or, for relevance, --run with --index and --topics")
@@ -159,7 +155,6 @@ def _facts(
     if model is None:
         return facts
     from pnyx.judge.prompting import load_prompt
-    from pnyx.judge.tasks import TASKS
 
     prompt, counts = load_prompt(TASKS[task].prompt), model.counts
     return facts | {

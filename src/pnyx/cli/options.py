@@ -3,23 +3,88 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
 
-__all__ = ["EXIT_UNSCORED", "default_judge", "json_option", "model_options", "open_model"]
-
-EXIT_UNSCORED = 3
-"""Finished, but something is unscored."""
+__all__ = [
+    "column_mapping",
+    "column_option",
+    "default_judge",
+    "given",
+    "json_option",
+    "model_options",
+    "open_model",
+    "scoring_options",
+    "warn",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+
+column_option = click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Which column or key of the source holds a field, e.g. text=body. Repeatable.",
+)
+
+
+def column_mapping(columns: Iterable[str]) -> dict[str, str]:
+    """Return what `--column` says as field -> column.
+
+    Raises:
+        InputError: one is not FIELD=COLUMN, or a field is given twice.
+    """
+    mapping: dict[str, str] = {}
+    for column in columns:
+        field, equals, name = column.partition("=")
+        if not (field and equals and name):
+            raise InputError(f"--column {shorten(column, 40)}: expected FIELD=COLUMN")
+        if field in mapping:
+            raise InputError(f"--column {shorten(column, 40)}: {shorten(field, 40)} is given twice")
+        mapping[field] = name
+    return mapping
+
+
+def warn(line: str) -> None:
+    """Print a warning on standard error."""
+    click.echo(f"pnyx: warning: {line}", err=True)
+
+
+def scoring_options(function: F) -> F:
+    """Add --model and the parameters of each scoring model, which `given` takes.
+
+    The names are those of `pnyx.search.models.MODELS`, whose import would load numpy for --help.
+    """
+    for option in (
+        click.option("--b", type=float, help="BM25 length normalisation  [default: 0.75]."),
+        click.option("--k1", type=float, help="BM25 saturation  [default: 1.2]."),
+        click.option("--mu", type=float, help="Dirichlet prior, in tokens  [default: 2000]."),
+        click.option(
+            "--model",
+            type=click.Choice(["dirichlet", "bm25"]),
+            default="dirichlet",
+            show_default=True,
+            help="Scoring model of the search.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def given(**parameters: float | None) -> dict[str, float]:
+    """Return the parameters of a scoring model that were given."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def model_options(function: F) -> F:

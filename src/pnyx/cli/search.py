@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.options import json_option
+from pnyx.cli.options import given, json_option, scoring_options, warn
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -26,16 +26,7 @@ _SHOWN_TOPICS = 5
 @click.command(name="search")
 @click.argument("index", type=click.Path())
 @click.argument("question", required=False)
-@click.option(
-    "--model",
-    type=click.Choice(["dirichlet", "bm25"]),
-    default="dirichlet",
-    show_default=True,
-    help="Scoring model.",
-)
-@click.option("--mu", type=float, help="Dirichlet prior  [default: 2000].")
-@click.option("--k1", type=float, help="BM25 saturation  [default: 1.2].")
-@click.option("--b", type=float, help="BM25 length normalisation  [default: 0.75].")
+@scoring_options
 @click.option(
     "-k",
     "depth",
@@ -69,15 +60,14 @@ def command(
     from pnyx.search.index import Index
 
     _check_usage(question, topics, out, tag, as_json)
-    given = {"mu": mu, "k1": k1, "b": b}
-    parameters = {name: value for name, value in given.items() if value is not None}
+    parameters = given(mu=mu, k1=k1, b=b)
     opened = Index.open(index)
     if topics is not None:
         _write_run(opened, topics, str(out), tag or model, model, depth or _RUN_DEPTH, parameters)
         return
     hits = opened.search(str(question), model, depth or _ONE_QUESTION_DEPTH, **parameters)
     if not hits:
-        click.echo("pnyx: warning: no word of the question is in the index", err=True)
+        warn("no word of the question is in the index")
     found = [(hit, opened.document_at(hit.number)) for hit in hits]
     if as_json:
         click.echo(json.dumps([_row(*pair) for pair in found], indent=1))
@@ -153,4 +143,4 @@ def _write_run(
         shown = ", ".join(shorten(topic, 40) for topic in empty[:_SHOWN_TOPICS])
         more = ", ..." if len(empty) > _SHOWN_TOPICS else ""
         counted = f"{len(empty)} of {len(questions)} topics share no word with the index"
-        click.echo(f"pnyx: warning: {counted}: {shown}{more}", err=True)
+        warn(f"{counted}: {shown}{more}")

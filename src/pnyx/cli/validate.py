@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.options import json_option
+from pnyx.cli import EXIT_BAD_INPUT
+from pnyx.cli.options import json_option, warn
 from pnyx.errors import InputError, PnyxError, shorten
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-EXIT_FAULTS = 2
 MAX_JSON_FAULTS = 10_000
 """So many faults go into the JSON output; it must be held whole, and nobody reads more."""
 
@@ -45,12 +45,8 @@ def command(file: str, name: str | None, as_json: bool) -> int:
         found = find_format(file, name)
     except InputError as error:
         return _report(file, name, iter((error,)), as_json)
-    warn = _warn if not as_json else None
-    return _report(file, found.name, check(file, found, on_warning=warn), as_json)
-
-
-def _warn(line: str) -> None:
-    click.echo(f"pnyx: warning: {line}", err=True)
+    on_warning = None if as_json else warn
+    return _report(file, found.name, check(file, found, on_warning=on_warning), as_json)
 
 
 def _is_index(file: str) -> bool:
@@ -90,4 +86,4 @@ def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> 
         shown = "standard input" if file == "-" else shorten(file, 200)
         kind = f"{name}, {records} record{'' if records == 1 else 's'}"
         click.echo(f"{shown}: ok ({'index' if name == 'pnyx-index' else kind})")
-    return EXIT_FAULTS if count else 0
+    return EXIT_BAD_INPUT if count else 0
