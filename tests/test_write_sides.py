@@ -42,6 +42,8 @@ class WrittenJudge:
         ("Voting should not be compulsory", "Should voting be compulsory?", -1),
         ("Voting shouldn’t be compulsory", "Should voting be compulsory?", -1),
         ("Voting should be optional", "Should voting be compulsory?", 0),
+        ("This House would ban boxing", "Should boxing be banned?", 1),
+        ("This House would not ban boxing", "Should boxing be banned?", -1),
         ("Should voting be compulsory?", "Should voting not never be compulsory?", 1),
         ("", "", 0),
         ("???", "Should it be?", 0),

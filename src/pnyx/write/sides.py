@@ -6,9 +6,11 @@ is asked whether the document supports the pro claim and whether it supports the
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
@@ -16,6 +18,9 @@ from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side
+
+if TYPE_CHECKING:
+    import Stemmer
 
 __all__ = ["CORPUS_LABEL", "Placed", "place", "same_question", "stance_side"]
 
@@ -67,7 +72,7 @@ def same_question(topic: str, question: str) -> int:
 
     Returns:
         1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
-        cannot be compared. Only word for word matches count, so paraphrases give 0.
+        cannot be compared. Only the same stems count, so paraphrases give 0.
     """
     topic_words, topic_negated = _content(topic)
     question_words, question_negated = _content(question)
@@ -84,7 +89,15 @@ def _content(text: str) -> tuple[list[str], bool]:
         for w in words
         if w not in _FORM_WORDS and w not in _NEGATIONS and not w.endswith(("n't", "n’t"))
     ]
-    return sorted(content), negations % 2 == 1
+    return sorted(_stemmer().stemWords(content)), negations % 2 == 1
+
+
+@functools.cache
+def _stemmer() -> Stemmer.Stemmer:
+    """Load the English stemmer: "ban boxing" and "Should boxing be banned?" share their stems."""
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
 
 
 def place(
