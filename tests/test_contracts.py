@@ -3,6 +3,7 @@ covered by being registered, or named in one of the tables below."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import json
@@ -37,10 +38,13 @@ from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Sup
 from pnyx.judge.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.measure.base import Measured
-from pnyx.models.chat import ChatEndpoint
+from pnyx.models.chat import ChatEndpoint, Patience
 from pnyx.records import CITATION_STYLES, SIDES, Citation, Document, Response, Sentence
-from pnyx.search.index import Index, build_index
+from pnyx.search.index import DEFAULT_MODEL, Index, build_index
 from pnyx.search.models import MODELS
+from pnyx.write.argue import Plan
+from pnyx.write.extractive import ExtractiveWriter
+from pnyx.write.generate import LlmWriter
 
 # --- judges
 
@@ -368,9 +372,34 @@ def test_the_command_line_offers_every_model_style_and_task():
     assert _choices("argue", "stance") == [*SIDES, "both"]
 
 
-def _choices(verb: str, parameter: str) -> list[str]:
+def test_the_command_lines_defaults_are_those_of_python():
+    plan = Plan()
+    for name in ("model", "retrieve", "certainty", "per_side"):
+        assert _parameter("argue", name).default == getattr(plan, name), name
+    assert _parameter("argue", "points").default == ExtractiveWriter().points
+    for writer, names in ((LlmWriter, ("points", "context")), (ExtractiveWriter, ("points",))):
+        defaults = inspect.signature(writer).parameters
+        for name in names:
+            assert _parameter("argue", name).default == defaults[name].default
+    for verb in ("argue", "judge", "demo"):
+        assert _parameter(verb, "timeout").default == Patience().timeout
+        parameters = inspect.signature(StoredModel).parameters
+        assert _parameter(verb, "concurrency").default == parameters["concurrency"].default
+    for verb in ("search", "argue"):
+        assert _parameter(verb, "model").default == DEFAULT_MODEL
+        for model in MODELS.values():
+            for field in dataclasses.fields(model):
+                stated = f"[default: {field.default:g}]"
+                assert stated in _parameter(verb, field.name).help
+
+
+def _parameter(verb: str, name: str) -> Any:
     command = importlib.import_module(f"pnyx.cli.{verb}").command
-    return list(next(p for p in command.params if p.name == parameter).type.choices)
+    return next(p for p in command.params if p.name == name)
+
+
+def _choices(verb: str, parameter: str) -> list[str]:
+    return list(_parameter(verb, parameter).type.choices)
 
 
 # --- measures

@@ -27,7 +27,7 @@ __all__ = ["command"]
 @click.option("--add", type=click.Path(), help="Existing index to add to, instead of --out.")
 @click.option("--force", is_flag=True, help="Replace the index at --out when the new one is ready.")
 @click.option(
-    "--format", "format_", metavar="NAME", help="Format of the corpus  [default: guessed]."
+    "--format", "format_", metavar="NAME", help="Format of the corpus  [default: recognised]."
 )
 @column_option
 @click.option(

@@ -26,9 +26,9 @@ __all__ = ["command"]
 _HELP = """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
 
 \b
-support    does the text support the statement?   id, text, statement
-relevance  does the document help with the question? id, question, document
-stance     does the text argue for this side?     id, text, question, stance
+support    does the text support the statement?       id, text, statement
+relevance  does the document help with the question?  id, question, document
+stance     does the text argue for this side?         id, text, question, stance
 
 RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
 model is kept in the judgement store: the same command again, even after a crash, asks only

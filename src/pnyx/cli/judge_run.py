@@ -38,12 +38,14 @@ def items_of_run(run: str, index: str, topics: str, depth: int) -> list[Support]
     items = []
     for topic, documents in ranked.items():
         if topic not in questions:
-            raise InputError(f"topic {shorten(topic)!r} is not in {topics}", path=run)
+            raise InputError(f"topic {shorten(topic)!r} is not in {shorten(topics)}", path=run)
         question = questions[topic]
         # Score decides the order and ties fall by document id, descending: as trec_eval does it.
         for rank, (_, doc_id) in enumerate(sorted(documents, reverse=True)[:depth], 1):
             if doc_id not in opened:
-                raise InputError(f"document {shorten(doc_id)!r} is not in {index}", path=run)
+                raise InputError(
+                    f"document {shorten(doc_id)!r} is not in {shorten(index)}", path=run
+                )
             items.append(
                 ask_relevance(
                     f"{topic}/{doc_id}",
