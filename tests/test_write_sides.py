@@ -119,7 +119,7 @@ NO, NONE = Judged(False, BY, 0.1), Unscored("timeout", BY)
         (_yes(0.6), _yes(0.9), {"con"}, False),
         (_yes(None), _yes(None), {"pro", "con"}, False),
         (NONE, NO, set(), True),
-        (NONE, _yes(0.8), {"con"}, False),
+        (NONE, _yes(0.8), {"con"}, True),
         (NONE, NONE, set(), True),
     ],
 )
@@ -155,5 +155,5 @@ def test_missing_relevance_is_unscored_not_irrelevant() -> None:
 @pytest.mark.parametrize("relevance", [NO, NONE])
 def test_a_label_on_this_question_places_it_whatever_the_judge_says(relevance: Answer) -> None:
     (placed,) = place(QUESTION, [(_labelled("pro"), 1.0)], WrittenJudge(lambda _: relevance))
-    assert (placed.sides, placed.labelled, placed.unscored) == ({"pro"}, True, False)
+    assert (placed.sides, placed.labelled, placed.unscored) == ({"pro"}, True, relevance is NONE)
     assert placed.relevance is relevance

@@ -185,7 +185,7 @@ def _placed(case: Case) -> str:
     parts.append(f"{case.undecided} on neither")
     text = f"Passages were put {', '.join(parts)}"
     if case.unscored:
-        text += f" ({case.unscored} of these because a verdict on them is missing)"
+        text += f"; on {case.unscored} of them a verdict is missing"
     return text + ". One that serves both sides is counted on each."
 
 

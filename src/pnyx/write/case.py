@@ -53,7 +53,7 @@ class Case:
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
         undecided: how many retrieved documents were put on neither side.
-        unscored: how many of them for want of a verdict on relevance or stance.
+        unscored: on how many retrieved documents a verdict on relevance or stance is missing.
     """
 
     question: Question

@@ -61,9 +61,7 @@ class Placed:
 
     @property
     def unscored(self) -> bool:
-        """Placed on no side because a verdict is missing, not because of what it says."""
-        if self.sides or self.labelled:
-            return False
+        """A verdict on it is missing, whether or not the others sufficed to place it."""
         return any(isinstance(a, Unscored) for a in (self.relevance, *self.stance.values()))
 
 
