@@ -61,6 +61,15 @@ def test_the_same_document_twice_makes_one_point(writer: ExtractiveWriter) -> No
     assert all({c.doc_id for c in s.citations} == {"duty", "twin"} for s in draft.sentences)
 
 
+def test_a_repeated_conclusion_takes_no_other_points_place() -> None:
+    twins = [
+        _argument(f"twin-{n}", DUTY.conclusion, *(p.text for p in DUTY.premises)) for n in range(3)
+    ]
+    draft = ExtractiveWriter(points=2, novelty=0.0).write(QUESTION, "pro", [DUTY, *twins, TURNOUT])
+    conclusions = [s.text for s in draft.sentences if s.extra["role"] == "conclusion"]
+    assert conclusions == [DUTY.conclusion, TURNOUT.conclusion]
+
+
 def test_it_is_deterministic_and_keeps_to_its_limits() -> None:
     drafts = [
         ExtractiveWriter(points=1, premises=1).write(QUESTION, "pro", [DUTY, TURNOUT])

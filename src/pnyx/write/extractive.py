@@ -92,14 +92,24 @@ class ExtractiveWriter:
         return Draft(tuple(self._sentences(chosen, candidates, query)))
 
     def _choose(self, candidates: list[_Point]) -> list[_Point]:
-        """Pick points by maximal marginal relevance; likeness is measured on conclusions."""
+        """Pick points by maximal marginal relevance; likeness is measured on conclusions.
+
+        A conclusion that near-repeats a chosen one is passed over: it would not be written.
+        """
         support = [
             borne_out - self.order * position
             for position, borne_out in enumerate(_mutual_support(candidates))
         ]
         chosen: list[int] = []
-        while len(chosen) < min(self.points, len(candidates)):
-            left = [i for i in range(len(candidates)) if i not in chosen]
+        while len(chosen) < self.points:
+            taken = [candidates[j].vectors[0] for j in chosen]
+            left = [
+                i
+                for i, point in enumerate(candidates)
+                if i not in chosen and not self._repeats(point.vectors[0], taken)
+            ]
+            if not left:
+                break
 
             def gain(i: int) -> float:
                 likeness = max(
