@@ -19,7 +19,8 @@ from pnyx.errors import IndexFolderError, InputError, PnyxError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search import segments, stored
 from pnyx.search.index import Index, add_to_index, build_index, verify_index
-from pnyx.search.storage import BLOCK_BYTES, locked, write_manifest
+from pnyx.search.manifest import locked, write_manifest
+from pnyx.search.storage import BLOCK_BYTES
 
 QUESTION = "word3 word17 rare299"
 

@@ -17,8 +17,7 @@ from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
 from pnyx.records import Evidence
 from pnyx.search import stored
-from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, count, open_segments
-from pnyx.search.storage import (
+from pnyx.search.manifest import (
     is_index,
     locked,
     read_manifest,
@@ -26,6 +25,7 @@ from pnyx.search.storage import (
     segment_name,
     write_manifest,
 )
+from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, count, open_segments
 from pnyx.search.tokens import Tokenizer
 
 __all__ = ["IndexStats", "add_to_index", "build_index"]

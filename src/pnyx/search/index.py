@@ -20,9 +20,9 @@ from pnyx.records import Evidence
 from pnyx.search.build import IndexStats, add_to_index, build_index
 from pnyx.search.kernels import Kernel, KernelName, SegmentPart, TermPart
 from pnyx.search.lengths import LENGTHS
+from pnyx.search.manifest import read_manifest
 from pnyx.search.models import Collection, Floats, Model, Term, make_model
 from pnyx.search.segments import open_segments
-from pnyx.search.storage import read_manifest
 
 __all__ = [
     "DEFAULT_MODEL",

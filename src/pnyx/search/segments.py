@@ -16,8 +16,9 @@ from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.keys import Keys, hash_keys, write_keys
 from pnyx.search.lengths import LENGTHS, encode_lengths
+from pnyx.search.manifest import MANIFEST, damaged, segment_name
 from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder
-from pnyx.search.storage import MANIFEST, SegmentFile, SegmentWriter, damaged, segment_name
+from pnyx.search.storage import SegmentFile, SegmentWriter
 from pnyx.search.tokens import Tokenizer
 
 __all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "count", "open_segments"]

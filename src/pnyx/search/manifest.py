@@ -1,0 +1,171 @@
+"""The index folder as a whole: its manifest, its lock, and what a killed writer left behind.
+
+    manifest.json           what the index is, its statistics, its segments; holds its own checksum
+    segment-000001.data     documents, terms and postings (`pnyx.search.storage`)
+
+The manifest is replaced in one step, so a reader sees the old index or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final
+
+from pnyx._version import __version__
+from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
+
+__all__ = [
+    "FORMAT_VERSION",
+    "MANIFEST",
+    "SEGMENT_NAME",
+    "damaged",
+    "is_index",
+    "locked",
+    "read_manifest",
+    "remove_leftovers",
+    "segment_name",
+    "to_disk",
+    "write_manifest",
+]
+
+KIND: Final = "pnyx-index"
+FORMAT_VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+SEGMENT_NAME: Final = re.compile(r"segment-\d{6,}\.data")
+
+_MAX_MANIFEST_BYTES = 64 * 1024 * 1024
+_CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
+
+
+def damaged(path: str | Path, what: str) -> IndexFolderError:
+    """Return the error for an index whose bytes are not those that were written."""
+    return IndexFolderError(f"{what}: the index is damaged, index the corpus again", path=path)
+
+
+def segment_name(number: int) -> str:
+    """Return the file name of the segment with this 1-based number."""
+    return f"segment-{number:06d}.data"
+
+
+def is_index(folder: Path) -> bool:
+    """Whether the folder holds a manifest of this kind, in whatever state it may be."""
+    try:
+        return KIND.encode() in (folder / MANIFEST).read_bytes()[:_MAX_MANIFEST_BYTES]
+    except OSError:
+        return False
+
+
+def write_manifest(folder: Path, content: dict[str, Any]) -> None:
+    """Put a manifest in place in one step: a kill leaves the old one or the new one."""
+    body = {"kind": KIND, "format_version": FORMAT_VERSION, "pnyx_version": __version__} | content
+    raw = json.dumps(body | {"checksum": "0" * 64}, indent=1).encode()
+    raw = raw.replace(b"0" * 64, hashlib.sha256(raw).hexdigest().encode())
+    temporary = folder / f".{MANIFEST}"
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(raw)
+            to_disk(stream)
+        temporary.replace(folder / MANIFEST)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(folder)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of an index folder.
+
+    Raises:
+        IndexFolderError: no such folder, no index, a newer format, or damage.
+    """
+    raw = _manifest_bytes(folder)
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise damaged(folder, f"{MANIFEST} is not valid JSON") from error
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise IndexFolderError(f"is not a Pnyx index ({MANIFEST} is of another kind)", path=folder)
+    version = content.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise IndexFolderError(
+            f"written by a newer Pnyx (format {version}, this one reads up to {FORMAT_VERSION}): "
+            "upgrade pnyx",
+            path=folder,
+        )
+    found = _CHECKSUM.findall(raw)
+    blank = _CHECKSUM.sub(b'"checksum": "' + b"0" * 64 + b'"', raw)
+    if len(found) != 1 or hashlib.sha256(blank).hexdigest().encode() != found[0]:
+        raise damaged(folder, f"{MANIFEST} fails its checksum")
+    return content
+
+
+def _manifest_bytes(folder: Path) -> bytes:
+    try:
+        with (folder / MANIFEST).open("rb") as stream:
+            return stream.read(_MAX_MANIFEST_BYTES)
+    except FileNotFoundError as error:
+        found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"
+        raise IndexFolderError(
+            f"{found}, expected a folder made by pnyx index", path=folder
+        ) from error
+    except NotADirectoryError as error:
+        raise IndexFolderError(
+            "is a file, expected a folder made by pnyx index", path=folder
+        ) from error
+    except (OSError, ValueError) as error:
+        raise IndexFolderError(f"cannot be read: {error}", path=folder) from error
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's write lock; the system frees it when the process ends in whatever way.
+
+    Raises:
+        PnyxError: another process is writing to the index, or the folder cannot be opened.
+    """
+    import fcntl
+
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise PnyxError(
+                f"{shorten(str(folder), 200)}: another process is writing to this index, "
+                "try again when it has finished"
+            ) from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
+    """Remove what a killed writer left behind: segments that the manifest does not name."""
+    named = {entry["file"] for entry in manifest["segments"]}
+    for path in folder.iterdir():
+        if SEGMENT_NAME.fullmatch(path.name) and path.name not in named:
+            path.unlink()
+    (folder / f".{MANIFEST}").unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Push the folder's own entries to the disk, so that a rename survives a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def to_disk(stream: IO[bytes]) -> None:
+    """Push a file's content to the disk, so that it survives a power cut."""
+    stream.flush()
+    os.fsync(stream.fileno())
