@@ -35,7 +35,8 @@ class Judged:
     """A judge's answer.
 
     Attributes:
-        value: bool (Support), number (Rating), "a"/"b"/"tie" (Preference), list (Ranking).
+        value: bool (Support); number (Rating; of several dimensions, a list in their order);
+            "a", "b" or "tie" (Preference); list of 0-based positions, best first (Ranking).
         probability: of *yes*, in [0, 1]; None where the judge gives none.
         explanation: the judge's reason in words; may be empty.
         evidence: the span of the judged text that decided, verbatim; may be empty.

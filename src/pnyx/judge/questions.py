@@ -45,7 +45,18 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each."""
+    """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
+
+    Attributes:
+        id: unique within one run over an items file.
+        text: what is rated.
+        dimensions: their names, at least one.
+        scale: lowest and highest value, both possible.
+        task: names the prompt.
+        question: what the text is about, if anything.
+        group: the topic, for per-topic measures.
+        extra: unknown fields of the items file, carried to the answers.
+    """
 
     id: str
     text: str
@@ -72,7 +83,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """In what order do `texts` serve `query`? Answered by a list of 0-based positions."""
+    """In what order do `texts` serve `query`? Answered by their 0-based positions, best first."""
 
     id: str
     query: str

@@ -19,7 +19,15 @@ def precision_at(
         runs: topic -> document ids, best first. Topics without a ranking count as k misses.
         relevant: topic -> ids of its relevant documents; these are the topics that are measured.
         k: depth, at least 1; the denominator is k for each topic, as in trec_eval's P_k.
+
+    Returns:
+        A share in [0, 1] with Wilson's 95 % interval, which takes the k x topics places as
+        independent; every place counts as scored. None where there is no topic.
+
+    Raises:
+        ValueError: k is below 1.
     """
+    _check_depth(k)
     hits = sum(
         sum(doc in good for doc in runs.get(topic, ())[:k]) for topic, good in relevant.items()
     )
@@ -41,7 +49,15 @@ def perspective_coverage(
         supports: topic -> perspective id -> ids of the documents that support it; every
             perspective counts, also one that no document supports.
         k: depth, at least 1.
+
+    Returns:
+        A share in [0, 1], perspectives of all topics pooled, with Wilson's 95 % interval. None
+        where there is no perspective.
+
+    Raises:
+        ValueError: k is below 1.
     """
+    _check_depth(k)
     covered = [
         any(doc in documents for doc in runs.get(topic, ())[:k])
         for topic, perspectives in supports.items()
@@ -52,3 +68,8 @@ def perspective_coverage(
     return Measured(
         sum(covered) / len(covered), len(covered), len(covered), *wilson(sum(covered), len(covered))
     )
+
+
+def _check_depth(k: int) -> None:
+    if k < 1:
+        raise ValueError(f"the depth is {k}, expected at least 1")
