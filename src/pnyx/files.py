@@ -329,6 +329,8 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
         yield temporary
         temporary.chmod(0o777 & ~_umask())
+        if target.exists() and not replace:  # another process was faster
+            raise InputError("exists already", path=path)
         if target.exists():
             old = temporary.with_name(temporary.name + ".old")
             target.rename(old)

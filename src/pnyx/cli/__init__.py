@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -70,6 +73,7 @@ def app() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; errors made on purpose become one line and exit status 2."""
+    _prepare_outputs()
     try:
         result: Any = app.main(args=argv, prog_name="pnyx", standalone_mode=False)
     except click.ClickException as error:
@@ -89,3 +93,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         click.echo(f"pnyx: {InputError(reason, path=error.filename)}", err=True)
         sys.exit(EXIT_BAD_INPUT)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _prepare_outputs() -> None:
+    """Write UTF-8 whatever the locale, as the formats demand; discard what goes to a closed output.
+
+    Of an output that was closed (`>&-`) Python makes None.
+    """
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")

@@ -20,6 +20,7 @@ from pnyx.cli.options import (
     scoring_options,
 )
 from pnyx.cli.progress import watched
+from pnyx.errors import shorten
 from pnyx.records import CITATION_STYLES, SIDES
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ def command(index: str, question: str, as_json: bool, **options: Any) -> int:
 
     if not question.strip():
         raise InputError("QUESTION is empty, expected a question")
+    if re.search(r"[\ud800-\udfff]", question):  # bytes of the command line that are not UTF-8
+        raise InputError("QUESTION is not UTF-8")
     opened = Index.open(index)
     topic = Question(
         options["topic_id"] or question_id(question), question, definition=options["definition"]
@@ -270,7 +273,8 @@ def _say(case: Case) -> None:
         measured = side.measures["sentence_precision"]
         count = len(side.response.sentences)
         if not side.considered:
-            click.echo(f"{side.side}: no evidence for this side was found", err=True)
+            found = "passage was put on this side" if case.unscored else "evidence for it was found"
+            click.echo(f"{side.side}: no {found}", err=True)
             continue
         share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
         click.echo(
@@ -280,5 +284,8 @@ def _say(case: Case) -> None:
         )
         for problem in side.problems:
             click.echo(f"  {problem}", err=True)
+    if case.unscored:
+        reason = shorten(case.unscored_reason, 200)
+        click.echo(f"a verdict is missing on {case.unscored} passages: {reason}", err=True)
     for name, card in case.judges.items():
         click.echo(f"judge {name}: {card}" if card else f"judge {name}", err=True)

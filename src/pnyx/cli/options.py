@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,8 @@ __all__ = [
     "scoring_options",
     "warn",
 ]
+
+_SIGN_SECONDS = 10.0
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -141,8 +144,22 @@ def open_model(
     from pnyx.models.chat import Patience, endpoint_from
 
     endpoint = endpoint_from(llm, patience=Patience(timeout=timeout))
+    endpoint.on_retry = _sign_of_life()
     with Store(store) as opened:
         yield StoredModel(endpoint, opened, concurrency)
+
+
+def _sign_of_life() -> Callable[[str], None]:
+    """Return what says, now and then, that a language model is being asked again."""
+    said = time.monotonic()
+
+    def say(line: str) -> None:
+        nonlocal said
+        if time.monotonic() - said > _SIGN_SECONDS:
+            said = time.monotonic()
+            click.echo(f"pnyx: asking the model again: {line}", err=True)
+
+    return say
 
 
 def default_judge(model: StoredModel | None) -> Judge:

@@ -35,7 +35,7 @@ def command(file: str, name: str | None, as_json: bool) -> int:
     \b
     Example:
       pnyx validate run.trec
-      pnyx validate answers.jsonl --format labels
+      pnyx validate gold.jsonl --format labels
     """
     if name is None and _is_index(file):
         return _report(file, "pnyx-index", _index_faults(file), as_json)
@@ -50,9 +50,14 @@ def command(file: str, name: str | None, as_json: bool) -> int:
 
 
 def _is_index(file: str) -> bool:
+    """Whether it is an index, also one that has lost its manifest."""
     manifest = Path(file, "manifest.json")
     try:
-        return file != "-" and b'"pnyx-index"' in manifest.read_bytes()
+        if file == "-" or not Path(file).is_dir():
+            return False
+        if Path(file, "segment-000001.data").exists():
+            return True
+        return manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes()
     except OSError:
         return False
 

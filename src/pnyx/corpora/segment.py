@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 __all__ = ["split_sentences"]
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _PIECE = 20_000
 """Longest stretch handed to the segmenter; a longer one is a hostile or broken text."""
@@ -24,5 +28,9 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
     for paragraph in text.split("\n"):
         for start in range(0, len(paragraph), _PIECE):
             piece = paragraph[start : start + _PIECE]
-            sentences.extend(s.strip() for s in segment(language, piece))
+            # The segmenter takes no half characters; one stands for one, so places stay the same.
+            whole, at = _LONE_SURROGATE.sub("\ufffd", piece), 0
+            for sentence in segment(language, whole):
+                at = whole.index(sentence, at) + len(sentence)
+                sentences.append(piece[at - len(sentence) : at].strip())
     return [s for s in sentences if s]

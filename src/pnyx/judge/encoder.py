@@ -122,7 +122,10 @@ class EncoderJudge:
         if _calibration_name(question) not in self._calibrations:
             return f"task: no calibration for {shorten(question.task, 40)!r}"
         if question.task == "stance" and opposite(question.statement) is None:
-            return "claim: the statement is no sentence that can be negated by rule"
+            return (
+                "claim: no statement that can be negated by rule: "
+                "ask a question that yes or no answers"
+            )
         return ""
 
     def _scores(

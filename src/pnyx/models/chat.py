@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import urllib.parse
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,9 @@ class ChatEndpoint:
 
     What the endpoint refuses is remembered for the life of this object. It can be used from any
     event loop; each keeps one pool of connections while requests are under way.
+
+    Attributes:
+        on_retry: called with one line before each further attempt, so that a wait can be shown.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class ChatEndpoint:
         self.model = model
         self.patience = patience or Patience()
         self.retries = 0
+        self.on_retry: Callable[[str], None] | None = None
         self._key = api_key
         self._dialect = Dialect()
         self._answered = False
@@ -127,6 +131,8 @@ class ChatEndpoint:
                 if attempt >= limit:
                     return self._given_up(outcome, attempt)
                 self.retries += 1
+                if self.on_retry is not None:
+                    self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
                 await anyio.sleep(self.patience.wait(attempt, outcome.retry_after))
                 attempt += 1
 

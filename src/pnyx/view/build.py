@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
+from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
@@ -167,11 +168,15 @@ def _side(
         passages=len({c.number for s in sentences for c in s.citations}),
         considered=side.considered,
         problems=tuple(one_line(problem) for problem in side.problems),
-        empty="" if sentences else _why_empty(side),
+        empty="" if sentences else _why_empty(case, side),
     )
 
 
-def _why_empty(side: ArguedSide) -> str:
+def _why_empty(case: Case, side: ArguedSide) -> str:
+    if side.considered == 0 and case.unscored:
+        count = "one passage" if case.unscored == 1 else f"{case.unscored} passages"
+        reason = shorten(one_line(case.unscored_reason), 200)
+        return f"No passage was put on this side; on {count} a verdict is missing: {reason}."
     if side.considered == 0:
         return "No evidence for this side was found among the passages searched."
     count = "one passage" if side.considered == 1 else f"{side.considered} passages"

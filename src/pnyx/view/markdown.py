@@ -57,7 +57,7 @@ def _side(side: SideView) -> Iterator[str]:
     """Yield the blocks of one side."""
     yield f"## {side.wording.name}: {side.wording.heading.lower()}"
     if side.empty:
-        yield f"*{side.empty} This says nothing about which side is right.*"
+        yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
     if side.measures:
         yield "\n".join(_measures(side.measures))
     for group in side.groups:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pnyx.judge.answers import Answer
+from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.measure.sentences import citation_precision, sentence_precision
@@ -79,7 +80,15 @@ def argue(
         },
         undecided=sum(not p.sides for p in placed),
         unscored=sum(p.unscored for p in placed),
+        unscored_reason=_usual_reason(placed),
     )
+
+
+def _usual_reason(placed: Sequence[Placed]) -> str:
+    """Return why verdicts on the documents are missing, for most of them."""
+    answers = (a for p in placed for a in (p.relevance, *p.stance.values()))
+    reasons = Counter(a.reason for a in answers if isinstance(a, Unscored))
+    return max(reasons, key=lambda r: reasons[r], default="")
 
 
 def search_text(question: Question) -> str:

@@ -54,6 +54,7 @@ class Case:
         settings: label -> value, how this was made (index, model, writer, version, date).
         undecided: how many retrieved documents were put on neither side.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
+        unscored_reason: why, for most of these; empty where none is missing.
     """
 
     question: Question
@@ -63,6 +64,7 @@ class Case:
     settings: Mapping[str, str] = field(default_factory=dict)
     undecided: int = 0
     unscored: int = 0
+    unscored_reason: str = ""
 
     @property
     def complete(self) -> bool:

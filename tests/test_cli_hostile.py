@@ -1,0 +1,273 @@
+"""The command line against bad input, bad systems and bad servers: one clear line, never half."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer
+from pnyx.corpora.segment import split_sentences
+from pnyx.errors import InputError
+from pnyx.files import atomic_folder
+
+DOCUMENTS = "".join(
+    json.dumps({"id": str(i), "text": f"Voting should be compulsory, reason {i}. It is fair."})
+    + "\n"
+    for i in range(6)
+)
+QUESTION = "Should voting be compulsory?"
+
+
+def pnyx(
+    *args: str | Path,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PNYX_")}
+    return subprocess.run(
+        [sys.executable, "-m", "pnyx", *map(str, args)],
+        input=stdin,
+        capture_output=True,
+        env={**environment, **(env or {})},
+        cwd=cwd,
+        timeout=60,
+        check=False,
+    )
+
+
+def shell(script: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run bash with `pnyx` as a function."""
+    head = f'pnyx() {{ "{sys.executable}" -m pnyx "$@"; }}\n'
+    return subprocess.run(
+        ["bash", "-c", head + script], capture_output=True, cwd=cwd, timeout=60, check=False
+    )
+
+
+def refused(done: subprocess.CompletedProcess[bytes], message: str) -> None:
+    """Check that a command ended with one printable line and exit status 2."""
+    assert done.returncode == 2, done
+    line = done.stderr.decode()
+    assert line.startswith("pnyx: "), line
+    assert line.count("\n") == 1, line
+    assert line.rstrip("\n").isprintable()
+    assert message in line
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hold a corpus, an index of it and support items."""
+    made = tmp_path_factory.mktemp("hostile")
+    (made / "docs.jsonl").write_text(DOCUMENTS, encoding="utf-8")
+    items = [{"id": str(i), "text": "Prices rose.", "statement": f"It rose {i}."} for i in range(3)]
+    (made / "items.jsonl").write_text("".join(json.dumps(i) + "\n" for i in items))
+    assert pnyx("index", made / "docs.jsonl", "--out", made / "i").returncode == 0
+    return made
+
+
+# Input that can be read only once -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("pnyx validate <(cat docs.jsonl)", b"(jsonl, 6 records)"),
+        ("pnyx validate <(gzip -c docs.jsonl)", b"(jsonl, 6 records)"),
+        ("mkfifo p1; cat docs.jsonl > p1 & pnyx convert p1 --to beir | wc -l", b"6"),
+        (
+            "(head -c 9 docs.jsonl; sleep 0.3; tail -c +10 docs.jsonl) | pnyx validate -",
+            b"6 records",
+        ),
+        ("gzip -c docs.jsonl | pnyx validate -", b"6 records"),
+        ("cat docs.jsonl | pnyx validate /dev/stdin", b"6 records"),
+    ],
+)
+def test_a_pipe_loses_nothing_to_the_recognition_of_its_format(
+    folder: Path, script: str, expected: bytes
+) -> None:
+    done = shell(script, folder)
+    assert expected in done.stdout, done
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    (tmp_path / "b.txt").write_text("Some words.")
+    assert b"1 record" in pnyx("validate", tmp_path).stdout
+
+
+# Names and bytes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("index", "docs.jsonl", "--out", "x" * 300), "File name too long"),
+        (("judge", "support", "items.jsonl", "--out", "x" * 300), "File name too long"),
+        (("demo", "--out", "x" * 300), "File name too long"),
+        (("index", "docs.jsonl", "--out", "-"), "expected the name of a folder"),
+        (("judge", "support", "items.jsonl", "--out", "-"), "expected the name of a folder"),
+        (("demo", "--out", "-"), "expected the name of a folder"),
+        (("index", "", "--out", "new"), "empty name"),
+        (("index", "no\n\x1b[31m", "--out", "new"), r"no\n\x1b[31m: cannot be read"),
+        (("argue", "i", "vo\udcffting"), "not UTF-8"),
+    ],
+)
+def test_bad_names_are_refused(folder: Path, args: tuple[str, ...], message: str) -> None:
+    before = sorted(folder.iterdir())
+    refused(pnyx(*args, cwd=folder), message)
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"id":' + b"9" * 6000 + b',"text":"x"}\n', "not valid JSON (Exceeds the limit"),
+        (DOCUMENTS.encode("utf-16"), "found UTF-16, expected UTF-8"),
+        (b"[1, 2]\n", r"cannot be told from '[1, 2]\n': name it"),
+        (b'{"id":"1","text":"' + b"a" * (17 << 20) + b'"}\n', "longer than 16 MB"),
+    ],
+)
+def test_bad_bytes_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "c.jsonl").write_bytes(content)
+    refused(pnyx("index", "c.jsonl", "--out", "new", cwd=tmp_path), message)
+    assert [p.name for p in tmp_path.iterdir()] == ["c.jsonl"]
+
+
+def test_an_index_that_lost_its_manifest_is_still_told_from_a_folder(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder / "i", tmp_path / "i")
+    (tmp_path / "i" / "manifest.json").write_bytes(bytes(500))
+    done = pnyx("validate", tmp_path / "i")
+    assert done.returncode == 2
+    assert b"damaged" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["a \ud800 b. \udfff Second.", "\udc80", "One. Two."])
+def test_sentences_of_any_text(text: str) -> None:
+    sentences = split_sentences(text)
+    assert all(s in text for s in sentences)
+    assert "".join("".join(sentences).split()) == "".join(text.split())
+
+
+# Streams and the system ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "pnyx convert docs.jsonl --to beir >&-",
+        "pnyx search i voting >&-",
+        "pnyx judge support items.jsonl --out r$RANDOM 2>&-",
+        "pnyx index docs.jsonl --out n$RANDOM 2>&- >&-",
+    ],
+)
+def test_closed_outputs(folder: Path, script: str) -> None:
+    done = shell(script, folder)
+    assert done.returncode == 0, done
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["convert docs.jsonl --to beir", "search i voting"])
+def test_a_full_standard_output(folder: Path, command: str) -> None:
+    refused(shell(f"pnyx {command} >/dev/full", folder), "No space left")
+
+
+def test_closed_input(folder: Path) -> None:
+    refused(shell("pnyx index - --out new <&-", folder), "standard input: is closed")
+
+
+def test_output_is_utf8_in_any_locale(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text(
+        '{"id": "1", "text": "caf\u00e9 \U0001f600"}\n', encoding="utf-8"
+    )
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = pnyx("convert", tmp_path / "d.jsonl", "--to", "jsonl", env=env)
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)["text"] == "caf\u00e9 \U0001f600"
+
+
+def test_interrupted_while_indexing(tmp_path: Path) -> None:
+    row = '{"id": "%d", "text": "Voting should be compulsory, as it is fair to all who vote."}\n'
+    with subprocess.Popen(
+        [sys.executable, "-m", "pnyx", "index", "-", "--out", tmp_path / "i"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("".join(row % i for i in range(10_000)).encode())
+        process.stdin.flush()
+        deadline = time.monotonic() + 20
+        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert process.stderr.read().split() == [b"pnyx:", b"interrupted"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    writing = atomic_folder(target)
+    (writing.__enter__() / "mine").touch()
+    target.mkdir()
+    (target / "theirs").touch()
+    with pytest.raises(InputError, match="exists already"):
+        writing.__exit__(None, None, None)
+    assert [p.name for p in tmp_path.rglob("*")] == ["out", "theirs"]
+
+
+# Models that do not answer ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("behaviour", ["prose", "empty", "400"])
+def test_a_judge_that_fails_is_not_an_absence_of_evidence(
+    folder: Path, tmp_path: Path, behaviour: str
+) -> None:
+    report = tmp_path / "a.md"
+    with ChatServer(default=behaviour) as server:
+        done = pnyx(
+            *("argue", folder / "i", QUESTION, "--md", report, "--html", tmp_path / "a.html"),
+            *("--llm", server.spec, "--store", tmp_path / "s", "--timeout", "5"),
+        )
+    assert done.returncode == 3, done
+    assert b"a verdict is missing on 6 passages: " in done.stderr
+    for text in (report.read_text(), (tmp_path / "a.html").read_text(), done.stderr.decode()):
+        assert "o evidence for this side was found" not in text
+    assert "on 6 passages a verdict is missing" in report.read_text()
+
+
+def test_a_question_that_yes_or_no_cannot_answer(tmp_path: Path) -> None:
+    text = "Compulsory voting raises turnout among the poor and makes voting fair."
+    (tmp_path / "d.jsonl").write_text(json.dumps({"id": "1", "text": text}) + "\n")
+    pnyx("index", tmp_path / "d.jsonl", "--out", tmp_path / "i")
+    done = pnyx("argue", tmp_path / "i", "What makes compulsory voting fair?")
+    assert done.returncode == 3, done
+    assert b"ask a question that yes or no answers" in done.stderr
+    assert b"ask a question that yes or no answers" in done.stdout
+
+
+def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from pnyx.cli import app, options
+
+    monkeypatch.setattr(options, "_SIGN_SECONDS", 0.0)
+    items = tmp_path / "items.jsonl"
+    items.write_text('{"id": "1", "text": "Prices rose.", "statement": "It rose."}\n')
+    with ChatServer(["500"]) as server:
+        args = ["judge", "support", items, "--out", tmp_path / "r", "--store", tmp_path / "s"]
+        done = CliRunner().invoke(app, [*map(str, args), "--llm", server.spec])
+    assert "asking the model again: server_error: HTTP 500" in done.stderr
+    assert "(attempt 1 of 6)" in done.stderr
