@@ -309,8 +309,9 @@ def _web_address(url: str) -> str:
 def _checks(case: Case, doc_id: str) -> Iterator[CheckView]:
     citing = [s for s in case.sides if any(_cites(x, doc_id) for x in s.response.sentences)]
     relevance = {side.side: side.relevance.get(doc_id) for side in citing}
-    if len(set(map(repr, relevance.values()))) == 1:
-        answer = next(iter(relevance.values()))
+    answers = list(relevance.values())
+    if answers and all(answer == answers[0] for answer in answers):
+        answer = answers[0]
         yield CheckView("Helps to answer the question?", "", _verdict("relevance", answer))
     else:
         for side in citing:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
@@ -170,7 +171,7 @@ def _without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
     for sentence in draft.sentences:
         kept = tuple(c for c in sentence.citations if c.doc_id in given)
         problems.extend(
-            f"removed a citation of {c.doc_id}, which the writer was not given"
+            f"removed a citation of {shorten(c.doc_id)}, which the writer was not given"
             for c in sentence.citations
             if c.doc_id not in given
         )
