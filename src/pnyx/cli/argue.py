@@ -273,7 +273,11 @@ def _say(case: Case) -> None:
         measured = side.measures["sentence_precision"]
         count = len(side.response.sentences)
         if not side.considered:
-            found = "passage was put on this side" if case.unscored else "evidence for it was found"
+            found = (
+                "passage was put on this side"
+                if case.unscored
+                else "evidence for this side was found"
+            )
             click.echo(f"{side.side}: no {found}", err=True)
             continue
         share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
