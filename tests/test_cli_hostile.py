@@ -15,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer
+from pnyx.cli import main
 from pnyx.corpora.segment import split_sentences
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder
+from pnyx.records import Document
+from pnyx.search.index import build_index
 
 DOCUMENTS = "".join(
     json.dumps({"id": str(i), "text": f"Voting should be compulsory, reason {i}. It is fair."})
@@ -271,3 +274,32 @@ def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.Monkey
         done = CliRunner().invoke(app, [*map(str, args), "--llm", server.spec])
     assert "asking the model again: server_error: HTTP 500" in done.stderr
     assert "(attempt 1 of 6)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["bogus"], ["search"], ["search", "x", "q", "--model", "tfidf"], ["index", "--nonsense"]],
+)
+def test_bad_usage_is_one_line_that_names_the_help(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.startswith("pnyx: ")
+    assert error.endswith("--help)\n")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "segment-000001.data"])
+def test_a_pipe_in_place_of_an_index_file_does_not_hang(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build_index([Document("d", "Some words.")], tmp_path / "index")
+    (tmp_path / "index" / name).unlink()
+    os.mkfifo(tmp_path / "index" / name)
+    with pytest.raises(SystemExit) as stopped:
+        main(["search", str(tmp_path / "index"), "words"])
+    assert stopped.value.code == 2
+    assert name in capsys.readouterr().err

@@ -126,7 +126,7 @@ def test_the_same_id_in_two_corpora_is_refused(corpus, tmp_path, capsys):
     ],
 )
 def test_unclear_orders_are_usage_errors(corpus, options, capsys):
-    assert "Error: " in pnyx("index", corpus, *options, code=2, capsys=capsys).err
+    assert "(see pnyx index --help)" in pnyx("index", corpus, *options, code=2, capsys=capsys).err
 
 
 def test_wrong_options_say_what_is_expected(corpus, tmp_path, capsys):

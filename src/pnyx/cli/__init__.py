@@ -76,8 +76,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     _prepare_outputs()
     try:
         result: Any = app.main(args=argv, prog_name="pnyx", standalone_mode=False)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        sys.exit(EXIT_BAD_INPUT)
+    except click.ClickException as error:
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else ""
+        hint = f" (see {where} --help)" if where else ""
+        message = " ".join(error.format_message().split())
+        click.echo(f"pnyx: {message}{hint}", err=True)
         sys.exit(EXIT_BAD_INPUT)
     except PnyxError as error:
         click.echo(f"pnyx: {error}", err=True)

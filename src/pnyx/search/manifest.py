@@ -27,6 +27,7 @@ __all__ = [
     "damaged",
     "is_index",
     "locked",
+    "open_regular",
     "read_manifest",
     "remove_leftovers",
     "segment_name",
@@ -104,9 +105,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return content
 
 
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file of an index without waiting: a pipe in its place must not hang the reader."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
 def _manifest_bytes(folder: Path) -> bytes:
     try:
-        with (folder / MANIFEST).open("rb") as stream:
+        with open_regular(folder / MANIFEST) as stream:
             return stream.read(_MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
         found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, shorten
-from pnyx.search.manifest import MANIFEST, SEGMENT_NAME, damaged, to_disk
+from pnyx.search.manifest import MANIFEST, SEGMENT_NAME, damaged, open_regular, to_disk
 
 __all__ = ["BLOCK_BYTES", "Section", "SegmentFile", "SegmentWriter"]
 
@@ -141,7 +141,7 @@ class SegmentFile:
     def _open(self, size: int) -> mmap.mmap:
         path = self.folder / self._name
         try:
-            with path.open("rb") as stream:
+            with open_regular(path) as stream:
                 found = os.fstat(stream.fileno()).st_size
                 if found != size:
                     raise damaged(self.folder, f"{self._name} has {found} bytes, expected {size}")
