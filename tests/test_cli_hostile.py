@@ -36,7 +36,9 @@ def pnyx(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PNYX_")}
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PNYX_", "PYTHONUNBUFFERED"))
+    }
     return subprocess.run(
         [sys.executable, "-m", "pnyx", *map(str, args)],
         input=stdin,

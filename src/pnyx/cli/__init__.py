@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import os
@@ -76,6 +77,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     _prepare_outputs()
     try:
         result: Any = app.main(args=argv, prog_name="pnyx", standalone_mode=False)
+        sys.stdout.flush()  # here, where a full disk still becomes one line
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(EXIT_BAD_INPUT)
@@ -92,13 +94,22 @@ def main(argv: Sequence[str] | None = None) -> None:
         click.echo("pnyx: interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()
+        _discard_stdout()
         sys.exit(0)
     except OSError as error:  # of the system, where nothing more can be said than what it says
         reason = error.strerror or str(error)
         click.echo(f"pnyx: {InputError(reason, path=error.filename)}", err=True)
+        _discard_stdout()
         sys.exit(EXIT_BAD_INPUT)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _discard_stdout() -> None:
+    """Let what is still buffered go nowhere: Python would try, and fail, to write it at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _prepare_outputs() -> None:
