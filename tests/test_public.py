@@ -7,6 +7,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -77,3 +78,9 @@ def test_each_command_has_help_with_a_worked_example(verb: str) -> None:
         if isinstance(parameter, click.Option):
             assert parameter.help, f"{verb} {parameter.name}"
     assert any(p.name == "as_json" for p in command.params)
+
+
+def test_the_command_line_reference_is_what_the_commands_say() -> None:
+    tool = Path(__file__).parents[1] / "tools" / "cli_reference.py"
+    done = subprocess.run([sys.executable, str(tool), "--check"], check=False)
+    assert done.returncode == 0, "docs/cli.md is out of date: run python tools/cli_reference.py"
