@@ -80,7 +80,7 @@ def test_the_corpus_label_counts_where_it_is_about_this_question(
     argument: Argument, sides: set[str]
 ) -> None:
     judge = WrittenJudge(_relevant(Judged(True, BY, 0.9)))
-    (placed,) = place(QUESTION, [(argument, 1.0)], judge)
+    (placed,) = place(QUESTION, [(argument, 1.0)], judge, 0.5)
     assert placed.sides == sides
     assert {a.provenance.judge for a in placed.stance.values()} == {CORPUS_LABEL}
     assert [q.task for q in judge.asked] == ["relevance"]
@@ -88,7 +88,7 @@ def test_the_corpus_label_counts_where_it_is_about_this_question(
 
 def test_a_label_on_another_topic_is_not_used() -> None:
     judge = WrittenJudge(_relevant(Judged(False, BY, 0.1)))
-    (placed,) = place(QUESTION, [(_labelled("pro", "Ban cars"), 1.0)], judge)
+    (placed,) = place(QUESTION, [(_labelled("pro", "Ban cars"), 1.0)], judge, 0.5)
     assert placed.sides == set()
     assert [q.task for q in judge.asked] == ["relevance", "stance", "stance"]
 
@@ -125,7 +125,7 @@ NO, NONE = Judged(False, BY, 0.1), Unscored("timeout", BY)
 )
 def test_sides_from_verdicts(pro: Answer, con: Answer, sides: set[str], unscored: bool) -> None:
     judge = WrittenJudge(_by_side(pro, con))
-    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge)
+    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge, 0.5)
     assert placed.sides == sides
     assert placed.unscored == unscored
 
@@ -142,18 +142,18 @@ def test_a_verdict_must_be_sure_enough(probability: float | None, sides: set[str
 
 def test_an_off_topic_document_is_not_asked_for_its_side() -> None:
     judge = WrittenJudge(lambda _: NO)
-    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge)
+    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge, 0.5)
     assert (placed.sides, placed.stance, placed.unscored) == (frozenset(), {}, False)
     assert len(judge.asked) == 1
 
 
 def test_missing_relevance_is_unscored_not_irrelevant() -> None:
-    (placed,) = place(QUESTION, [(Document("d", "Text."), 1.0)], WrittenJudge(lambda _: NONE))
+    (placed,) = place(QUESTION, [(Document("d", "Text."), 1.0)], WrittenJudge(lambda _: NONE), 0.5)
     assert (placed.sides, placed.unscored) == (frozenset(), True)
 
 
 @pytest.mark.parametrize("relevance", [NO, NONE])
 def test_a_label_on_this_question_places_it_whatever_the_judge_says(relevance: Answer) -> None:
-    (placed,) = place(QUESTION, [(_labelled("pro"), 1.0)], WrittenJudge(lambda _: relevance))
+    (placed,) = place(QUESTION, [(_labelled("pro"), 1.0)], WrittenJudge(lambda _: relevance), 0.5)
     assert (placed.sides, placed.labelled, placed.unscored) == ({"pro"}, True, relevance is NONE)
     assert placed.relevance is relevance

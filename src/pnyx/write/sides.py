@@ -102,7 +102,7 @@ def place(
     question: Question,
     found: Sequence[tuple[Evidence, float]],
     judge: Judge,
-    certainty: float = 0.5,
+    certainty: float,
 ) -> list[Placed]:
     """Judge each document's relevance, then the side of those that are relevant.
 
