@@ -1,0 +1,25 @@
+"""What all tests share: which of them `make check` leaves to `make test`."""
+
+from __future__ import annotations
+
+import pytest
+
+SLOW = {
+    "test_cli_argue",
+    "test_cli_convert",
+    "test_cli_demo",
+    "test_cli_hostile",
+    "test_cli_judge",
+    "test_corpora_reading",
+    "test_corpora_roundtrip",
+    "test_models_chat",
+    "test_search_ranking",
+    "test_view_browser",
+}
+"""Modules that run browsers, servers that misbehave, subprocesses or whole corpora."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.stem in SLOW:
+            item.add_marker(pytest.mark.slow)
