@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer
+from conftest import heed_interrupts
 from pnyx.cli import main
 from pnyx.corpora.segment import split_sentences
 from pnyx.errors import InputError
@@ -208,6 +209,7 @@ def test_interrupted_while_indexing(tmp_path: Path) -> None:
         [sys.executable, "-m", "pnyx", "index", "-", "--out", tmp_path / "i"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=heed_interrupts,
     ) as process:
         assert process.stdin is not None
         assert process.stderr is not None

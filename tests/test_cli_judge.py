@@ -13,6 +13,7 @@ from collections import Counter
 import pytest
 
 from chat_server import ChatServer
+from conftest import heed_interrupts
 from pnyx.cli import main
 from pnyx.judge.store import Store
 from pnyx.judge.tasks import TASKS
@@ -209,7 +210,7 @@ def test_a_foreign_folder_and_another_runs_folder_are_refused(tmp_path, capsys):
 def start(path, server, **options) -> subprocess.Popen:
     command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", "out"]
     command += ["--concurrency", "4", "--llm", server.spec]
-    return subprocess.Popen(command, text=True, **options)
+    return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **options)
 
 
 def wait_for(condition, seconds=20.0) -> None:
