@@ -92,6 +92,19 @@ def test_a_plain_document_gets_its_most_typical_sentence_as_conclusion(
     assert all(s.text in text for s in draft.sentences)
 
 
+def test_footnotes_and_references_are_not_quoted(writer: ExtractiveWriter) -> None:
+    text = (
+        "Fines for staying at home lift turnout among the young and the poor. [i] "
+        "[ii] ‘Voting: a duty’, hugo's blog on elections, 21 April 2010. "
+        "Mason, Daniel, ‘Opposition to Voting Grows’, Public Service Europe, 13 May 2012. "
+        "See https://example.org/turnout for all the figures on compulsory voting there."
+    )
+    draft = writer.write(QUESTION, "pro", [Document("page", text)])
+    assert [s.text for s in draft.sentences] == [
+        "Fines for staying at home lift turnout among the young and the poor."
+    ]
+
+
 def test_nothing_to_quote_writes_nothing(writer: ExtractiveWriter) -> None:
     assert writer.write(QUESTION, "pro", []).sentences == ()
     assert writer.write(QUESTION, "pro", [Document("d", "Too short.")]).sentences == ()

@@ -27,6 +27,9 @@ Vectors = npt.NDArray[np.float32]
 
 _MIN_WORDS, _MAX_WORDS = 6, 60
 _MAX_SENTENCES = 60  # of one document; beyond that a page is sampled from its start
+# Footnotes and references are no sentences of the argument: "[ii] Mason, Daniel, Europe, 2012."
+_NOTE = re.compile(r"[\[(]\s*(?:\d{1,3}|[ivxlc]{1,6}|[a-z])\s*[\])]", re.IGNORECASE)
+_NAME_LIKE = 0.5
 # A sentence that opens with one of these leans on the sentence before it and reads badly alone.
 _LEANING = re.compile(
     r"(this|these|that|those|it|its|they|them|their|he|she|his|her|such|so|but|and|or|nor|yet|also"
@@ -160,6 +163,20 @@ class ExtractiveWriter:
         return [p.document.id for p in others if float((p.vectors @ vector).max()) >= self.repeat]
 
 
+def _is_quotable(sentence: str) -> bool:
+    """Tell a sentence of running text from scraps, footnotes and bibliography."""
+    words = sentence.split()
+    if not _MIN_WORDS <= len(words) <= _MAX_WORDS or _NOTE.match(sentence):
+        return False
+    name_like = sum(map(_is_name_like, words))
+    return name_like <= _NAME_LIKE * len(words) and "://" not in sentence
+
+
+def _is_name_like(word: str) -> bool:
+    bare = word.strip("‘’“”'\"([])}.,;:!?")
+    return bare[:1].isdigit() or (bare[:1].isupper() and not bare.isupper())
+
+
 def _mutual_support(points: list[_Point]) -> list[float]:
     """Return, for each point, how far the other documents say what it says.
 
@@ -183,7 +200,7 @@ def _candidate(encoder: Encoder, document: Evidence) -> _Point | None:
     """Return a document's usable sentences, its conclusion first; None if it has none."""
     opening = document.conclusion if isinstance(document, Argument) else ""
     body = split_sentences(document.text)[:_MAX_SENTENCES]
-    usable = [s for s in dict.fromkeys(body) if _MIN_WORDS <= len(s.split()) <= _MAX_WORDS]
+    usable = [s for s in dict.fromkeys(body) if _is_quotable(s)]
     if opening and opening in document.text:
         # Only a verbatim conclusion may be quoted as one.
         usable = [opening, *(s for s in usable if s not in opening)]
