@@ -401,7 +401,8 @@ def card(tasks: dict[str, Any]) -> str:
         f"{short(g['auroc'])} with a definition ({g['pairs']} ChatReportRetrieve pairs), "
         f"{short(r['auroc'])} without (args.me pools, mostly against "
         f"other topics); stance AUROC {short(t['debatewise_auroc'])} on Debatewise, "
-        f"{short(t['procon_auroc'])} on ProCon; weak: read its verdicts as hints"
+        f"{short(t['procon_auroc'])} on ProCon, its form chosen there; "
+        "weak: read its verdicts as hints"
     )
 
 

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["IndexFolderError", "InputError", "MissingExtra", "ModelError", "PnyxError"]
+__all__ = [
+    "IndexFolderError",
+    "InputError",
+    "MissingExtra",
+    "ModelError",
+    "PnyxError",
+    "shorten",
+]
 
 _MAX_SHOWN = 80
 _MAX_MESSAGE = 2000

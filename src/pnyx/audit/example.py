@@ -63,14 +63,19 @@ def judge_agreement(
 
     Returns:
         `relevance.*` over the documents found for each question, where a passage on another
-        question counts as irrelevant; `support.*` over each passage
-        with each perspective of its question; `stance.accuracy` over the passages of one side:
-        does the judge put them on it? A passage it puts on neither or both counts as wrong, one
-        for which a verdict is missing as unscored.
+        question counts as irrelevant: mostly easy. `lookalikes.*`: the same over the passages
+        written for each question alone, whose irrelevant ones share its words on purpose: hard.
+        `support.*` over each passage with each perspective of its question. `stance.accuracy` over
+        the passages of one side: does the judge put them on it? A passage it puts on neither or
+        both counts as wrong, one for which a verdict is missing as unscored.
     """
     measures: dict[str, Measured] = {}
+    own: dict[str, list[str]] = {}
+    for label in example.labels:
+        own.setdefault(label.question_id, []).append(label.doc_id)
     for task, pairs in (
         ("relevance", list(_relevance_pairs(runs, example))),
+        ("lookalikes", list(_relevance_pairs(own, example))),
         ("support", list(_support_pairs(example))),
     ):
         answers = ask(judge, [question for question, _ in pairs])

@@ -32,9 +32,12 @@ __all__ = ["command"]
 _MEANING = {
     "P@10": "of the first 10 documents found, the share that is relevant",
     "perspectives@10": "share of all perspectives that the first 10 documents support",
-    "relevance.accuracy": "judge against labels: does the passage help with the question?",
+    "relevance.accuracy": "judge against labels, on what was found: does it help to answer?",
     "relevance.f1": "the same, F1 of yes",
     "relevance.auroc": "the same, chance that a relevant passage gets more than an irrelevant one",
+    "lookalikes.accuracy": "harder: off-topic passages that share the question's words on purpose",
+    "lookalikes.f1": "the same, F1 of yes",
+    "lookalikes.auroc": "the same; below .5 the judge prefers the look-alikes",
     "support.accuracy": "judge against labels: does the passage support the perspective?",
     "support.f1": "the same, F1 of yes",
     "support.auroc": "the same, chance that a supporting passage gets more than another",

@@ -19,7 +19,12 @@ from pnyx.corpora.jsonstream import scan_items
 from pnyx.errors import InputError, shorten
 from pnyx.records import Argument, Evidence, Premise, Stance
 
-__all__ = ["parse_argsme", "scan_argsme", "write_argsme"]
+__all__ = [
+    "check_integers",
+    "parse_argsme",
+    "scan_argsme",
+    "write_argsme",
+]
 
 _UNIT = "argument"
 

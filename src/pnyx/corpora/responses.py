@@ -16,7 +16,15 @@ from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.records import Citation, Document, Response, Sentence
 
-__all__ = ["LAYOUTS", "Layout", "count_words", "parse_response", "response_key", "scan_responses"]
+__all__ = [
+    "LAYOUTS",
+    "Layout",
+    "count_words",
+    "layout_of",
+    "parse_response",
+    "response_key",
+    "scan_responses",
+]
 
 Layout: TypeAlias = Literal["rag24", "rag25", "ragtime"]
 """`rag24`: flat with `answer`; `rag25`: metadata, references, `answer`; `ragtime`: metadata,

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from pnyx.corpora.segment import split_sentences
 
-__all__ = ["NEGATORS", "Passage", "Wording", "read_passage", "tokens", "wording"]
+__all__ = [
+    "NEGATORS",
+    "Passage",
+    "Wording",
+    "is_negator",
+    "read_passage",
+    "tokens",
+    "wording",
+]
 
 MAX_SENTENCES = 200
 """Sentences of a text that are read; a longer text is a book or an attack, not a passage."""

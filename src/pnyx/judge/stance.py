@@ -18,7 +18,13 @@ import numpy.typing as npt
 from pnyx.judge.claims import claims
 from pnyx.judge.passages import Passage, is_negator, tokens
 
-__all__ = ["SENTENCES", "opposite", "side_features", "weighted_mean"]
+__all__ = [
+    "SENTENCES",
+    "opening",
+    "opposite",
+    "side_features",
+    "weighted_mean",
+]
 
 SENTENCES = 4
 """Sentences that are read: the first ones state the point; what follows is mostly background."""

@@ -12,7 +12,11 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["score", "top"]
+__all__ = [
+    "compact",
+    "score",
+    "top",
+]
 
 _BLOCK = 1 << 14
 """Documents a block: 128 KB of float64 scores."""

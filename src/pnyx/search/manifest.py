@@ -31,6 +31,7 @@ __all__ = [
     "read_manifest",
     "remove_leftovers",
     "segment_name",
+    "sync_folder",
     "to_disk",
     "write_manifest",
 ]

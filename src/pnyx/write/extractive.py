@@ -183,7 +183,8 @@ def _mutual_support(points: list[_Point]) -> list[float]:
     That is the cosine of each of its sentences to the closest sentence of another document, over
     all sentences and others. It ranks sound passages above rants, which nobody else repeats: of the
     bundled example's labelled passages it picks a mean quality of 2.4 and .90 of the perspectives,
-    where closeness to the question picks 2.1 and .79.
+    where closeness to the question picks 2.1 and .79. (This score, `novelty` and `order` were
+    chosen by looking at those labels, 64 passages in all: no estimate for other collections.)
     """
     support = []
     for point in points:
