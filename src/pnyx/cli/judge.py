@@ -160,7 +160,7 @@ def _facts(
     return facts | {
         "model": {
             "name": model.endpoint.model,
-            "endpoint": model.endpoint.base_url,
+            "endpoint": model.endpoint.address,
             "response_format": model.endpoint.response_format,
         },
         "prompts": [{"name": prompt.name, "version": prompt.version, "hash": prompt.hash}],

@@ -6,11 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.questions import JudgeQuestion, Rating
 
-__all__ = ["Answer", "Judged", "Provenance", "Unscored", "answer_row", "verdict_fields"]
+__all__ = ["Answer", "Judged", "Provenance", "Unscored", "answer_rows", "verdict_fields"]
 
 Value: TypeAlias = bool | float | str | list[Any]
+
+
+NOTES: dict[str, str] = {
+    "repaired": "true: the first reply could not be read; this one came after a repair turn",
+    "batch": "how many questions shared the call",
+    "probabilities": "probability of yes by method: stated, token",
+    "dimensions": "of a rating: dimension -> why it is unscored",
+    "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b",
+    "missing": "of a ranking: positions that the reply left out; they keep their order, last",
+    "repeated": "of a ranking: positions named twice; the first counts",
+    "invented": "of a ranking: how many names stand for no text",
+    "votes": "of several judges or repeats: the value of each, null where unscored",
+    "agreement": "share of the scored votes that are equal to the value",
+    "spread": "standard deviation of the scored votes' numbers",
+    "stage": "of a cascade: which judge's answer counts, cheap or strong",
+    "uncalibrated": "the probability before recalibration",
+}
+"""Name of a note -> what it says. Notes of other names are allowed nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +53,14 @@ class Judged:
     """A judge's answer.
 
     Attributes:
-        value: bool (Support); number (Rating; of several dimensions, a list in their order);
-            "a", "b" or "tie" (Preference); list of 0-based positions, best first (Ranking).
+        value: bool (Support); number (Rating; of several dimensions, a list in their order with
+            None for one that is unscored); "a", "b" or "tie" (Preference); list of 0-based
+            positions, best first (Ranking).
         probability: of *yes*, in [0, 1]; None where the judge gives none.
         explanation: the judge's reason in words; may be empty.
         evidence: the span of the judged text that decided, verbatim; may be empty.
         raw: the reply before parsing; empty where there is none.
+        notes: what a reader of the answer must know, ready for JSON; see `NOTES`.
     """
 
     value: Value
@@ -49,6 +69,7 @@ class Judged:
     explanation: str = ""
     evidence: str = ""
     raw: str = field(default="", repr=False)
+    notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +79,38 @@ class Unscored:
     Attributes:
         reason: one short machine-readable word first, then detail, e.g. `refusal: ...`.
         raw: what came back, if anything.
+        notes: as in `Judged`.
     """
 
     reason: str
     provenance: Provenance
     raw: str = field(default="", repr=False)
+    notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 Answer: TypeAlias = Judged | Unscored
 
 
-def answer_row(question: JudgeQuestion, answer: Answer) -> dict[str, Any]:
-    """Return the line of `answers.jsonl` for one answer (the file contract in docs/formats.md).
+def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
+    """Return the lines of `answers.jsonl` for one answer (the file contract in docs/formats.md).
 
-    Unknown fields of the item come first, so that they can never shadow a field of the answer.
+    A rating has one line for each dimension; every other answer has one line. Unknown fields of
+    the item come first, so that they can never shadow a field of the answer.
     """
-    return {
-        **question.extra,
-        "id": question.id,
-        "task": question.task,
-        "group": question.group,
-        "dimension": question.extra.get("dimension"),
-        **verdict_fields(answer),
-    }
+    base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
+    if not isinstance(question, Rating):
+        dimension = question.extra.get("dimension")
+        return [{**base, "dimension": dimension, **verdict_fields(answer)}]
+    rows = []
+    for place, dimension in enumerate(question.dimensions):
+        fields = verdict_fields(answer)
+        if isinstance(answer, Judged) and isinstance(answer.value, list):
+            fields["value"] = answer.value[place]
+            if answer.value[place] is None:
+                reasons = answer.notes.get("dimensions", {})
+                fields["unscored"] = reasons.get(dimension, "missing: not in the reply")
+        rows.append({**base, "dimension": dimension, **fields})
+    return rows
 
 
 def verdict_fields(answer: Answer) -> dict[str, Any]:
@@ -95,4 +125,5 @@ def verdict_fields(answer: Answer) -> dict[str, Any]:
         "judge": answer.provenance.judge,
         "method": answer.provenance.method,
         "prompt_hash": answer.provenance.prompt_hash,
+        "notes": dict(answer.notes) or None,
     }

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.store import Store, request_key
-from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Reply
+from pnyx.models.base import ChatModel
+from pnyx.models.replies import CallFailed, ChatRequest, Reply
 
 if TYPE_CHECKING:
     import anyio
@@ -82,7 +83,7 @@ class StoredModel:
         concurrency: the most requests under way at once, at least 1.
     """
 
-    def __init__(self, endpoint: ChatEndpoint, store: Store, concurrency: int = 8) -> None:
+    def __init__(self, endpoint: ChatModel, store: Store, concurrency: int = 8) -> None:
         from anyio.lowlevel import RunVar
 
         if concurrency < 1:

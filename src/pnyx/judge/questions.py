@@ -54,6 +54,8 @@ class Rating:
         scale: lowest and highest value, both possible.
         task: names the prompt.
         question: what the text is about, if anything.
+        stance: `pro`, `con` or empty: the side that the text takes.
+        documents: what the text rests on, if that is to be seen.
         group: the topic, for per-topic measures.
         extra: unknown fields of the items file, carried to the answers.
     """
@@ -64,31 +66,58 @@ class Rating:
     scale: tuple[float, float]
     task: str = "quality"
     question: str = ""
+    stance: str = ""
+    documents: tuple[str, ...] = ()
     group: str = ""
     extra: Mapping[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie"."""
+    """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
+
+    Attributes:
+        id: unique within one run over an items file.
+        a: one text.
+        b: the other.
+        question: what both are about.
+        task: names the prompt.
+        criterion: what makes one better, if the prompt's own idea of it is not to count.
+        documents: what both rest on, if that is to be seen.
+        group: the topic, for per-topic measures.
+        extra: unknown fields of the items file, carried to the answers.
+    """
 
     id: str
     a: str
     b: str
     question: str
     task: str = "preference"
+    criterion: str = ""
+    documents: tuple[str, ...] = ()
     group: str = ""
     extra: Mapping[str, Any] = _extra()
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """In what order do `texts` serve `query`? Answered by their 0-based positions, best first."""
+    """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
+
+    Attributes:
+        id: unique within one run over an items file.
+        query: what the texts are to serve.
+        texts: at least one, in their order so far.
+        task: names the prompt.
+        criterion: what makes a text better, e.g. a definition of relevance or a side to argue.
+        group: the topic, for per-topic measures.
+        extra: unknown fields of the items file, carried to the answers.
+    """
 
     id: str
     query: str
     texts: tuple[str, ...]
     task: str = "ranking"
+    criterion: str = ""
     group: str = ""
     extra: Mapping[str, Any] = _extra()
 
@@ -96,13 +125,24 @@ class Ranking:
 JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
 
 
-def blank(question: Support) -> str:
+def blank(question: JudgeQuestion) -> str:
     """Return why a question has nothing to judge, or an empty string where it has.
 
     A text of white space and signs supports nothing; a judge that is asked all the same makes an
     answer up.
     """
-    for name in ("text", "statement"):
-        if not any(character.isalnum() for character in getattr(question, name)):
+    for name in _JUDGED[type(question)]:
+        value = getattr(question, name)
+        texts = (value,) if isinstance(value, str) else value
+        if not any(character.isalnum() for text in texts for character in text):
             return f"blank: the {name} has no words"
     return ""
+
+
+_JUDGED: dict[type, tuple[str, ...]] = {
+    Support: ("text", "statement"),
+    Rating: ("text",),
+    Preference: ("a", "b", "question"),
+    Ranking: ("query", "texts"),
+}
+"""What of each kind must hold words."""

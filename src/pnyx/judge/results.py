@@ -12,7 +12,7 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -20,7 +20,7 @@ from typing import IO, Any
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_text, json_line
-from pnyx.judge.answers import Answer, Unscored, answer_row
+from pnyx.judge.answers import Answer, answer_rows
 from pnyx.judge.questions import JudgeQuestion
 
 __all__ = ["ANSWERS", "MANIFEST", "Results", "items_hash", "tally"]
@@ -41,17 +41,23 @@ def items_hash(questions: Sequence[JudgeQuestion]) -> str:
     return digest.hexdigest()
 
 
-def tally(answers: Sequence[Answer]) -> dict[str, Any]:
+def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`.
+
+    Args:
+        rows: lines of `answers.jsonl`; a rating counts once for each of its dimensions.
 
     A reason is counted by its machine-readable part, before the colon.
     """
-    unscored = [a for a in answers if isinstance(a, Unscored)]
-    reasons = Counter(a.reason.partition(":")[0] for a in unscored)
+    asked, reasons = 0, Counter[str]()
+    for row in rows:
+        asked += 1
+        if row["unscored"] is not None:
+            reasons[row["unscored"].partition(":")[0]] += 1
     return {
-        "asked": len(answers),
-        "scored": len(answers) - len(unscored),
-        "unscored": len(unscored),
+        "asked": asked,
+        "scored": asked - reasons.total(),
+        "unscored": reasons.total(),
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
     }
 
@@ -109,7 +115,8 @@ class Results:
         """Append one answer to the partial file as it arrives."""
         if self._stream is not None:
             with self._errors():
-                self._stream.write(json_line(answer_row(self._questions[position], answer)) + "\n")
+                for row in answer_rows(self._questions[position], answer):
+                    self._stream.write(json_line(row) + "\n")
                 self._stream.flush()
 
     def finish(self, answers: Sequence[Answer], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,9 +130,11 @@ class Results:
             The manifest.
         """
         digest = hashlib.sha256()
+        pairs = zip(self._questions, answers, strict=True)
+        rows = [row for question, answer in pairs for row in answer_rows(question, answer)]
         with atomic_text(self.path / ANSWERS) as stream:
-            for question, answer in zip(self._questions, answers, strict=True):
-                line = json_line(answer_row(question, answer)) + "\n"
+            for row in rows:
+                line = json_line(row) + "\n"
                 digest.update(line.encode())
                 stream.write(line)
         manifest = {
@@ -134,7 +143,7 @@ class Results:
             "pnyx": __version__,
             "python": platform.python_version(),
             **self._run,
-            "counts": tally(answers),
+            "counts": tally(rows),
             **facts,
             "started": self._started,
             "finished": _now(),

@@ -13,6 +13,7 @@ import os
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.models.replies import ChatRequest, Reply
+from pnyx.models.replies import ChatRequest, Reply, Token
 
 __all__ = ["Store", "StoredReply", "default_store_path", "request_key"]
 
@@ -42,6 +43,8 @@ _MIGRATIONS = (
         pnyx_version    TEXT NOT NULL
     ) WITHOUT ROWID
     """,
+    # Compressed JSON: [[token, [[alternative, logprob], ...]], ...]; NULL where none were given.
+    "ALTER TABLE replies ADD COLUMN tokens BLOB",
 )
 """Applied in order, each once; append, never edit. The number of the last is the file's version."""
 
@@ -120,14 +123,16 @@ class Store:
         """Return the reply at `key`, or None."""
         with self._lock, self._errors():
             row = self._connection.execute(
-                "SELECT reply_text, finish_reason, reply_model, usage, response_format,"
+                "SELECT reply_text, finish_reason, reply_model, usage, response_format, tokens,"
                 " created_at, pnyx_version FROM replies WHERE key = ?",
                 (key,),
             ).fetchone()
         if row is None:
             return None
-        text, finish, model, usage, response_format, created_at, version = row
-        reply = Reply(text, finish, model, json.loads(usage), response_format)
+        text, finish, model, usage, response_format, tokens, created_at, version = row
+        reply = Reply(
+            text, finish, model, json.loads(usage), response_format, _unpacked_tokens(tokens)
+        )
         return StoredReply(reply, created_at, version)
 
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
@@ -143,6 +148,7 @@ class Store:
             reply.response_format,
             _now(),
             __version__,
+            _packed_tokens(reply.tokens),
         )
         marks = ",".join("?" * len(row))
         with self._lock, self._errors():
@@ -219,6 +225,20 @@ class Store:
     def _problem(self, detail: str) -> str:
         place = shorten(str(self.path), 200)
         return f"{place}: the judgement store cannot be used: {shorten(detail)}"
+
+
+def _packed_tokens(tokens: tuple[Token, ...] | None) -> bytes | None:
+    if tokens is None:
+        return None
+    plain = [[token.text, token.alternatives] for token in tokens]
+    return zlib.compress(json.dumps(plain, separators=(",", ":")).encode())
+
+
+def _unpacked_tokens(packed: bytes | None) -> tuple[Token, ...] | None:
+    if packed is None:
+        return None
+    plain = json.loads(zlib.decompress(packed))
+    return tuple(Token(text, tuple((a, p) for a, p in others)) for text, others in plain)
 
 
 def _now() -> str:

@@ -75,7 +75,7 @@ class ChatEndpoint:
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.patience = patience or Patience()
-        self.retries = 0
+        self._retries = 0
         self.on_retry: Callable[[str], None] | None = None
         self._key = api_key
         self._dialect = Dialect()
@@ -84,6 +84,16 @@ class ChatEndpoint:
 
     def __repr__(self) -> str:
         return f"ChatEndpoint({self.base_url!r}, {self.model!r})"
+
+    @property
+    def address(self) -> str:
+        """The base URL."""
+        return self.base_url
+
+    @property
+    def retries(self) -> int:
+        """Attempts beyond the first of each request, so far."""
+        return self._retries
 
     @property
     def response_format(self) -> str:
@@ -130,7 +140,7 @@ class ChatEndpoint:
                 limit = self.patience.connect_attempts if unreachable else self.patience.attempts
                 if attempt >= limit:
                     return self._given_up(outcome, attempt)
-                self.retries += 1
+                self._retries += 1
                 if self.on_retry is not None:
                     self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
                 await anyio.sleep(self.patience.wait(attempt, outcome.retry_after))
@@ -154,7 +164,10 @@ class ChatEndpoint:
         dialect = self._dialect
         while True:
             sent = dialect.parameters(
-                max_tokens=request.max_tokens, temperature=request.temperature, seed=request.seed
+                max_tokens=request.max_tokens,
+                temperature=request.temperature,
+                seed=request.seed,
+                logprobs=request.logprobs,
             )
             shape = dialect.shape(request.schema, request.schema_name)
             parameters = {**sent, **({"response_format": shape} if shape else {})}

@@ -56,10 +56,12 @@ class Dialect:
         return FORMATS[self.form]
 
     def parameters(
-        self, *, max_tokens: int, temperature: float, seed: int | None
+        self, *, max_tokens: int, temperature: float, seed: int | None, logprobs: int = 0
     ) -> dict[str, float]:
         """Return the sampling parameters that this dialect allows, by the names it knows."""
         wanted: dict[str, float | None] = {"temperature": temperature, "seed": seed}
+        if logprobs and not self.dropped & {"logprobs", "top_logprobs"}:
+            wanted |= {"logprobs": True, "top_logprobs": logprobs}
         name = _LIMITS[self.limit]
         if name is not None:
             wanted[name] = max_tokens

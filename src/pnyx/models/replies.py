@@ -11,7 +11,15 @@ from typing import Any
 
 from pnyx.errors import shorten
 
-__all__ = ["CallFailed", "ChatRequest", "Message", "Reply", "printable", "read_reply"]
+__all__ = [
+    "CallFailed",
+    "ChatRequest",
+    "Message",
+    "Reply",
+    "Token",
+    "printable",
+    "read_reply",
+]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -41,6 +49,7 @@ class ChatRequest:
         temperature: 0 for the likeliest reply.
         seed: for servers that sample reproducibly.
         sample: numbers repeats of one request; 0 is the first. It is not sent.
+        logprobs: how many alternatives of each token are asked for; 0 asks for none.
     """
 
     messages: tuple[Message, ...]
@@ -50,6 +59,7 @@ class ChatRequest:
     temperature: float = 0.0
     seed: int | None = None
     sample: int = 0
+    logprobs: int = 0
 
     def canonical(self) -> dict[str, Any]:
         """Return what the judgement store addresses this request by, ready for JSON."""
@@ -60,6 +70,7 @@ class ChatRequest:
             "max_tokens": self.max_tokens,
             "seed": self.seed,
             "sample": self.sample,
+            **({"logprobs": self.logprobs} if self.logprobs else {}),
         }
 
     @property
@@ -67,6 +78,20 @@ class ChatRequest:
         """SHA-256 of the rendered prompt and its parameters: the `prompt_hash` of answers."""
         text = json.dumps(self.canonical(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply with what could have stood in its place.
+
+    Attributes:
+        text: as it stands in the reply.
+        alternatives: (text, natural logarithm of its probability), the likeliest first; the token
+            itself is among them where the server says so.
+    """
+
+    text: str
+    alternatives: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +104,7 @@ class Reply:
         model: the name the server gave, which may be more exact than the one asked for.
         usage: token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
         response_format: how the answer's shape was asked for, one of `negotiate.FORMATS`.
+        tokens: the tokens of `text` with their alternatives; None where the server gives none.
     """
 
     text: str
@@ -86,6 +112,7 @@ class Reply:
     model: str
     usage: Mapping[str, int] = field(hash=False)
     response_format: str
+    tokens: tuple[Token, ...] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +162,7 @@ def read_reply(body: bytes, *, asked: str, response_format: str) -> Reply | Call
         model=printable(named) if isinstance(named, str) and named else asked,
         usage=_usage(value.get("usage")),
         response_format=response_format,
+        tokens=_tokens(choice.get("logprobs")),
     )
 
 
@@ -155,6 +183,36 @@ def _content(message: Mapping[str, Any], finish: str) -> tuple[str, str]:
         parts = [p.get("text") for p in content if isinstance(p, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
     return (content if isinstance(content, str) else ""), finish
+
+
+def _tokens(value: object) -> tuple[Token, ...] | None:
+    """Read `choices[0].logprobs`; anything but the documented shape counts as none given."""
+    content = value.get("content") if isinstance(value, dict) else None
+    if not isinstance(content, list) or not content:
+        return None
+    tokens = []
+    for entry in content:
+        text = entry.get("token") if isinstance(entry, dict) else None
+        if not isinstance(text, str):
+            return None
+        given = entry.get("top_logprobs")
+        seen = [_alternative(entry), *map(_alternative, given if isinstance(given, list) else [])]
+        likeliest: dict[str, float] = {}
+        for name, logprob in (pair for pair in seen if pair is not None):
+            likeliest.setdefault(printable(name), round(logprob, 6))
+        ranked = sorted(likeliest.items(), key=lambda pair: -pair[1])
+        tokens.append(Token(printable(text), tuple(ranked)))
+    return tuple(tokens)
+
+
+def _alternative(entry: object) -> tuple[str, float] | None:
+    if not isinstance(entry, dict):
+        return None
+    text, logprob = entry.get("token"), entry.get("logprob")
+    if not isinstance(text, str) or not isinstance(logprob, int | float):
+        return None
+    # A logarithm of a probability; servers that send sentinels such as -9999 mean "not at all".
+    return (text, float(logprob)) if -1000 < logprob <= 1e-6 else None
 
 
 def _usage(value: object) -> dict[str, int]:
