@@ -31,7 +31,7 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.labels import LabelJudge
+from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
 from pnyx.judge.prompting import _environment, load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
@@ -87,13 +87,13 @@ def _label_judge(_: ExitStack, folder: Any) -> Judge:
         for q in questions
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return LabelJudge(path)
+    return HumanLabels(path)
 
 
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     LlmJudge: _llm_judge,
-    LabelJudge: _label_judge,
+    HumanLabels: _label_judge,
 }
 READS_TEXT = {EncoderJudge, LlmJudge}
 """Judges that look at the text; labels are looked up by id."""

@@ -9,14 +9,14 @@ import pytest
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.labels import LabelJudge
+from pnyx.judge.labels import HumanLabels
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 
 
-def labels(tmp_path, *rows) -> LabelJudge:
+def labels(tmp_path, *rows) -> HumanLabels:
     path = tmp_path / "gold.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return LabelJudge(path)
+    return HumanLabels(path)
 
 
 def support(identifier: str) -> Support:
@@ -100,4 +100,4 @@ def test_bad_labels_name_the_line(tmp_path, content, line):
     path = tmp_path / "gold.jsonl"
     path.write_text(content)
     with pytest.raises(InputError, match=line):
-        LabelJudge(path)
+        HumanLabels(path)

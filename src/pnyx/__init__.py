@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge, ask
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.encoder import EncoderJudge
-    from pnyx.judge.labels import LabelJudge
+    from pnyx.judge.labels import HumanLabels
     from pnyx.judge.llm import LlmJudge
     from pnyx.judge.questions import Preference, Ranking, Rating, Support
     from pnyx.judge.store import Store
@@ -84,7 +84,7 @@ _HOMES = {
     "pnyx.judge.base": ("Judge", "ask"),
     "pnyx.judge.completions": ("StoredModel",),
     "pnyx.judge.encoder": ("EncoderJudge",),
-    "pnyx.judge.labels": ("LabelJudge",),
+    "pnyx.judge.labels": ("HumanLabels",),
     "pnyx.judge.llm": ("LlmJudge",),
     "pnyx.judge.questions": ("Preference", "Ranking", "Rating", "Support"),
     "pnyx.judge.store": ("Store",),
@@ -125,12 +125,12 @@ __all__ = [
     "EncoderJudge",
     "ExtractiveWriter",
     "Hit",
+    "HumanLabels",
     "Index",
     "IndexFolderError",
     "InputError",
     "Judge",
     "Judged",
-    "LabelJudge",
     "LlmJudge",
     "LlmWriter",
     "Measured",

@@ -111,9 +111,9 @@ def _questions(
 
 
 def _label_judge(path: str) -> Judge:
-    from pnyx.judge.labels import LabelJudge
+    from pnyx.judge.labels import HumanLabels
 
-    return LabelJudge(path)
+    return HumanLabels(path)
 
 
 def _run(

@@ -13,12 +13,12 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
 from pnyx.judge.base import Emit
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 
-__all__ = ["LabelJudge"]
+__all__ = ["HumanLabels"]
 
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 
 
-class LabelJudge:
+class HumanLabels:
     """Answers by looking up what people said; where annotators differ, the majority counts.
 
     Args:
