@@ -23,8 +23,8 @@ NOTES: dict[str, str] = {
     "repeated": "of a ranking: positions named twice; the first counts",
     "invented": "of a ranking: how many names stand for no text",
     "votes": "of several judges or repeats: the value of each, null where unscored",
-    "agreement": "share of the scored votes that are equal to the value",
-    "spread": "standard deviation of the scored votes' numbers",
+    "agreement": "share of the scored votes that are equal to the most frequent one",
+    "spread": "standard deviation of the scored votes' numbers (of the population)",
     "stage": "of a cascade: which judge's answer counts, cheap or strong",
     "uncalibrated": "the probability before recalibration",
 }

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 from pnyx.judge.answers import Answer
 from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["Emit", "Judge", "ask", "of_kind", "run_blocking"]
+__all__ = ["Emit", "Judge", "ask", "of_kind", "refuse_other_kinds", "run_blocking"]
 
 T = TypeVar("T")
 Q = TypeVar("Q")
@@ -60,6 +60,17 @@ def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> lis
     return found
 
 
+def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None:
+    """Check that a judge answers the kinds of all questions, before any is asked.
+
+    Raises:
+        TypeError: it does not.
+    """
+    for question in questions:
+        if type(question) not in judge.kinds:
+            raise _foreign(judge.name, question)
+
+
 def _foreign(name: str, question: JudgeQuestion) -> TypeError:
     return TypeError(f"{name} does not answer {type(question).__name__} questions")
 
@@ -83,9 +94,7 @@ def ask(
         TypeError: a question is of a kind that the judge does not answer.
         pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
     """
-    for question in questions:
-        if type(question) not in judge.kinds:
-            raise _foreign(judge.name, question)
+    refuse_other_kinds(judge, questions)
     answers: list[Answer | None] = [None] * len(questions)
 
     def emit(position: int, answer: Answer) -> None:

@@ -1,0 +1,321 @@
+"""Several answers to one question as one: majority, mean, mean rank.
+
+An `Unscored` is never a vote. More than half of those asked must have answered, else the
+combination is unscored too: what two of five judges could read says little about the five.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from pnyx.errors import shorten
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
+from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+
+__all__ = [
+    "How",
+    "SelfAgreement",
+    "combine",
+    "most_frequent",
+    "rating_answer",
+    "self_agreement",
+]
+
+How: TypeAlias = Literal["auto", "majority", "mean"]
+"""`auto`: the mean of ratings and of ranks, the majority of everything else."""
+
+T = TypeVar("T")
+Cell: TypeAlias = float | str
+"""A rating on one dimension, or the reason why there is none."""
+
+
+def combine(
+    question: JudgeQuestion, answers: Sequence[Answer], how: How = "auto", *, judge: str
+) -> Answer:
+    """Return one answer made of several answers to the same question.
+
+    - Support: the majority; an even split goes to the side that the mean probability favours,
+      if every vote states one. With `mean`, yes where the mean probability is at least .5. The
+      probability is the mean either way, in which a vote that states none counts as 1 or 0; so
+      where none states one it is the share of yes.
+    - Rating: for each dimension the mean (`auto`, `mean`) or the most frequent number, and where
+      several are equally frequent the median of all votes (`majority`). A dimension without
+      enough votes is None in the list, with its reason in `notes["dimensions"]`.
+    - Preference: the majority, in which "tie" is a vote like others. As many for a as for b, and
+      for nothing else more, is a "tie".
+    - Ranking: by mean rank (Borda); texts of equal mean rank in the order of the first vote.
+
+    Any other even split is `Unscored("tie: ...")`. But for equal mean ranks and for whose
+    explanation is shown, the order of the answers does not matter.
+
+    Args:
+        question: what was asked.
+        answers: at least one; their order is that of `notes["votes"]`.
+        how: how votes are counted; a kind of question that knows one way only takes that.
+        judge: name of the combination, for the provenance.
+
+    Returns:
+        The answer, with notes on votes, agreement and spread (both of at least two votes), the
+        explanation and evidence of the first vote for the value (of numbers and orders: the first
+        that is nearest), and all provenances in `details["members"]`.
+    """
+    if not answers:
+        raise ValueError("no answers to combine")
+    votes = [a.value if isinstance(a, Judged) else None for a in answers]
+    notes: dict[str, Any] = {"votes": votes}
+    if isinstance(question, Rating):
+        method = "majority" if how == "majority" else "mean"
+        return _ratings(question, answers, _provenance(judge, method, answers), notes)
+    method = "mean" if isinstance(question, Ranking) or how == "mean" else "majority"
+    if isinstance(question, Preference):
+        method = "majority"
+    provenance = _provenance(judge, method, answers)
+    if missing := _missing([a.reason if isinstance(a, Unscored) else a for a in answers]):
+        return Unscored(missing, provenance, notes=notes)
+    scored = [a for a in answers if isinstance(a, Judged)]
+    notes |= _agreement([a.value for a in scored])
+    if isinstance(question, Support):
+        return _support(scored, provenance, notes)
+    if isinstance(question, Preference):
+        return _preference(scored, provenance, notes)
+    order = _mean_ranks([_order(a) for a in scored])
+    return Judged(
+        order, provenance, notes=notes, **_words(scored, [_apart(a, order) for a in scored])
+    )
+
+
+def _provenance(judge: str, method: str, answers: Sequence[Answer]) -> Provenance:
+    members = []
+    for answer in answers:
+        by = answer.provenance
+        member: dict[str, Any] = {"judge": by.judge, "prompt_hash": by.prompt_hash}
+        member |= {"method": by.method, "details": dict(by.details)}
+        if isinstance(answer, Unscored):
+            member["unscored"] = answer.reason
+        members.append(member)
+    hashes = {answer.provenance.prompt_hash for answer in answers}
+    shared = hashes.pop() if len(hashes) == 1 else ""
+    return Provenance(judge, shared, method, {"members": members})
+
+
+def _missing(votes: Sequence[object]) -> str:
+    """Return why too few votes are scored, or an empty string; text stands for a reason."""
+    reasons = Counter(shorten(v.partition(":")[0], 40) for v in votes if isinstance(v, str))
+    scored = len(votes) - reasons.total()
+    if 2 * scored > len(votes):
+        return ""
+    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    listed = ", ".join(f"{count} {reason}" for reason, count in ranked)
+    return f"panel: {scored} of {len(votes)} scored ({listed})"
+
+
+def most_frequent(votes: Iterable[T]) -> tuple[list[T], float]:
+    """Return the votes that occur most often, each once, and the share of one of them.
+
+    Args:
+        votes: at least one; lists are compared by their items.
+    """
+    counts: Counter[Hashable] = Counter()
+    first: dict[Hashable, T] = {}
+    for vote in votes:
+        key: Any = tuple(vote) if isinstance(vote, list) else vote
+        counts[key] += 1
+        first.setdefault(key, vote)
+    most = max(counts.values())
+    return [first[key] for key, count in counts.items() if count == most], most / counts.total()
+
+
+def _agreement(votes: Sequence[Any]) -> dict[str, float]:
+    # One vote always agrees with itself, which says nothing.
+    return {"agreement": most_frequent(votes)[1]} if len(votes) > 1 else {}
+
+
+def _spread(numbers: Sequence[float]) -> dict[str, float]:
+    return {"spread": statistics.pstdev(numbers)} if len(numbers) > 1 else {}
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    """Return the mean, rounded once: unanimous votes give their very number, in any order."""
+    return float(statistics.mean(numbers))
+
+
+def _support(scored: Sequence[Judged], provenance: Provenance, notes: dict[str, Any]) -> Answer:
+    stated = [a.probability for a in scored if a.probability is not None]
+    numbers = [float(a.value is True) if a.probability is None else a.probability for a in scored]
+    mean, yes = _mean(numbers), sum(a.value is True for a in scored)
+    no = len(scored) - yes
+    if stated:
+        notes |= _spread(numbers)
+    all_stated = len(stated) == len(scored)
+    if provenance.method == "mean" and stated and (all_stated or mean != 0.5):
+        value = mean >= 0.5
+    elif yes != no:
+        value = yes > no
+    elif all_stated and mean != 0.5:
+        value = mean > 0.5
+    else:
+        return Unscored(f"tie: {yes} yes, {no} no", provenance, notes=notes)
+    words = _words(scored, [None if a.value != value else 0 for a in scored])
+    return Judged(value, provenance, mean, notes=notes, **words)
+
+
+def _preference(scored: Sequence[Judged], provenance: Provenance, notes: dict[str, Any]) -> Answer:
+    votes = [a.value for a in scored]
+    winners, _ = most_frequent(votes)
+    if len(winners) == 1:
+        value = winners[0]
+    elif {"a", "b"} <= set(winners):
+        value = "tie"
+    else:
+        counts = ", ".join(f"{votes.count(v)} {v}" for v in ("a", "b", "tie") if v in votes)
+        return Unscored(f"tie: {counts}", provenance, notes=notes)
+    words = _words(scored, [None if v != value else 0 for v in votes])
+    return Judged(value, provenance, notes=notes, **words)
+
+
+def _order(answer: Judged) -> list[int]:
+    order: Any = answer.value
+    return list(order)
+
+
+def _mean_ranks(orders: Sequence[Sequence[int]]) -> list[int]:
+    """Return positions by mean rank; equal ones as the first order has them."""
+    ranks: Counter[int] = Counter()
+    for order in orders:
+        for rank, position in enumerate(order):
+            ranks[position] += rank
+    return sorted(orders[0], key=ranks.__getitem__)
+
+
+def _apart(answer: Judged, order: Sequence[int]) -> int:
+    """Return how far a ranking is from `order` (Spearman's footrule)."""
+    places = {position: place for place, position in enumerate(order)}
+    return sum(abs(place - places[position]) for place, position in enumerate(_order(answer)))
+
+
+def _words(scored: Sequence[Judged], distances: Sequence[float | None]) -> dict[str, Any]:
+    """Return explanation and evidence of the first vote nearest to the value; None: not for it."""
+    near = [(distance, place) for place, distance in enumerate(distances) if distance is not None]
+    if not near:
+        return {}
+    speaker = scored[min(near)[1]]
+    return {"explanation": speaker.explanation, "evidence": speaker.evidence}
+
+
+def _ratings(
+    question: Rating, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+) -> Answer:
+    table = [_cells(question, answer) for answer in answers]
+    cells: list[Cell] = []
+    by_dimension: dict[str, dict[str, float]] = {"agreement": {}, "spread": {}}
+    for dimension, column in zip(question.dimensions, zip(*table, strict=True), strict=True):
+        numbers = [cell for cell in column if not isinstance(cell, str)]
+        cells.append(_missing(column) or _rating(numbers, provenance.method))
+        for name, number in (_agreement(numbers) | _spread(numbers)).items():
+            by_dimension[name][dimension] = number
+    for name, shares in by_dimension.items():
+        if shares:
+            notes[name] = shares if len(cells) > 1 else shares[question.dimensions[0]]
+    pairs = [(a, _gap(row, cells)) for a, row in zip(answers, table, strict=True)]
+    scored = [(a, gap) for a, gap in pairs if isinstance(a, Judged)]
+    words = _words([a for a, _ in scored], [gap for _, gap in scored])
+    return rating_answer(question, cells, provenance, notes=notes, **words)
+
+
+def _cells(question: Rating, answer: Answer) -> list[Cell]:
+    """Return an answer's rating on each dimension, or the reason why it is unscored."""
+    if isinstance(answer, Unscored):
+        return [answer.reason] * len(question.dimensions)
+    values: list[Any] = answer.value if isinstance(answer.value, list) else [answer.value]
+    reasons = answer.notes.get("dimensions", {})
+    pairs = zip(question.dimensions, values, strict=True)
+    return [reasons.get(name, "missing") if v is None else v for name, v in pairs]
+
+
+def _rating(numbers: Sequence[float], method: str) -> float:
+    if method == "mean":
+        return _mean(numbers)
+    winners, _ = most_frequent(numbers)
+    return winners[0] if len(winners) == 1 else statistics.median(numbers)
+
+
+def _gap(row: Sequence[Cell], cells: Sequence[Cell]) -> float | None:
+    """Return how far a vote is from the combined ratings, on the dimensions that both have."""
+    gaps = [
+        abs(vote - cell)
+        for vote, cell in zip(row, cells, strict=True)
+        if not isinstance(vote, str) and not isinstance(cell, str)
+    ]
+    return statistics.fmean(gaps) if gaps else None
+
+
+def rating_answer(
+    question: Rating,
+    cells: Sequence[Cell],
+    provenance: Provenance,
+    *,
+    notes: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Answer:
+    """Return the answer to a Rating question, put together dimension by dimension.
+
+    Args:
+        question: what was asked.
+        cells: for each dimension its number, or the reason why there is none.
+        provenance: of the answer.
+        notes: further notes.
+        fields: further fields of `Judged`.
+
+    Returns:
+        A number for one dimension, a list for several, with None and a note where one is
+        unscored; where all are, `Unscored` with the reason (of several: the first).
+    """
+    reasons = {
+        name: cell
+        for name, cell in zip(question.dimensions, cells, strict=True)
+        if isinstance(cell, str)
+    }
+    notes = dict(notes or {})
+    if len(reasons) == len(cells):
+        return Unscored(next(iter(reasons.values())), provenance, notes=notes)
+    if reasons:
+        notes["dimensions"] = reasons
+    values: list[Any] = [None if isinstance(cell, str) else cell for cell in cells]
+    value: Value = values if len(values) > 1 else values[0]
+    return Judged(value, provenance, notes=notes, **fields)
+
+
+class SelfAgreement(NamedTuple):
+    """How far repeats or judges agree with each other.
+
+    Attributes:
+        value: mean share of votes equal to the most frequent one, in (0, 1]; None without any.
+        scored: questions with at least two scored votes, ties included.
+        asked: all questions.
+    """
+
+    value: float | None
+    scored: int
+    asked: int
+
+
+def self_agreement(answers: Sequence[Answer]) -> SelfAgreement:
+    """Return the mean agreement behind combined answers.
+
+    A split vote is disagreement, so ties count although they are unscored; the dimensions of a
+    rating are averaged first. What chance alone would give is not taken off.
+
+    Args:
+        answers: as `combine`, `Panel` or `Repeats` gave them.
+    """
+    shares = []
+    for answer in answers:
+        agreement = answer.notes.get("agreement")
+        if isinstance(agreement, Mapping):
+            agreement = _mean(list(agreement.values()))
+        if agreement is not None:
+            shares.append(agreement)
+    return SelfAgreement(_mean(shares) if shares else None, len(shares), len(answers))

@@ -1,0 +1,152 @@
+"""Several judges, or one judge several times, as one judge."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from pnyx.errors import InputError
+from pnyx.judge.answers import Answer, Judged, Unscored
+from pnyx.judge.base import Emit, Judge, refuse_other_kinds
+from pnyx.judge.combine import How, combine
+from pnyx.judge.questions import JudgeQuestion
+
+__all__ = ["Panel", "Repeats"]
+
+
+class Panel:
+    """Asks several judges the same questions at the same time and combines their answers.
+
+    What each judge said, and how far they agree, is in the notes of an answer; their provenances
+    are in its details. `pnyx.judge.combine.combine` says how votes are counted.
+
+    Args:
+        judges: at least one; the order is that of the votes in the notes.
+        how: `auto`, `majority` or `mean`.
+
+    Attributes:
+        members: the judges.
+        kinds: what all of them answer.
+
+    Raises:
+        InputError: there is no judge, or no kind of question that all of them answer.
+    """
+
+    def __init__(self, judges: Sequence[Judge], how: How = "auto") -> None:
+        if not judges:
+            raise InputError("found no judge, expected at least one")
+        self.members = tuple(judges)
+        self.how: How = how
+        self.kinds = frozenset.intersection(*(judge.kinds for judge in self.members))
+        if not self.kinds:
+            names = ", ".join(judge.name for judge in self.members)
+            raise InputError(f"no kind of question is answered by all of {names}")
+
+    @property
+    def name(self) -> str:
+        """`panel(NAME, NAME)`; with another way to count than `auto`, `panel-mean(...)`."""
+        way = "" if self.how == "auto" else f"-{self.how}"
+        return f"panel{way}({', '.join(judge.name for judge in self.members)})"
+
+    @property
+    def card(self) -> str:
+        """What is known of each judge; of the panel nothing is, until it is measured."""
+        cards = (f"{judge.name}: {judge.card or 'no card'}" for judge in self.members)
+        return f"{len(self.members)} judges, not measured together; {'; '.join(cards)}"
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question as soon as all votes on it are in.
+
+        Votes wait for the slowest judge, without their raw replies (which the store keeps).
+
+        Raises:
+            TypeError: a question is of a kind that a judge does not answer; nothing was asked.
+            pnyx.errors.ModelError: a judge cannot go on. The others are stopped; what they had
+                paid for is stored, and no answer is made of a part of the votes.
+        """
+        import anyio
+
+        refuse_other_kinds(self, questions)
+        ballots = _Ballots(self, questions, emit)
+        failures: list[Exception] = []
+
+        async def poll(place: int) -> None:
+            try:
+                await self.members[place].answer(questions, ballots.box(place))
+            except Exception as error:  # raised below, out of the exception group
+                failures.append(error)
+                group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            for place in range(len(self.members)):
+                group.start_soon(poll, place)
+        if failures:
+            raise failures[0]
+
+
+class _Ballots:
+    """Votes that wait for the others on their question."""
+
+    def __init__(self, panel: Panel, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        self._panel = panel
+        self._questions = questions
+        self._emit = emit
+        self._waiting: dict[int, dict[int, Answer]] = {}
+        self._missing = [len(panel.members)] * len(questions)
+
+    def box(self, place: int) -> Emit:
+        """Return where the judge at `place` puts its votes."""
+
+        def put(position: int, answer: Answer) -> None:
+            votes = self._waiting.setdefault(position, {})
+            if place in votes or not self._missing[position]:
+                name = self._panel.members[place].name
+                raise RuntimeError(f"{name} answered question {position} twice")
+            votes[place] = _without_raw(answer)
+            self._missing[position] -= 1
+            if not self._missing[position]:
+                self._count(position)
+
+        return put
+
+    def _count(self, position: int) -> None:
+        votes = self._waiting.pop(position)
+        answers = [votes[place] for place in sorted(votes)]
+        panel = self._panel
+        self._emit(
+            position, combine(self._questions[position], answers, panel.how, judge=panel.name)
+        )
+
+
+def _without_raw(answer: Answer) -> Judged | Unscored:
+    return dataclasses.replace(answer, raw="") if answer.raw else answer
+
+
+class Repeats(Panel):
+    """Asks the same judge several times: self-consistency.
+
+    A repeat is worth something only where it can come out differently, so sample i is asked
+    through a judge of its own, which reshuffles the order of dimensions or documents.
+
+    Args:
+        make: from the number of a sample, 0-based, to its judge.
+        n: how many samples, at least 1.
+        how: `auto`, `majority` or `mean`.
+    """
+
+    def __init__(self, make: Callable[[int], Judge], n: int, how: How = "auto") -> None:
+        if n < 1:
+            raise InputError(f"found {n} samples, expected at least 1")
+        super().__init__([make(sample) for sample in range(n)], how)
+
+    @property
+    def name(self) -> str:
+        """`NAME x3`; with another way to count than `auto`, `NAME x3 mean`."""
+        way = "" if self.how == "auto" else f" {self.how}"
+        return f"{self.members[0].name} x{len(self.members)}{way}"
+
+    @property
+    def card(self) -> str:
+        """What is known of the judge when it is asked once."""
+        once = self.members[0].card or "no card"
+        return f"asked {len(self.members)} times, not measured so; asked once: {once}"
