@@ -25,19 +25,48 @@ def _not_blank(value: Any, name: str) -> None:
         raise InputError(f"{name} is empty")
 
 
-def _strings(value: Any, name: str) -> None:
+def _list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
         raise InputError(f"{name}: found {shorten(value, 40)}, expected a list")
+    return value
+
+
+def _names(value: Any, name: str) -> None:
+    """A list of names, at least one, none twice."""
+    if not _list(value, name):
+        raise InputError(f"{name} is empty")
+    seen: set[str] = set()
     for i, item in enumerate(value):
-        string(item, f"{name}[{i}]")
+        _not_blank(item, f"{name}[{i}]")
+        if item in seen:
+            raise InputError(f"{name}[{i}]: found {shorten(item, 40)!r} twice")
+        seen.add(item)
 
 
 def _documents(value: Any, name: str) -> None:
     """A list of texts, or of objects each with a text."""
-    if not isinstance(value, list):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected a list")
-    for i, item in enumerate(value):
+    for i, item in enumerate(_list(value, name)):
         string(item.get("text") if isinstance(item, dict) else item, f"{name}[{i}]")
+
+
+def _ranked(value: Any, name: str) -> None:
+    """A list of documents as above, at least one; their ids, where given, are no two the same."""
+    _documents(value, name)
+    if not value:
+        raise InputError(f"{name} is empty")
+    seen: set[str] = set()
+    for i, item in enumerate(value):
+        if isinstance(item, dict) and item.get("id") is not None:
+            place = f"{name}[{i}].id"
+            _identifier(item["id"], place)
+            if str(item["id"]) in seen:
+                raise InputError(f"{place}: found {shorten(str(item['id']), 40)!r} twice")
+            seen.add(str(item["id"]))
+
+
+def _object(value: Any, name: str) -> None:
+    if not isinstance(value, dict):
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
 
 
 def _identifier(value: Any, name: str) -> None:
@@ -58,6 +87,11 @@ def _value(value: Any, name: str) -> None:
 def _probability(value: Any, name: str) -> None:
     if not 0 <= number(value, name) <= 1:
         raise InputError(f"{name}: found {shorten(value, 40)}, expected 0 to 1")
+
+
+def _object(value: Any, name: str) -> None:
+    if not isinstance(value, dict):
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
 
 
 def _flag_or_number(value: Any, name: str) -> None:
@@ -181,7 +215,15 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "items for `pnyx judge preference`: which of two answers the question better?",
             '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends."}',
             {"a": string, "b": string, "question": _not_blank},
-            {"documents": _documents, "group": _identifier},
+            {"criterion": string, "documents": _documents, "group": _identifier},
+        ),
+        ItemFormat(
+            "ranking-items",
+            "items for `pnyx judge ranking`: in what order do the documents serve the query?",
+            '{"id": "1", "query": "Is tea healthy?", '
+            '"documents": ["Tea holds antioxidants.", {"id": "d2", "text": "Tea is a drink."}]}',
+            {"query": _not_blank, "documents": _ranked},
+            {"criterion": string, "group": _identifier},
         ),
         ItemFormat(
             "rating-items",
@@ -192,6 +234,7 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
                 "topic": string,
                 "stance": _one_of(STANCES),
                 "documents": _documents,
+                "dimensions": _names,
                 "group": _identifier,
             },
         ),
@@ -204,9 +247,13 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             {
                 "probability": _probability,
                 "explanation": string,
+                "evidence": string,
+                "method": string,
+                "notes": _object,
                 "prompt_hash": string,
                 "dimension": string,
                 "group": _identifier,
+                "notes": _object,
             },
             ("id", "task", "dimension", "judge"),
             _answered_or_not,

@@ -33,6 +33,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("relevance-items", "items", "id question document"),
         ("stance-items", "items", "id text question stance"),
         ("preference-items", "items", "id a b question"),
+        ("ranking-items", "items", "id query documents"),
         ("labels", "items", "id value"),
         ("topics", "questions", "request_id"),
         ("topics", "questions", "narrative_id"),
