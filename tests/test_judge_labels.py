@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Unscored
+from pnyx.judge.answers import Judged, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.labels import HumanLabels
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
@@ -65,6 +65,7 @@ def test_the_other_kinds(tmp_path):
         Rating("r", "t", ("clarity", "cogency"), (1, 3)),
         Rating("r", "t", ("clarity",), (1, 3)),
         Rating("r", "t", ("clarity", "depth"), (1, 3)),
+        Rating("r", "t", ("depth", "style"), (1, 3)),
         Rating("s", "t", ("cogency",), (1, 3)),
         Preference("p", "a", "b", "q"),
         Preference("k", "a", "b", "q"),
@@ -75,6 +76,7 @@ def test_the_other_kinds(tmp_path):
     assert [a.value if isinstance(a, Judged) else None for a in answers] == [
         [3, 2],
         3,
+        [3, None],
         None,
         None,
         "tie",
@@ -82,8 +84,35 @@ def test_the_other_kinds(tmp_path):
         [1, 0],
         None,
     ]
-    assert isinstance(answers[2], Unscored)
-    assert answers[2].reason == "no label"
+    assert answers[2].notes == {"dimensions": {"depth": "no label"}}
+    assert answers[2].provenance.details == {"agreeing": {"clarity": 1.0}}
+    rows = answer_rows(questions[2], answers[2])
+    assert [(row["value"], row["unscored"]) for row in rows] == [(3, None), (None, "no label")]
+    assert isinstance(answers[3], Unscored)
+    assert answers[3].reason == "no label"
+
+
+def test_each_dimension_of_a_rating_is_voted_on_by_itself(tmp_path):
+    judge = labels(
+        tmp_path,
+        *(
+            {"id": "r", "value": value, "dimension": dimension, "annotator": annotator}
+            for dimension, values in {"cogency": "113", "clarity": "12", "depth": "9"}.items()
+            for annotator, value in enumerate(map(json.loads, values))
+        ),
+    )
+    (answer,) = ask(judge, [Rating("r", "t", ("depth", "cogency", "clarity"), (1, 3))])
+    assert answer.value == [None, 1, None]
+    reasons = {"depth": "label: 9 is no answer to the question", "clarity": "tie"}
+    assert answer.notes == {"dimensions": reasons}
+
+
+def test_a_yes_or_no_can_be_about_a_dimension(tmp_path):
+    judge = labels(tmp_path, {"id": "1", "value": True, "dimension": "clarity"})
+    clear = Support("1", "text", "statement", extra={"dimension": "clarity"})
+    answers = ask(judge, [clear, support("1")])
+    assert answers[0].value is True
+    assert answers[1].reason == "no label"
 
 
 @pytest.mark.parametrize(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pnyx.corpora import read_items
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
 from pnyx.judge.base import Emit
+from pnyx.judge.combine import most_frequent, rating_answer
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 
-__all__ = ["HumanLabels"]
+__all__ = ["HumanLabels", "dimensions_of", "read_value"]
 
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 
 
 class HumanLabels:
     """Answers by looking up what people said; where annotators differ, the majority counts.
+
+    Of a rating, a dimension without a label (or with as many for one value as for another) is
+    None in the list of values, with its reason in `notes["dimensions"]`.
 
     Args:
         path: labels JSONL: `id`, `value`; optional `annotator`, `dimension` (ratings), `gain`,
@@ -62,48 +65,57 @@ class HumanLabels:
                 self._annotators.add(str(row["annotator"]))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
-        provenance = Provenance(self.name, method="label")
-        dimensions = (
-            question.dimensions
-            if isinstance(question, Rating)
-            else (str(question.extra.get("dimension") or ""),)
-        )
-        values: list[Any] = []
-        shares: dict[str, float] = {}
-        for dimension in dimensions:
-            votes = self._votes.get((question.id, dimension))
-            if votes is None:
-                return Unscored("no label", provenance)
-            read = [_value(question, vote) for vote in votes]
-            if None in read:
-                found = shorten(repr(votes[read.index(None)]), 40)
-                return Unscored(f"label: {found} is no answer to the question", provenance)
-            winner, share = _majority(read)
-            if share == 0:
-                return Unscored("tie", provenance)
-            values.append(winner)
-            shares[dimension or "value"] = share
-        details = {"agreeing": shares}
-        value = values if isinstance(question, Rating) and len(values) > 1 else values[0]
-        return Judged(value, Provenance(self.name, method="label", details=details))
+        dimensions = dimensions_of(question)
+        found = [self._label(question, dimension) for dimension in dimensions]
+        shares = {
+            dimension or "value": label.share
+            for dimension, label in zip(dimensions, found, strict=True)
+            if label.value is not None
+        }
+        details = {"agreeing": shares} if shares else {}
+        provenance = Provenance(self.name, method="label", details=details)
+        if isinstance(question, Rating):
+            cells = [label.reason if label.value is None else label.value for label in found]
+            return rating_answer(question, cells, provenance)
+        (label,) = found
+        if label.value is None:
+            return Unscored(label.reason, provenance)
+        return Judged(label.value, provenance)
+
+    def _label(self, question: JudgeQuestion, dimension: str) -> _Label:
+        votes = self._votes.get((question.id, dimension))
+        if votes is None:
+            return _Label(reason="no label")
+        read = [read_value(question, vote) for vote in votes]
+        if None in read:
+            found = shorten(repr(votes[read.index(None)]), 40)
+            return _Label(reason=f"label: {found} is no answer to the question")
+        winners, share = most_frequent(read)
+        return _Label(winners[0], share) if len(winners) == 1 else _Label(reason="tie")
 
 
-def _majority(values: Sequence[Any]) -> tuple[Any, float]:
-    """Return the most frequent value and its share; a share of 0 says that there is a tie."""
-    counts: Counter[Hashable] = Counter()
-    by_key = {}
-    for value in values:
-        key = tuple(value) if isinstance(value, list) else value
-        counts[key] += 1
-        by_key[key] = value
-    ranked = counts.most_common(2)
-    if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
-        return None, 0.0
-    return by_key[ranked[0][0]], ranked[0][1] / len(values)
+class _Label(NamedTuple):
+    """What people say of one thing, and how many of them; or the reason why that is open."""
+
+    value: Any = None
+    share: float = 0.0
+    reason: str = ""
 
 
-def _value(question: JudgeQuestion, value: Any) -> Any:
-    """Return a label as an answer of the question's kind, or None where it is none."""
+def dimensions_of(question: JudgeQuestion) -> tuple[str, ...]:
+    """Return the `dimension` of each line that labels or answers a question; empty for none."""
+    if isinstance(question, Rating):
+        return question.dimensions
+    return (str(question.extra.get("dimension") or ""),)
+
+
+def read_value(question: JudgeQuestion, value: Any) -> Any:
+    """Return a file's value as an answer of the question's kind, or None where it is none.
+
+    Args:
+        question: of a rating, one dimension of it.
+        value: JSON; yes and no may also be 1 and 0, or words in any case.
+    """
     if isinstance(question, Support):
         return _yes_or_no(value)
     if isinstance(question, Rating):
