@@ -1,0 +1,277 @@
+"""How many requests an endpoint is given at once, learnt from how it bears them.
+
+The law (`Limit`) is that of congestion control: slow start, multiplicative decrease at the first
+sign of overload (Jacobson, "Congestion avoidance and control", SIGCOMM 1988), then quickly back to
+just below the load that was refused and cautiously beyond it (as CUBIC does: Ha, Rhee and Xu,
+2008). `Pace` holds the requests of an endpoint to it. Why it is built so, and how it measures:
+`docs/decisions/pace-and-budget.md`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from pnyx.models.turns import Line, Turn
+
+__all__ = ["Limit", "Pace", "Slot"]
+
+_FIRST = 8
+_DECREASE = 0.75
+_LEAST_HOLD, _FIRST_HOLD, _MOST_HOLD = 1, 4, 64
+
+
+class Limit:
+    """How many requests may be under way: the law alone, without clock or waiting.
+
+    A *round* is as many served requests as the limit allows at once.
+
+    Args:
+        ceiling: the most ever, at least 1.
+        first: where slow start begins.
+
+    Attributes:
+        value: requests that may be under way now, 1 to `ceiling`.
+        epoch: counts the decreases. What a request tells is news only if no decrease came since
+            it started: that makes one decrease a round at most.
+    """
+
+    def __init__(self, ceiling: int, first: int = _FIRST) -> None:
+        if ceiling < 1:
+            raise ValueError(f"the ceiling is {ceiling}, expected at least 1")
+        self.ceiling = ceiling
+        self.value = max(1, min(first, ceiling))
+        self.epoch = 0
+        self._borne = math.inf  # the highest load thought to be borne; infinite in slow start
+        self._hold = _FIRST_HOLD  # rounds to stay there before more is tried
+        self._step = 1
+        self._served = 0
+        self._trying = False
+
+    def served(self, epoch: int, *, full: bool) -> None:
+        """Heed a request that was served.
+
+        Args:
+            epoch: the epoch it started in.
+            full: whether as many requests as allowed were under way; otherwise the limit was not
+                put to the test.
+        """
+        if epoch != self.epoch or not full or self.value >= self.ceiling:
+            return
+        if self.value < self._borne:  # one more for each: doubles in a round
+            self.value += 1
+            return
+        self._served += 1
+        if self._served < self._hold * self.value:
+            return
+        if self._trying:  # what was tried last has held: the endpoint bears more than it did
+            self._hold = max(_LEAST_HOLD, self._hold // 2)
+            self._step *= 2
+        self._borne = self.value = min(self.value + self._step, self.ceiling)
+        self._trying = True
+        self._served = 0
+
+    def overloaded(self, epoch: int, load: int) -> bool:
+        """Heed a request that was turned away or not borne.
+
+        Args:
+            epoch: the epoch it started in.
+            load: requests under way as it started, itself included.
+
+        Returns:
+            Whether the limit was lowered.
+        """
+        if epoch != self.epoch:
+            return False
+        self.epoch += 1
+        # A request may be overtaken on its way, so that it is refused at a higher load than it
+        # started at: at least half of what was allowed is taken to be borne.
+        refused = max(min(load, self.value), self.value // 2 + 1)
+        self._borne = max(1, refused - 1)
+        self.value = max(1, int(refused * _DECREASE))
+        self._hold = min(_MOST_HOLD, self._hold * 2) if self._trying else _FIRST_HOLD
+        self._step = 1
+        self._served = 0
+        self._trying = False
+        return True
+
+
+class Pace:
+    """Holds the requests to one endpoint to what it bears.
+
+    Safe to use from several event loops and threads at once; all share what was learnt. Requests
+    start in the order in which they asked to. Nothing polls: a waiting request sleeps until a
+    slot is free or the endpoint's own waiting time (`Retry-After`) is over.
+
+        async with pace.slot() as slot:
+            ...
+            slot.served()
+
+    Args:
+        ceiling: the most requests ever under way at once, at least 1.
+        first: how many at the start.
+        clock: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        ceiling: int = 32,
+        *,
+        first: int = _FIRST,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._law = Limit(ceiling, first)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._line = Line()
+        self._under_way = 0
+        self._cool_until = 0.0
+
+    @property
+    def ceiling(self) -> int:
+        """The most requests ever under way at once."""
+        return self._law.ceiling
+
+    @property
+    def limit(self) -> int:
+        """Requests that may be under way now, by what was learnt."""
+        return self._law.value
+
+    @property
+    def under_way(self) -> int:
+        """Requests under way."""
+        return self._under_way
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a slot."""
+        return len(self._line)
+
+    @property
+    def free(self) -> int:
+        """Requests that could start now; negative where some wait already."""
+        if self.cooling:
+            return min(0, -self.waiting)
+        return self._law.value - self._under_way - len(self._line)
+
+    @property
+    def cooling(self) -> float:
+        """Seconds for which nothing new starts, because the endpoint asked for it; else 0."""
+        if not self._cool_until:
+            return 0.0
+        return max(0.0, self._cool_until - self._clock())
+
+    def slot(self) -> Slot:
+        """Return what a request enters (`async with`) while it is under way."""
+        return Slot(self)
+
+    def cool(self, seconds: float) -> None:
+        """Start nothing new for so many seconds; several wishes extend, they do not add up."""
+        with self._lock:
+            self._cool_until = max(self._cool_until, self._clock() + seconds)
+            self._call_head()
+
+    async def _enter(self, slot: Slot) -> None:
+        with self._lock:
+            if not len(self._line) and self._is_free():
+                self._start(slot)
+                return
+            turn = self._line.join(slot)
+        try:
+            while (patience := self._look(turn)) is not None:
+                await turn.wait(patience)
+        except BaseException:  # cancelled
+            with self._lock:
+                self._line.leave(turn)
+                self._under_way -= turn.granted
+                self._grant()
+                self._call_head()
+            raise
+
+    def _look(self, turn: Turn) -> float | None:
+        """Return how long a turn has to wait before it looks again; None where it was granted."""
+        with self._lock:
+            self._grant()
+            if turn.granted:
+                return None
+            turn.renew()
+            # The head of the line minds the clock for all behind it.
+            return (self.cooling or math.inf) if self._line.head() is turn else math.inf
+
+    def _leave(self, slot: Slot) -> None:
+        with self._lock:
+            if slot.verdict is True:
+                full = self._under_way >= self._law.value
+                self._law.served(slot.epoch, full=full)
+            elif slot.verdict is False:
+                self._law.overloaded(slot.epoch, slot.load)
+            self._under_way -= 1
+            self._grant()
+
+    def _is_free(self) -> bool:
+        if self._under_way >= self._law.value:
+            return False
+        if self._cool_until:
+            if self._clock() < self._cool_until:
+                return False
+            self._cool_until = 0.0
+        return True
+
+    def _start(self, slot: Slot) -> None:
+        self._under_way += 1
+        slot.epoch, slot.load = self._law.epoch, self._under_way
+
+    def _grant(self) -> None:
+        while len(self._line) and self._is_free():
+            head = self._line.head()
+            if self._line.grant() and head is not None:
+                self._start(head.wanted)
+
+    def _call_head(self) -> None:
+        """Have the head of the line look at the clock again."""
+        head = self._line.head()
+        if head is not None and self._cool_until:
+            head.call()
+
+
+class Slot:
+    """A request's place among those under way.
+
+    Without a verdict (cancelled, refused for reasons of its own) it teaches nothing.
+
+    Attributes:
+        epoch: the limit's epoch as the request started.
+        load: requests under way as it started, itself included.
+        verdict: True served, False overloaded, None neither.
+    """
+
+    __slots__ = ("_pace", "epoch", "load", "verdict")
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self.epoch = 0
+        self.load = 0
+        self.verdict: bool | None = None
+
+    async def __aenter__(self) -> Slot:
+        await self._pace._enter(self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pace._leave(self)
+
+    def served(self) -> None:
+        """The endpoint bore the request."""
+        self.verdict = True
+
+    def overloaded(self) -> None:
+        """The endpoint turned the request away as too much, or broke under it."""
+        self.verdict = False
