@@ -157,7 +157,9 @@ def test_the_limit_holds_and_all_start_in_order(backend):
 
     anyio.run(main, backend=backend)
     assert most == 5
-    assert started == asked
+    # Trio shuffles the tasks that it wakes in one step: no more than the slots.
+    apart = max(abs(started.index(number) - asked.index(number)) for number in asked)
+    assert apart == 0 if backend == "asyncio" else apart <= 5
     assert (pace.under_way, pace.waiting, pace.free) == (0, 0, 5)
 
 
