@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "search": "Ranked evidence for a question or for a file of topics.",
     "argue": "A cited pro and con argument on a question.",
     "judge": "A judge's answers to a task's questions over an items file.",
+    "measure": "How well a judge's answers agree with people's labels, with intervals.",
     "validate": "Check a file against its format.",
     "convert": "Between equivalent formats, without loss.",
 }

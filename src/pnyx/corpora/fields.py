@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -28,7 +28,12 @@ def number(value: Any, name: str) -> float:
     Raises:
         InputError: it is anything else; a bool is not a number.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    # Compared as it is: an integer of hundreds of digits cannot be turned into a float.
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max
+    ):
         return value
     raise InputError(f"{name}: found {shorten(value, 40)}, expected a finite number")
 

@@ -1,7 +1,8 @@
 """How well yes/no answers with probabilities agree with labels.
 
-All functions take plain sequences of scored pairs; leaving out the unscored, and counting them,
-is the caller's (`against_labels` does both). Checked against scikit-learn in the tests.
+The plain functions take sequences of scored pairs; leaving out the unscored, and counting them, is
+the caller's (`against_labels` does both). The `weighted_` ones are their definitions (see
+`pnyx.measure.weighted`). Checked against scikit-learn in the tests.
 """
 
 from __future__ import annotations
@@ -9,65 +10,91 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.base import Measured
 from pnyx.measure.intervals import wilson
+from pnyx.measure.weighted import Floats, Ties, Weighted, measured_once, ratio
 
-__all__ = ["accuracy", "against_labels", "auroc", "average_precision", "brier", "f1"]
+__all__ = [
+    "accuracy",
+    "against_labels",
+    "auroc",
+    "average_precision",
+    "brier",
+    "f1",
+    "weighted_accuracy",
+    "weighted_auroc",
+    "weighted_average_precision",
+    "weighted_brier",
+    "weighted_f1",
+]
+
+_SAME = 1e-9
+"""Ratings this close are equal: a mean of several labels carries rounding errors."""
+
+
+def weighted_accuracy(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Share of pairs whose value equals the label, in [0, 1]."""
+    same = (np.abs(gold - score) <= _SAME).astype(np.float64)
+    return ratio(weights @ same, weights.sum(axis=1))
+
+
+def weighted_f1(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """F1 of the yes class, in [0, 1]; undefined where there is neither a yes nor a label yes."""
+    return ratio(2 * (weights @ (gold * score)), weights @ (gold + score))
+
+
+def weighted_auroc(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Area under the ROC curve, in [0, 1], ties counting half; undefined with one class only."""
+    ties = Ties(score)
+    yes, no = ties.at(weights * gold), ties.at(weights * (1 - gold))
+    no_below = np.cumsum(no, axis=1) - no
+    wins = (yes * (no_below + no / 2)).sum(axis=1)
+    return ratio(wins, yes.sum(axis=1) * no.sum(axis=1))
+
+
+def weighted_average_precision(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Average precision over score thresholds, in [0, 1], tied scores forming one threshold.
+
+    The sum of precision times the gain in recall, without interpolation, as scikit-learn has it;
+    undefined without a label yes.
+    """
+    ties = Ties(-score)
+    hits, seen = ties.up_to(weights * gold), ties.up_to(weights)
+    precision = np.divide(hits, seen, out=np.zeros_like(hits), where=seen != 0)
+    gains = np.diff(hits, axis=1, prepend=0.0)
+    return ratio((gains * precision).sum(axis=1), hits[:, -1])
+
+
+def weighted_brier(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Mean squared distance of probability of yes and label, in [0, 1] (Brier 1950)."""
+    return ratio(weights @ (score - gold) ** 2, weights.sum(axis=1))
 
 
 def accuracy(labels: Sequence[bool], values: Sequence[bool]) -> float:
     """Return the share of values equal to their labels, in [0, 1]; at least one pair."""
-    _same_length(labels, values)
-    return sum(a == b for a, b in zip(labels, values, strict=True)) / len(labels)
+    return _always(weighted_accuracy, labels, values)
 
 
 def f1(labels: Sequence[bool], values: Sequence[bool]) -> float | None:
     """Return F1 of the yes class, in [0, 1]; None where there is neither a yes nor a label yes."""
-    _same_length(labels, values)
-    hits = sum(a and b for a, b in zip(labels, values, strict=True))
-    total = sum(labels) + sum(values)
-    return 2 * hits / total if total else None
+    return _checked(weighted_f1, labels, values)
 
 
 def auroc(labels: Sequence[bool], scores: Sequence[float]) -> float | None:
     """Return the area under the ROC curve, ties counting half; None where one class is absent."""
-    _same_length(labels, scores)
-    truth = np.asarray(labels, dtype=bool)
-    positives = int(truth.sum())
-    negatives = len(truth) - positives
-    if positives == 0 or negatives == 0:
-        return None
-    ranks = _mean_ranks(np.asarray(scores, dtype=np.float64))
-    wins = float(ranks[truth].sum()) - positives * (positives + 1) / 2
-    return wins / (positives * negatives)
+    return _checked(weighted_auroc, labels, scores)
 
 
 def average_precision(labels: Sequence[bool], scores: Sequence[float]) -> float | None:
-    """Return average precision over score thresholds (tied scores form one); None without a yes.
-
-    The sum of precision times the gain in recall, without interpolation, as scikit-learn does.
-    """
-    _same_length(labels, scores)
-    if not any(labels):
-        return None
-    values = np.asarray(scores, dtype=np.float64)
-    order = np.argsort(-values, kind="stable")
-    truth = np.asarray(labels, dtype=bool)[order]
-    last_of_tie = np.append(np.diff(values[order]) != 0, True)
-    hits = np.cumsum(truth)[last_of_tie]
-    seen = np.flatnonzero(last_of_tie) + 1
-    gains = np.diff(hits, prepend=0)
-    return float((gains * hits / seen).sum() / truth.sum())
+    """Return average precision over score thresholds (tied scores form one); None without a yes."""
+    return _checked(weighted_average_precision, labels, scores)
 
 
 def brier(labels: Sequence[bool], probabilities: Sequence[float]) -> float:
     """Return the mean squared distance of probability of yes and label, in [0, 1]."""
-    _same_length(labels, probabilities)
-    truth = np.asarray(labels, dtype=np.float64)
-    return float(np.mean((np.asarray(probabilities, dtype=np.float64) - truth) ** 2))
+    return _always(weighted_brier, labels, probabilities)
 
 
 def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[str, Measured]:
@@ -109,15 +136,17 @@ def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[st
     return out
 
 
-def _mean_ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return 1-based ranks, tied values sharing the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
-
-
-def _same_length(a: Sequence[object], b: Sequence[object]) -> None:
-    if len(a) != len(b):
-        raise ValueError(f"found {len(a)} labels and {len(b)} values, expected one for each")
-    if len(a) == 0:
+def _checked(measure: Weighted, labels: Sequence[float], values: Sequence[float]) -> float | None:
+    if len(labels) != len(values):
+        raise ValueError(
+            f"found {len(labels)} labels and {len(values)} values, expected one for each"
+        )
+    if len(labels) == 0:
         raise ValueError("found no pairs, expected at least one")
+    return measured_once(measure, labels, values)
+
+
+def _always(measure: Weighted, labels: Sequence[float], values: Sequence[float]) -> float:
+    value = _checked(measure, labels, values)
+    assert value is not None  # noqa: S101 - defined for any pair
+    return value

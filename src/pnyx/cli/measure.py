@@ -1,0 +1,198 @@
+"""`pnyx measure`: how well a judge's answers agree with people's labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.options import json_option
+from pnyx.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pnyx.measure.agreement import Agreement
+    from pnyx.measure.base import Measured
+
+__all__ = ["command"]
+
+TASKS = ("support", "relevance", "quality")
+_MEASURES = "measures.json"
+_FEW_GROUPS = 10
+
+_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it) on LABELS.
+
+\b
+support    yes/no answers to support, perspectives or stance questions
+relevance  yes/no answers; labels may be graded (gain) and say where people were unsure (uncertain)
+quality    ratings, by dimension
+
+Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
+precision, AUROC, calibration error and Brier score; graded ones Spearman's correlation; ratings
+Spearman, exact accuracy and mean absolute error. Each comes with a 95 % interval from drawing
+whole groups (topics) anew, and with how many of the questions asked it rests on: unscored answers
+are left out and counted. docs/measures.md defines each. A results folder also gets measures.json.
+Exit status 3: some of the labelled questions are unscored.
+"""
+
+_EXAMPLE = """\b
+Example:
+  pnyx judge relevance items.jsonl --out results
+  pnyx measure relevance results --labels labels.jsonl
+  pnyx measure support answers.jsonl --labels labels.jsonl --json
+"""
+
+
+@click.command(name="measure", help=_HELP, epilog=_EXAMPLE)
+@click.argument("task", type=click.Choice(TASKS))
+@click.argument("answers")
+@click.option("--labels", required=True, metavar="LABELS", help="People's labels, JSONL.")
+@click.option("--judge", metavar="NAME", help="Whose answers, where the file holds several's.")
+@click.option(
+    "--draws",
+    type=click.IntRange(0, 1_000_000),
+    default=1000,
+    show_default=True,
+    help="Draws of the bootstrap; 0 for no intervals.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."
+)
+@json_option
+def command(
+    task: str, answers: str, labels: str, judge: str | None, draws: int, seed: int, as_json: bool
+) -> int:
+    """Measure answers; see `_HELP`."""
+    if answers == labels == "-":
+        raise click.UsageError("ANSWERS and LABELS cannot both be standard input")
+    from pnyx.files import atomic_text
+    from pnyx.measure.agreement import measure_agreement
+    from pnyx.measure.gold import join
+
+    folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
+    joined = join(_file(folder) if folder else answers, labels, task, judge=judge)
+    found = measure_agreement(joined, draws=draws, seed=seed)
+    row = found.row()
+    if folder is not None:
+        with atomic_text(folder / _MEASURES) as stream:
+            stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    for line in _notes(found):
+        click.echo(f"pnyx: {line}", err=True)
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n".join(_report(found)))
+    return EXIT_UNSCORED if found.counts["unscored"] else 0
+
+
+def _file(folder: Path) -> Path:
+    """Return a results folder's answers.
+
+    Raises:
+        InputError: there are none, or not all of them yet.
+    """
+    from pnyx.judge.results import ANSWERS
+
+    path = folder / ANSWERS
+    if path.exists():
+        return path
+    partial = path.with_name(f"{ANSWERS}.partial").exists()
+    why = "its run has not ended" if partial else "expected the results folder of pnyx judge"
+    raise InputError(f"holds no {ANSWERS}: {why}", path=folder)
+
+
+def _notes(found: Agreement) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    counts = found.counts
+    notes = []
+    if counts["unscored"]:
+        reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
+        notes.append(f"{counts['unscored']} of {counts['asked']} answers are unscored: {reasons}")
+    for count, what in (
+        (counts["without_probability"], "answers have no probability"),
+        (counts["answers_without_label"], "answers have no label and are left out"),
+        (counts["labels_without_answer"], "labels have no answer and are left out"),
+        (counts["tied_labels"], "labels are tied between annotators and count as no label"),
+    ):
+        if count:
+            notes.append(f"{count} {what}")
+    if found.draws and found.clusters < _FEW_GROUPS:
+        notes.append(
+            f"warning: intervals drawn from {found.clusters} {found.clustered_by}"
+            f"{'s' if found.clusters > 1 else ''} are too narrow, or none"
+        )
+    return notes
+
+
+def _report(found: Agreement) -> list[str]:
+    """Return the tables for people."""
+    counts = found.counts
+    lines = [
+        f"{found.joined.task}: {shorten(found.joined.judge)}, {counts['scored']} of "
+        f"{counts['asked']} labelled questions scored",
+        "",
+        *_table(_rows(found)),
+    ]
+    for title, part in (("dimension", found.per_dimension), ("group", found.per_group)):
+        if part:
+            lines += ["", *_table(_grid(title, part, list(found.measures)))]
+    if found.draws:
+        lines += [
+            "",
+            f"95 % intervals: {found.draws} draws (seed {found.seed}) of {found.clusters} "
+            f"{found.clustered_by}s with replacement, percentiles",
+        ]
+    return lines
+
+
+def _rows(found: Agreement) -> list[Sequence[str]]:
+    means = {"mean over groups": found.macro, "mean over dimensions": found.dimension_mean}
+    shown = {title: part for title, part in means.items() if part}
+    rows: list[Sequence[str]] = [
+        ("measure", "value", "95 % interval", "scored of asked",
+         *(cell for title in shown for cell in (title, "95 % interval")))
+    ]  # fmt: skip
+    for name, m in found.measures.items():
+        cells = [name, _number(m.value), _interval(m), f"{m.scored} of {m.asked}"]
+        for part in shown.values():
+            cells += [_number(part[name].value), _interval(part[name])]
+        rows.append(cells)
+    return rows
+
+
+def _grid(
+    title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequence[str]
+) -> list[Sequence[str]]:
+    """Return a row of values for each group or dimension, with how many it rests on."""
+    rows: list[Sequence[str]] = [(title, *names, "scored of asked")]
+    for key, measures in part.items():
+        first = measures[names[0]]
+        values = [_number(measures[name].value) for name in names]
+        rows.append((shorten(key, 40), *values, f"{first.scored} of {first.asked}"))
+    return rows
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _interval(measured: Measured) -> str:
+    if measured.low is None or measured.high is None:
+        return "-"
+    return f"[{measured.low:.3f}, {measured.high:.3f}]"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Align columns, the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

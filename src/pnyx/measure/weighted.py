@@ -1,0 +1,69 @@
+"""Measures over weighted pairs, for many weightings at once: what a bootstrap draws from.
+
+A weighted measure takes `gold` (n,), `score` (n,) and `weights` (draws, n), whole numbers that say
+how often each pair occurs in a draw, and returns one value for each draw, NaN where it is not
+defined. The plain measure is the case of one draw with all weights 1, so there is one definition
+of each and the bootstrap cannot drift from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Floats", "Ties", "Weighted", "measured_once", "ratio"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Weighted: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
+"""(gold, score, weights) -> one value for each row of weights, NaN where undefined."""
+
+
+def measured_once(
+    measure: Weighted, gold: Sequence[float] | Floats, score: Sequence[float] | Floats
+) -> float | None:
+    """Return a measure of plain pairs, None where it is not defined (also of no pairs at all)."""
+    if len(gold) == 0:
+        return None
+    pairs = np.asarray(gold, dtype=np.float64), np.asarray(score, dtype=np.float64)
+    value = float(measure(*pairs, np.ones((1, len(gold))))[0])
+    return value if np.isfinite(value) else None
+
+
+def ratio(top: Floats, bottom: Floats) -> Floats:
+    """Return top / bottom, NaN where `bottom` is 0."""
+    out: Floats = np.full(np.broadcast_shapes(top.shape, bottom.shape), np.nan)
+    np.divide(top, bottom, out=out, where=bottom != 0)
+    return out
+
+
+class Ties:
+    """Pairs ordered by a key, those with equal keys together.
+
+    Args:
+        keys: (n,), ascending order counts.
+    """
+
+    def __init__(self, keys: Floats) -> None:
+        self._order = np.argsort(keys, kind="stable")
+        ordered = keys[self._order]
+        last = np.append(ordered[1:] != ordered[:-1], True)
+        self._ends = np.flatnonzero(last)
+        self._block = np.empty(len(keys), dtype=np.intp)
+        self._block[self._order] = np.cumsum(last) - last
+
+    def up_to(self, amounts: Floats) -> Floats:
+        """Return, for each distinct key, the sum of `amounts` (draws, n) at it and below."""
+        return np.asarray(np.cumsum(amounts[:, self._order], axis=1)[:, self._ends])
+
+    def at(self, amounts: Floats) -> Floats:
+        """Return, for each distinct key, the sum of `amounts` (draws, n) at it."""
+        return np.diff(self.up_to(amounts), axis=1, prepend=0.0)
+
+    def ranks(self, weights: Floats) -> Floats:
+        """Return the 1-based rank of each pair in each draw, ties sharing the mean of theirs."""
+        here = self.at(weights)
+        middle = np.cumsum(here, axis=1) - (here - 1) / 2
+        return np.asarray(middle[:, self._block])
