@@ -89,11 +89,6 @@ def _probability(value: Any, name: str) -> None:
         raise InputError(f"{name}: found {shorten(value, 40)}, expected 0 to 1")
 
 
-def _object(value: Any, name: str) -> None:
-    if not isinstance(value, dict):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
-
-
 def _flag_or_number(value: Any, name: str) -> None:
     if not isinstance(value, bool):
         number(value, name)
@@ -249,7 +244,6 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
                 "explanation": string,
                 "evidence": string,
                 "method": string,
-                "notes": _object,
                 "prompt_hash": string,
                 "dimension": string,
                 "group": _identifier,
