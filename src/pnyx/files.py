@@ -205,15 +205,23 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
         ) from error
 
 
-def parse_json_object(line: str, *, path: str | Path, number: int) -> dict[str, Any]:
+def parse_json_object(
+    line: str, *, path: str | Path, number: int, keep_surrogates: bool = False
+) -> dict[str, Any]:
     """Decode one line that must be a JSON object.
+
+    Args:
+        line: the text.
+        path: the file, for messages.
+        number: its line, for messages.
+        keep_surrogates: leave escaped half characters as they are; otherwise each becomes U+FFFD.
 
     Raises:
         InputError: invalid JSON or another kind of value.
     """
     try:
         value = json.loads(line, parse_constant=_no_constant, parse_float=_finite)
-        if "\\ud" in line.lower():
+        if not keep_surrogates and "\\ud" in line.lower():
             value = _without_lone_surrogates(value)
     except (ValueError, RecursionError) as error:
         raise InputError(
@@ -277,7 +285,8 @@ def json_line(value: Any) -> str:
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
     """Write a text file all or nothing: to a temporary neighbour, renamed when all went well.
 
-    `-` is standard output. A name ending in `.gz` is compressed.
+    `-` is standard output. A name ending in `.gz` is compressed, without name and time in its
+    header, so that equal texts make equal files.
 
     Raises:
         PnyxError: the folder cannot be written or the disk is full; nothing is left behind.
@@ -292,9 +301,11 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
         os.close(handle)
         temporary = Path(name)
-        opener: Any = gzip.open if target.suffix == ".gz" else open
-        with opener(temporary, "wt", encoding="utf-8", newline="\n") as stream:
-            yield stream
+        with contextlib.ExitStack() as stack:
+            raw: Any = stack.enter_context(temporary.open("wb"))
+            if target.suffix == ".gz":
+                raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+            yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     except OSError as error:
