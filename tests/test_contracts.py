@@ -27,12 +27,14 @@ from pnyx import cli, errors
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
 from pnyx.errors import InputError, MissingExtra, PnyxError
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
+from pnyx.judge.lookup import Lookup
+from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.prompting import _environment, load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.store import Store
@@ -90,10 +92,28 @@ def _label_judge(_: ExitStack, folder: Any) -> Judge:
     return HumanLabels(path)
 
 
+def _panel(stack: ExitStack, folder: Any) -> Judge:
+    return Panel([judge(stack, folder) for judge in (_encoder_judge, _llm_judge, _label_judge)])
+
+
+def _repeats(stack: ExitStack, folder: Any) -> Judge:
+    judge = _llm_judge(stack, folder)
+    return Repeats(lambda _: judge, 3)
+
+
+def _lookup(_: ExitStack, __: Any) -> Judge:
+    asked = [q for questions in QUESTIONS.values() for q in questions]
+    by = Provenance("past")
+    return Lookup([row for q in asked for row in answer_rows(q, Judged(LABELS[type(q)], by))])
+
+
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     LlmJudge: _llm_judge,
     HumanLabels: _label_judge,
+    Lookup: _lookup,
+    Panel: _panel,
+    Repeats: _repeats,
 }
 READS_TEXT = {EncoderJudge, LlmJudge}
 """Judges that look at the text; labels are looked up by id."""

@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from pnyx.errors import IndexFolderError, InputError, MissingExtra, ModelError, PnyxError
     from pnyx.judge.answers import Judged, Provenance, Unscored
     from pnyx.judge.base import Judge, ask
+    from pnyx.judge.combine import combine, self_agreement
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.encoder import EncoderJudge
     from pnyx.judge.labels import HumanLabels
     from pnyx.judge.llm import LlmJudge
+    from pnyx.judge.lookup import Lookup
+    from pnyx.judge.panel import Panel, Repeats
     from pnyx.judge.questions import Preference, Ranking, Rating, Support
     from pnyx.judge.store import Store
     from pnyx.measure.base import Measured
@@ -82,10 +85,13 @@ _HOMES = {
     "pnyx.errors": ("IndexFolderError", "InputError", "MissingExtra", "ModelError", "PnyxError"),
     "pnyx.judge.answers": ("Judged", "Provenance", "Unscored"),
     "pnyx.judge.base": ("Judge", "ask"),
+    "pnyx.judge.combine": ("combine", "self_agreement"),
     "pnyx.judge.completions": ("StoredModel",),
     "pnyx.judge.encoder": ("EncoderJudge",),
     "pnyx.judge.labels": ("HumanLabels",),
     "pnyx.judge.llm": ("LlmJudge",),
+    "pnyx.judge.lookup": ("Lookup",),
+    "pnyx.judge.panel": ("Panel", "Repeats"),
     "pnyx.judge.questions": ("Preference", "Ranking", "Rating", "Support"),
     "pnyx.judge.store": ("Store",),
     "pnyx.measure.base": ("Measured",),
@@ -133,9 +139,11 @@ __all__ = [
     "Judged",
     "LlmJudge",
     "LlmWriter",
+    "Lookup",
     "Measured",
     "MissingExtra",
     "ModelError",
+    "Panel",
     "Perspective",
     "Plan",
     "PnyxError",
@@ -146,6 +154,7 @@ __all__ = [
     "Question",
     "Ranking",
     "Rating",
+    "Repeats",
     "Response",
     "RunEntry",
     "Sentence",
@@ -159,6 +168,7 @@ __all__ = [
     "ask",
     "build_index",
     "citation_precision",
+    "combine",
     "endpoint_from",
     "load_encoder",
     "load_example",
@@ -169,6 +179,7 @@ __all__ = [
     "read_run",
     "render_html",
     "render_markdown",
+    "self_agreement",
     "sentence_precision",
     "verdict_rows",
     "verify_index",
