@@ -13,7 +13,7 @@ from pnyx.judge.base import Emit
 from pnyx.judge.combine import most_frequent, rating_answer
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 
-__all__ = ["HumanLabels", "dimensions_of", "read_value"]
+__all__ = ["HumanLabels", "read_value", "row_dimensions"]
 
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 
@@ -65,7 +65,7 @@ class HumanLabels:
                 self._annotators.add(str(row["annotator"]))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
-        dimensions = dimensions_of(question)
+        dimensions = row_dimensions(question)
         found = [self._label(question, dimension) for dimension in dimensions]
         shares = {
             dimension or "value": label.share
@@ -102,7 +102,7 @@ class _Label(NamedTuple):
     reason: str = ""
 
 
-def dimensions_of(question: JudgeQuestion) -> tuple[str, ...]:
+def row_dimensions(question: JudgeQuestion) -> tuple[str, ...]:
     """Return the `dimension` of each line that labels or answers a question; empty for none."""
     if isinstance(question, Rating):
         return question.dimensions

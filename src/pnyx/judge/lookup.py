@@ -13,7 +13,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit
 from pnyx.judge.combine import rating_answer
-from pnyx.judge.labels import dimensions_of, read_value
+from pnyx.judge.labels import read_value, row_dimensions
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.results import ANSWERS
 
@@ -85,7 +85,7 @@ class Lookup:
             emit(position, self._answer(question))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
-        names = dimensions_of(question)
+        names = row_dimensions(question)
         rows = [self._rows.get((question.id, question.task, name)) for name in names]
         cells = [_cell(question, row) for row in rows]
         there = [row for row in rows if row is not None]
