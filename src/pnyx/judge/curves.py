@@ -1,0 +1,282 @@
+"""Curves from a judge's probability of yes to a better one, fitted on labels.
+
+Every curve is monotone: it never turns the order of two answers round, so it can mend how sure a
+judge says it is, not what it sees. Why these three, and what each is for:
+docs/decisions/recalibration.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "FITS",
+    "Curve",
+    "CurveName",
+    "Isotonic",
+    "Platt",
+    "Temperature",
+    "best_f1_threshold",
+    "crossfit",
+    "fit",
+    "folds_of",
+]
+
+CurveName: TypeAlias = Literal["isotonic", "platt", "temperature"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+TEMPERATURES = (0.01, 100.0)
+"""Of labels that the judge's order parts without an error the best temperature would be 0."""
+
+_CLIP = 5e-7
+"""Half of the last of six places: a stated 0 or 1 has finite log-odds, beyond those of .999999."""
+_PLACES = 12
+"""Coarser than what processors differ by in `exp`, so an answer reads the same everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Isotonic:
+    """A monotone polyline, level before its first and after its last knot.
+
+    Attributes:
+        x: the judge's probabilities, strictly increasing, at least one.
+        y: the share of yes there, in [0, 1], never decreasing.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
+        """Map probabilities of yes, shape (n,), in [0, 1]."""
+        return np.asarray(np.interp(probabilities, self.x, self.y), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Platt:
+    """P(yes) = logistic(slope x log-odds + intercept).
+
+    Attributes:
+        slope: at least 0; 0 where the probabilities say nothing of the labels.
+        intercept: log-odds of yes where the judge says 1/2.
+    """
+
+    slope: float
+    intercept: float
+
+    def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
+        """Map probabilities of yes, shape (n,), in [0, 1]."""
+        return _logistic(self.slope * _log_odds(probabilities) + self.intercept)
+
+
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    """P(yes) = logistic(log-odds / temperature); 1/2 stays 1/2.
+
+    Attributes:
+        temperature: above 1 for a judge that is too sure of itself; within `TEMPERATURES`.
+    """
+
+    temperature: float
+
+    def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
+        """Map probabilities of yes, shape (n,), in [0, 1]."""
+        return _logistic(_log_odds(probabilities) / self.temperature)
+
+
+Curve: TypeAlias = Isotonic | Platt | Temperature
+
+
+def fit(name: CurveName, probabilities: Sequence[float], labels: Sequence[bool]) -> Curve:
+    """Fit a curve.
+
+    Args:
+        name: `isotonic`, `platt` or `temperature`.
+        probabilities: the judge's probabilities of yes, in [0, 1]; at least one.
+        labels: the truth of each.
+
+    Raises:
+        ValueError: not one label for each, none at all, or a probability out of range.
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    y = np.asarray(labels, dtype=np.float64)
+    if p.shape != y.shape or p.ndim != 1 or p.size == 0:
+        raise ValueError(f"found {p.size} probabilities and {y.size} labels, expected as many")
+    if not ((p >= 0) & (p <= 1)).all():  # also refuses NaN
+        raise ValueError("a probability is not between 0 and 1")
+    return FITS[name](p, y)
+
+
+def _fit_isotonic(p: Floats, y: Floats) -> Isotonic:
+    """Pool adjacent violators (Ayer et al. 1955); equal probabilities count as one point."""
+    x, places, counts = np.unique(p, return_inverse=True, return_counts=True)
+    means = np.bincount(places, weights=y) / counts
+    blocks: list[tuple[float, int, int]] = []  # mean, answers, distinct probabilities
+    for mean, count in zip(means.tolist(), counts.tolist(), strict=True):
+        width = 1
+        while blocks and blocks[-1][0] >= mean:
+            before, answers, distinct = blocks.pop()
+            mean = (before * answers + mean * count) / (answers + count)
+            count, width = answers + count, width + distinct
+        blocks.append((mean, count, width))
+    knots: dict[float, float] = {}
+    first = 0
+    for mean, _, width in blocks:  # both ends of each level stretch; between them nothing changes
+        share = min(1.0, max(0.0, mean))
+        knots[float(x[first])] = knots[float(x[first + width - 1])] = share
+        first += width
+    return Isotonic(tuple(knots), tuple(knots.values()))
+
+
+def _fit_platt(p: Floats, y: Floats) -> Platt:
+    """Newton's method with halved steps on Platt's smoothed targets (Lin, Lin and Weng 2007)."""
+    yes, no = float(y.sum()), float(len(y) - y.sum())
+    target = np.where(y > 0, (yes + 1) / (yes + 2), 1 / (no + 2))
+    z = _log_odds(p)
+    centre, spread = float(z.mean()), float(z.std())
+    if spread < 1e-9:
+        return Platt(0.0, _logit(float(target.mean())))
+    x = np.stack([(z - centre) / spread, np.ones_like(z)])
+    w = np.array([0.0, _logit(float(target.mean()))])
+    loss = _cross_entropy(w @ x, target)
+    for _ in range(100):
+        q = _logistic(w @ x)
+        gradient = x @ (q - target)
+        if np.abs(gradient).max() < 1e-9 * len(y):
+            break
+        hessian = (x * (q * (1 - q))) @ x.T + 1e-12 * np.eye(2)
+        step = np.linalg.solve(hessian, gradient)
+        size = 1.0
+        while size > 1e-10 and _cross_entropy((w - size * step) @ x, target) > loss:
+            size /= 2
+        w = w - size * step
+        loss, before = _cross_entropy(w @ x, target), loss
+        if before - loss <= 1e-15 * before:
+            break
+    if w[0] <= 0:  # the loss is convex: of the slopes from 0 on, 0 is best
+        return Platt(0.0, _logit(float(target.mean())))
+    slope = float(w[0]) / spread
+    return Platt(slope, float(w[1]) - slope * centre)
+
+
+def _fit_temperature(p: Floats, y: Floats) -> Temperature:
+    """Bisect the slope of the log loss, which is convex in 1/temperature (Guo et al. 2017)."""
+    z = _log_odds(p)
+    low, high = (1 / t for t in reversed(TEMPERATURES))
+    for _ in range(80):
+        middle = (low * high) ** 0.5
+        if float(z @ (_logistic(middle * z) - y)) > 0:
+            high = middle
+        else:
+            low = middle
+    return Temperature(min(TEMPERATURES[1], max(TEMPERATURES[0], 1 / (low * high) ** 0.5)))
+
+
+FITS: dict[str, Callable[[Floats, Floats], Curve]] = {
+    "isotonic": _fit_isotonic,
+    "platt": _fit_platt,
+    "temperature": _fit_temperature,
+}
+"""Name of a curve -> its fit; `CurveName` lists the same names for the type checker."""
+
+
+def folds_of(groups: Sequence[Hashable], most: int = 5) -> list[int]:
+    """Return the fold of each answer, so that no group lies in two folds.
+
+    Args:
+        groups: the topic of each answer; where all are in one, each answer is a group of its own.
+        most: the largest number of folds.
+
+    Returns:
+        Numbers from 0; the largest groups are dealt first, each to the fold with fewest answers,
+        so the same groups give the same folds.
+    """
+    sizes = Counter(groups)
+    if len(sizes) < 2:
+        return [i % max(1, min(most, len(groups))) for i in range(len(groups))]
+    loads = [0] * min(most, len(sizes))
+    fold: dict[Hashable, int] = {}
+    for group, size in sorted(sizes.items(), key=lambda item: (-item[1], str(item[0]))):
+        fold[group] = loads.index(min(loads))
+        loads[fold[group]] += size
+    return [fold[group] for group in groups]
+
+
+def crossfit(
+    name: CurveName,
+    probabilities: Sequence[float],
+    labels: Sequence[bool],
+    folds: Sequence[int],
+    choose: Callable[[Sequence[float], Sequence[bool]], float],
+) -> list[tuple[float, bool] | None]:
+    """Return what a curve and threshold that were fitted on the other folds make of each answer.
+
+    Args:
+        name: of the curve.
+        probabilities: the judge's, in [0, 1].
+        labels: the truth of each.
+        folds: see `folds_of`.
+        choose: from probabilities and labels to the lowest probability that counts as yes.
+
+    Returns:
+        Probability and verdict of each; None where the other folds hold one class only.
+    """
+    p, y, fold = np.asarray(probabilities), np.asarray(labels, dtype=bool), np.asarray(folds)
+    out: list[tuple[float, bool] | None] = [None] * len(p)
+    for held_out in sorted(set(folds)):
+        rest = fold != held_out
+        if not rest.any() or y[rest].all() or not y[rest].any():
+            continue
+        curve = fit(name, p[rest].tolist(), y[rest].tolist())
+        threshold = choose(curve(p[rest]).tolist(), y[rest].tolist())
+        for place in np.flatnonzero(~rest):
+            mapped = float(curve(p[place : place + 1])[0])
+            out[place] = (mapped, mapped >= threshold)
+    return out
+
+
+def best_f1_threshold(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
+    """Return the lowest probability that counts as yes where that gives the best F1.
+
+    Halfway between two neighbouring probabilities; of equally good thresholds the highest.
+
+    Args:
+        probabilities: of yes, at least one.
+        labels: the truth of each; at least one is true.
+
+    Raises:
+        ValueError: no label is true, so F1 is nowhere above 0.
+    """
+    y = np.asarray(labels, dtype=bool)
+    if not y.any():
+        raise ValueError("no label is yes: F1 has no best threshold")
+    values, places = np.unique(np.asarray(probabilities, dtype=np.float64), return_inverse=True)
+    said = np.cumsum(np.bincount(places)[::-1])[::-1]  # answers that are yes from here upwards
+    hits = np.cumsum(np.bincount(places, weights=y)[::-1])[::-1]
+    scores = 2 * hits / (said + y.sum())
+    best = len(values) - 1 - int(np.argmax(scores[::-1]))
+    return float(values[best] if best == 0 else (values[best - 1] + values[best]) / 2)
+
+
+def _log_odds(probabilities: Sequence[float] | Floats) -> Floats:
+    p = np.clip(np.asarray(probabilities, dtype=np.float64), _CLIP, 1 - _CLIP)
+    return np.asarray(np.log(p) - np.log1p(-p), dtype=np.float64)
+
+
+def _logit(p: float) -> float:
+    return float(np.log(p) - np.log1p(-p))
+
+
+def _logistic(z: Floats) -> Floats:
+    """Return 1 / (1 + exp(-z)) without overflow."""
+    return np.asarray(np.round(np.exp(-np.logaddexp(0.0, -z)), _PLACES), dtype=np.float64)
+
+
+def _cross_entropy(z: Floats, target: Floats) -> float:
+    return float(np.sum(np.logaddexp(0.0, z) - target * z))

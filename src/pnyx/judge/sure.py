@@ -1,0 +1,257 @@
+"""Where a judge is sure enough for its answer to stand: thresholds with a bound on the error.
+
+From labelled answers, the widest region of low probabilities in which *no*, and the widest of high
+ones in which *yes*, is wrong in at most a stated share of answers. How the bound survives that
+many regions are tried: docs/decisions/recalibration.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CONFIDENCE", "Side", "Sure", "choose_thresholds", "error_bound"]
+
+CONFIDENCE = 0.95
+"""Of each side's bound."""
+
+_REGIONS = 24
+_STARTS = 2
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The sure answers of one verdict among the labelled ones.
+
+    Attributes:
+        kept: how many.
+        errors: how many of them people contradict.
+        bound: upper 95 % bound (Clopper-Pearson, one-sided) on their share of errors, for the
+            effective numbers of answers where these come in groups; None where none is kept.
+        design_effect: by how much groups inflate the variance of the errors; 1 without groups.
+    """
+
+    kept: int = 0
+    errors: int = 0
+    bound: float | None = None
+    design_effect: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sure:
+    """Where a judge's answer stands.
+
+    Attributes:
+        error: the largest share of errors that was asked for, of each side apart.
+        low: a *no* stands where the judge's own probability is at most this; None: no *no* stands.
+        high: a *yes* stands where it is at least this; None: no *yes* stands.
+        no: what was found below `low`.
+        yes: what was found above `high`.
+        labelled: how many labelled answers this was chosen on.
+    """
+
+    error: float
+    low: float | None
+    high: float | None
+    no: Side
+    yes: Side
+    labelled: int
+
+    @property
+    def share(self) -> float:
+        """The share of the labelled answers that are kept, in [0, 1]."""
+        return (self.no.kept + self.yes.kept) / self.labelled
+
+    def keeps(self, probability: float, *, verdict: bool) -> bool:
+        """Return whether an answer stands.
+
+        Args:
+            probability: of yes, the judge's own, before any recalibration.
+            verdict: the judge's yes or no.
+        """
+        if verdict:
+            return self.high is not None and probability >= self.high
+        return self.low is not None and probability <= self.low
+
+    def __str__(self) -> str:
+        if self.low is None and self.high is None:
+            return (
+                f"nothing is kept: no region of the {self.labelled} labelled answers has an "
+                f"error that is surely at most {self.error:g}"
+            )
+        parts = []
+        for verdict, sign, limit, side in (
+            ("no", "<=", self.low, self.no),
+            ("yes", ">=", self.high, self.yes),
+        ):
+            found = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
+            parts.append(
+                f"no {verdict}" if limit is None else f"{verdict} where {sign} {limit:.4g}{found}"
+            )
+        return f"keeps {self.share:.0%} ({'; '.join(parts)})"
+
+
+def choose_thresholds(
+    probabilities: Sequence[float],
+    labels: Sequence[bool],
+    error: float,
+    groups: Sequence[Hashable] | None = None,
+    *,
+    verdicts: Sequence[bool] | None = None,
+) -> Sure:
+    """Choose the widest regions in which a judge's verdict is wrong in at most `error` of answers.
+
+    With a probability of at least 95 % over the draw of the labelled answers, the share of errors
+    below `low` is at most `error` among further answers of the same kind; so it is above `high`.
+    Each side is a statement of its own: both hold together with at least 90 %. With `groups` this
+    is approximate, as their effect on the variance is itself estimated.
+
+    Args:
+        probabilities: of yes, as the judge gives them, in [0, 1].
+        labels: the truth of each.
+        error: the largest share of errors, in (0, 1).
+        groups: the topic of each, where answers on one topic are right and wrong together.
+        verdicts: the judge's yes or no to each, never falling with the probability; by default
+            yes from 1/2.
+
+    Raises:
+        ValueError: lengths differ, nothing is labelled, a number is out of range, or a yes has a
+            lower probability than a no.
+    """
+    p, y = np.asarray(probabilities, dtype=np.float64), np.asarray(labels, dtype=np.bool_)
+    v = p >= 0.5 if verdicts is None else np.asarray(verdicts, dtype=np.bool_)
+    if not len(p) == len(y) == len(v) > 0 or (groups is not None and len(groups) != len(p)):
+        raise ValueError("expected a label, and a verdict and group if any, for each probability")
+    if not ((p >= 0) & (p <= 1)).all() or not 0 < error < 1:
+        raise ValueError(f"error {error} or a probability is out of range")
+    if v.any() and not v.all() and p[v].min() <= p[~v].max():
+        raise ValueError("a yes has no higher probability than a no")
+    places = None
+    if groups is not None and len(set(groups)) > 1:
+        numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+        places = np.array([numbers[group] for group in groups])
+    low, no = _widest(p, y, ~v, error, places)
+    high, yes = _widest(-p, ~y, v, error, places)
+    return Sure(error, low, None if high is None else -high, no, yes, len(p))
+
+
+def _widest(
+    scores: Floats, wrong: Bools, allowed: Bools, error: float, groups: npt.NDArray[np.int_] | None
+) -> tuple[float | None, Side]:
+    """Return the highest score up to which the error is surely at most `error`.
+
+    The regions are fixed by the scores alone, never by labels, and tested from the narrowest to
+    the widest by the fallback procedure (Wiens 2003): each of two starting points has an equal
+    part of the 5 %, a region that passes hands what it was tested at to the next wider one. The
+    chance that any region passes whose error is too large then stays at 5 %.
+
+    Args:
+        scores: sure answers have low ones.
+        wrong: which answers are errors.
+        allowed: those with the verdict of this side; all come before the others by score.
+        error: as in `choose_thresholds`.
+        groups: the number of each answer's group, or None.
+    """
+    effect = 1.0
+    if groups is not None and allowed.any():
+        effect = _design_effect(wrong[allowed], groups[allowed])
+    part = (1 - CONFIDENCE) / _STARTS
+    limits, starts = _regions(scores, part, error, effect)
+    found: tuple[float | None, Side] = None, Side(design_effect=effect)
+    level = 0.0
+    for limit, start in zip(limits, starts, strict=True):
+        inside = scores <= limit
+        if (inside & ~allowed).any():
+            break
+        level += part if start else 0.0
+        errors, kept = int((inside & wrong).sum()), int(inside.sum())
+        some, of = _effective(errors, kept, effect)
+        if level and _tail(some, of, error) <= level:
+            found = limit, Side(kept, errors, error_bound(some, of), effect)
+        else:
+            level = 0.0
+    return found
+
+
+def _regions(
+    scores: Floats, part: float, error: float, effect: float
+) -> tuple[list[float], list[bool]]:
+    """Return where nested regions end, sizes growing by a factor, and at which a part starts.
+
+    The narrowest holds just enough answers to pass without a single error.
+    """
+    ordered = np.sort(scores)
+    fewest = math.ceil(effect * math.ceil(math.log(part) / math.log1p(-error)))
+    if fewest > len(ordered):
+        return [], []
+    sizes = np.unique(np.geomspace(fewest, len(ordered), _REGIONS).round().astype(int))
+    limits = np.unique(ordered[sizes - 1])  # tied answers are in or out together
+    starts = np.zeros(len(limits), dtype=bool)
+    # No part starts at the very end: a region of all answers has one verdict only if all have it.
+    starts[np.linspace(0, len(limits), _STARTS, endpoint=False).astype(int)] = True
+    return limits.tolist(), starts.tolist()
+
+
+def _design_effect(wrong: Bools, groups: npt.NDArray[np.int_]) -> float:
+    """Return by how much groups inflate the variance of the share of errors, at least 1.
+
+    The linearised variance of a ratio over clusters to that of independent answers (Kish 1965).
+    """
+    share, count = float(wrong.mean()), len(wrong)
+    sizes = np.bincount(groups)
+    totals = np.bincount(groups, weights=wrong)
+    clusters = int((sizes > 0).sum())
+    if clusters < 2 or share in (0.0, 1.0):
+        return 1.0
+    residuals = totals - share * sizes
+    variance = clusters / (clusters - 1) * float((residuals**2).sum()) / count**2
+    return max(1.0, variance / (share * (1 - share) / count))
+
+
+def _effective(errors: int, kept: int, effect: float) -> tuple[int, int]:
+    """Return what independent answers would say as much, rounded to the careful side.
+
+    After Korn and Graubard (1998), who put effective numbers into Clopper and Pearson's bound.
+    """
+    of = math.floor(kept / effect)
+    return min(of, math.ceil(errors / effect)), of
+
+
+def error_bound(errors: int, kept: int, confidence: float = CONFIDENCE) -> float:
+    """Return the one-sided upper bound of Clopper and Pearson (1934) on a share of errors.
+
+    Args:
+        errors: 0 <= errors <= kept.
+        kept: number of answers; 0 gives 1.
+        confidence: in (0, 1).
+    """
+    if errors >= kept:
+        return 1.0
+    low, high = errors / kept, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _tail(errors, kept, middle) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _tail(errors: int, kept: int, share: float) -> float:
+    """Return P(at most `errors` of `kept`) where each is an error with probability `share`."""
+    if errors >= kept or share <= 0:
+        return 1.0
+    if share >= 1:
+        return 0.0
+    i = np.arange(1, errors + 1)
+    steps = np.log((kept - i + 1) / i) + math.log(share) - math.log1p(-share)
+    logs = np.concatenate([[0.0], np.cumsum(steps)]) + kept * math.log1p(-share)
+    top = float(logs.max())
+    return min(1.0, math.exp(top) * float(np.exp(logs - top).sum()))
