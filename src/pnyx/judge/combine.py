@@ -6,6 +6,7 @@ combination is unscored too: what two of five judges could read says little abou
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -134,12 +135,16 @@ def _agreement(votes: Sequence[Any]) -> dict[str, float]:
 
 
 def _spread(numbers: Sequence[float]) -> dict[str, float]:
-    return {"spread": statistics.pstdev(numbers)} if len(numbers) > 1 else {}
+    if len(numbers) < 2:
+        return {}
+    mean = _mean(numbers)
+    return {"spread": math.sqrt(math.fsum((n - mean) ** 2 for n in numbers) / len(numbers))}
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """Return the mean, rounded once: unanimous votes give their very number, in any order."""
-    return float(statistics.mean(numbers))
+    """Return the mean: the same in any order, and of equal numbers that very number."""
+    low, high = min(numbers), max(numbers)  # which rounding must not leave
+    return float(min(max(math.fsum(numbers) / len(numbers), low), high))
 
 
 def _support(scored: Sequence[Judged], provenance: Provenance, notes: dict[str, Any]) -> Answer:
@@ -249,7 +254,7 @@ def _gap(row: Sequence[Cell], cells: Sequence[Cell]) -> float | None:
         for vote, cell in zip(row, cells, strict=True)
         if not isinstance(vote, str) and not isinstance(cell, str)
     ]
-    return statistics.fmean(gaps) if gaps else None
+    return _mean(gaps) if gaps else None
 
 
 def rating_answer(
