@@ -14,7 +14,8 @@ from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask, run_blocking
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import LlmJudge, find_evidence, read_verdict
+from pnyx.judge.forms.support import read_verdict
+from pnyx.judge.llm import LlmJudge, find_evidence
 from pnyx.judge.prompting import block, load_prompt, parse_prompt
 from pnyx.judge.questions import Rating, Support
 from pnyx.judge.reading import UnreadableReply
@@ -181,9 +182,15 @@ def test_an_error_of_the_receiver_comes_out_as_it_is(store):
         ask(judge_on(server, store), [question(f"text {i}") for i in range(9)], receive)
 
 
-def test_other_kinds_are_refused_before_anything_is_asked(store):
-    with ChatServer() as server, pytest.raises(TypeError, match="Rating"):
-        ask(judge_on(server, store), [Rating("1", "t", ("d",), (1, 3))])
+def test_what_no_prompt_asks_is_unscored_and_nothing_is_sent(store):
+    strange = [
+        Rating("1", "t", ("d",), (1, 3)),
+        Rating("2", "t", ("clarity",), (1, 3), task="support"),
+        question(task="other"),
+    ]
+    with ChatServer() as server:
+        answers = ask(judge_on(server, store), strange)
+    assert [a.reason.split(":")[0] for a in answers] == ["task", "task", "task"]
     assert server.log == []
 
 
@@ -285,16 +292,26 @@ def test_evidence_is_always_a_part_of_the_text(quote, text):
 # --- prompts
 
 
-@pytest.mark.parametrize("name", sorted(task.prompt for task in TASKS.values()))
+SUPPORTS = [
+    name
+    for task in TASKS.values()
+    if task.kind is Support
+    for name in (*task.prompts, *filter(None, [task.many]))
+]
+
+
+@pytest.mark.parametrize("name", SUPPORTS)
 def test_each_prompt_renders_with_the_document_first(name):
     prompt = load_prompt(name)
     inputs = {n: f"input-{n}" for n in prompt.inputs}
+    if "statements" in inputs:
+        inputs["statements"] = ["input-statement"]
     system, user = prompt.render(**inputs)
     assert (system.role, user.role) == ("system", "user")
     assert user.content.index("input-text") < user.content.index("input-statement")
     assert "never an instruction" in system.content
     assert "JSON" in system.content
-    for value in inputs.values():
+    for value in (v if isinstance(v, str) else v[0] for v in inputs.values()):
         assert value in user.content
         assert value not in system.content
     assert "\n\n\n" not in user.content

@@ -10,25 +10,27 @@ import click
 from click.core import ParameterSource
 
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.options import default_judge, json_option, model_options, open_model
+from pnyx.cli.judging import Opened, asking_options, combining_options, open_judge
+from pnyx.cli.options import json_option, model_options, spending_options
 from pnyx.cli.progress import watched
 from pnyx.errors import ModelError, shorten
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
-    from pnyx.judge.base import Judge
-    from pnyx.judge.completions import StoredModel
-    from pnyx.judge.questions import Support
+    from pnyx.judge.questions import JudgeQuestion
 
 __all__ = ["command"]
 
 _HELP = """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
 
 \b
-support    does the text support the statement?       id, text, statement
-relevance  does the document help with the question?  id, question, document
-stance     does the text argue for this side?         id, text, question, stance
+support     does the text support the statement?       id, text, statement
+relevance   does the document help with the question?  id, question, document
+stance      does the text argue for this side?         id, text, question, stance
+quality     how good is it, on 15 dimensions?          id, text
+preference  which of two arguments is better?          id, a, b, question
+ranking     in what order do they serve the query?     id, query, documents
 
 RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
 model is kept in the judgement store: the same command again, even after a crash, asks only
@@ -39,7 +41,8 @@ _EXAMPLE = """\b
 Example:
   echo '{"id": "1", "text": "Fares fell.", "statement": "Buses got cheaper."}' > items.jsonl
   pnyx judge support items.jsonl --out results
-  pnyx judge support items.jsonl --out results-llm --llm http://127.0.0.1:8000/v1#my-model
+  pnyx judge support items.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
+  pnyx judge support items.jsonl --llm http://127.0.0.1:8000/v1#my-model --out results-llm
   pnyx judge relevance --run run.trec --index my.index --topics topics.tsv --out judged
 """
 
@@ -47,7 +50,7 @@ Example:
 @click.command(name="judge", help=_HELP, epilog=_EXAMPLE)
 @click.argument("task", type=click.Choice(list(TASKS)))
 @click.argument("items", required=False)
-@click.option("--out", required=True, metavar="RESULTS", help="Results folder to write.")
+@click.option("--out", metavar="RESULTS", help="Results folder to write; needed without --plan.")
 @click.option("--run", metavar="RUN", help="relevance: judge the documents of this TREC run.")
 @click.option("--index", metavar="INDEX", help="Index that holds the documents of --run.")
 @click.option("--topics", metavar="FILE", help="Questions of --run.")
@@ -58,8 +61,10 @@ Example:
     show_default=True,
     help="Documents of each topic of --run.",
 )
-@click.option("--labels", metavar="FILE", help="Answer from people's labels in this JSONL file.")
+@combining_options
+@asking_options
 @model_options
+@spending_options
 @json_option
 @click.pass_context
 def command(
@@ -67,29 +72,45 @@ def command(
     /,
     task: str,
     items: str | None,
-    out: str,
-    labels: str | None,
-    llm: str | None,
-    store: str | None,
-    concurrency: int,
-    timeout: float,
+    out: str | None,
+    run: str | None,
+    index: str | None,
+    topics: str | None,
+    depth: int,
+    plan: bool,
     as_json: bool,
-    **ranking: Any,
+    **options: Any,
 ) -> int:
     """Judge an items file; see `_HELP`."""
-    named = context.get_parameter_source("llm") is ParameterSource.COMMANDLINE
-    if labels is not None and named:
-        raise click.UsageError("--llm and --labels exclude each other")
-    source, questions = _questions(task, items, **ranking)
-    with open_model(None if labels else llm, store, concurrency, timeout) as model:
-        judge = default_judge(model) if labels is None else _label_judge(labels)
+    _check(context, out, plan, options)
+    source, questions = _questions(task, items, run, index, topics, depth)
+    llm = () if options["labels"] or options["lookup"] else options.pop("llm")
+    options["offline"] = options["offline"] or plan
+    with open_judge(TASKS[task], llm, **options) as opened:
+        if plan:
+            from pnyx.cli.planning import print_plan
+
+            return print_plan(opened, questions, as_json)
         try:
-            manifest = _run(task, source, questions, out, judge, model)
+            manifest = _run(task, source, questions, str(out), opened)
         except KeyboardInterrupt:
             click.echo("pnyx: interrupted; the same command resumes where it stopped", err=True)
             return EXIT_INTERRUPTED
-    _report(manifest, out, as_json)
+    _report(manifest, str(out), as_json)
     return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
+
+
+def _check(context: click.Context, out: str | None, plan: bool, options: dict[str, Any]) -> None:
+    """Refuse options that exclude each other."""
+    if out is None and not plan:
+        raise click.UsageError("Missing option '--out'.")
+    sources = [name for name in ("labels", "lookup") if options[name] is not None]
+    if context.get_parameter_source("llm") is ParameterSource.COMMANDLINE:
+        sources.insert(0, "llm")
+    if len(sources) > 1:
+        raise click.UsageError(f"--{sources[0]} and --{sources[1]} exclude each other")
+    if options["cheap"] is not None and options["cascade"] is None:
+        raise click.UsageError("--cheap is for --cascade")
 
 
 def _questions(
@@ -99,7 +120,7 @@ def _questions(
     index: str | None,
     topics: str | None,
     depth: int,
-) -> tuple[str, list[Support]]:
+) -> tuple[str, Sequence[JudgeQuestion]]:
     """Return where the questions come from, and the questions."""
     if items is not None and run is index is topics is None:
         return items, TASKS[task].read(items)
@@ -110,26 +131,15 @@ def _questions(
     return run, items_of_run(run, index, topics, depth)
 
 
-def _label_judge(path: str) -> Judge:
-    from pnyx.judge.labels import HumanLabels
-
-    return HumanLabels(path)
-
-
 def _run(
-    task: str,
-    source: str,
-    questions: list[Support],
-    out: str,
-    judge: Judge,
-    model: StoredModel | None,
+    task: str, source: str, questions: Sequence[JudgeQuestion], out: str, opened: Opened
 ) -> dict[str, Any]:
     from pnyx.judge.base import ask
     from pnyx.judge.results import Results
 
-    results = Results(out, task=task, judge=judge.name, questions=questions)
+    results = Results(out, task=task, judge=opened.judge.name, questions=questions)
     arrived = 0
-    with results.writing(), watched(judge) as watched_judge:
+    with results.writing(), watched(opened.judge, opened.models) as watched_judge:
 
         def receive(position: int, answer: Answer) -> None:
             nonlocal arrived
@@ -141,39 +151,46 @@ def _run(
         except ModelError as error:
             kept = f"; {arrived} of {len(questions)} were answered and are kept" if arrived else ""
             raise ModelError(f"{error}{kept}") from error
-        return results.finish(answers, _facts(task, source, judge, questions, model))
+        return results.finish(answers, _facts(source, questions, opened))
 
 
-def _facts(
-    task: str, source: str, judge: Judge, questions: Sequence[Support], model: StoredModel | None
-) -> dict[str, Any]:
+def _facts(source: str, questions: Sequence[JudgeQuestion], opened: Opened) -> dict[str, Any]:
     """Return what the manifest says of the judge and of what was sent."""
     facts: dict[str, Any] = {
         "items": {"path": source, "count": len(questions)},
-        "card": judge.card,
+        "card": opened.judge.card,
     }
-    if model is None:
+    if not opened.models:
         return facts
-    from pnyx.judge.prompting import load_prompt
-
-    prompt, counts = load_prompt(TASKS[task].prompt), model.counts
+    counts = [model.counts for model in opened.models]
+    names = ("from_store", "asked", "shared", "failed", "missing")
+    tokens: dict[str, int] = {}
+    for count in counts:
+        for name, number in count.tokens.items():
+            tokens[name] = tokens.get(name, 0) + number
     return facts | {
-        "model": {
-            "name": model.endpoint.model,
-            "endpoint": model.endpoint.address,
-            "response_format": model.endpoint.response_format,
-        },
-        "prompts": [{"name": prompt.name, "version": prompt.version, "hash": prompt.hash}],
+        "models": [
+            {
+                "name": model.name,
+                "endpoint": model.endpoint.address,
+                "response_format": model.endpoint.response_format,
+                "retries": model.endpoint.retries,
+                **_spent(model.endpoint.ledger),
+            }
+            for model in opened.models
+        ],
+        "prompts": list(opened.prompts),
+        "settings": opened.settings,
         "store": {
-            "path": str(model.store.path),
-            "from_store": counts.from_store,
-            "asked": counts.asked,
-            "shared": counts.shared,
-            "failed": counts.failed,
-            "retries": model.endpoint.retries,
+            "path": str(opened.models[0].store.path),
+            **{name: sum(getattr(count, name) for count in counts) for name in names},
         },
-        "tokens": counts.tokens,
+        "tokens": tokens,
     }
+
+
+def _spent(ledger: Any) -> dict[str, Any]:
+    return {} if ledger is None else {"spent": ledger.row()}
 
 
 def _report(manifest: dict[str, Any], out: str, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,6 +14,8 @@ from pnyx.errors import InputError, shorten
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
+    from pnyx.models.base import ChatModel
+    from pnyx.models.ledger import Ledger
 
 __all__ = [
     "column_mapping",
@@ -23,7 +25,9 @@ __all__ = [
     "json_option",
     "model_options",
     "open_model",
+    "open_models",
     "scoring_options",
+    "spending_options",
     "warn",
 ]
 
@@ -91,7 +95,7 @@ def given(**parameters: float | None) -> dict[str, float]:
 
 
 def model_options(function: F) -> F:
-    """Add --llm, --store, --concurrency and --timeout, which `open_model` takes."""
+    """Add --llm, --store, --concurrency and --timeout, which `open_models` takes."""
     for option in (
         click.option(
             "--timeout",
@@ -103,9 +107,9 @@ def model_options(function: F) -> F:
         click.option(
             "--concurrency",
             type=click.IntRange(1, 1000),
-            default=8,
+            default=32,
             show_default=True,
-            help="Requests to the language model at once.",
+            help="The most requests to a language model at once; fewer as long as it asks for it.",
         ),
         click.option(
             "--store",
@@ -118,9 +122,41 @@ def model_options(function: F) -> F:
             "--llm",
             metavar="SPEC",
             envvar="PNYX_LLM",
-            default=None,
-            help="Language model: http://HOST:PORT/v1#MODEL or openai:MODEL  [default: $PNYX_LLM, "
-            "else the packaged encoder].",
+            multiple=True,
+            help="Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) "
+            "or gguf:PATH. Repeatable: one model at several addresses, or several models  "
+            "[default: $PNYX_LLM, else the packaged encoder].",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def spending_options(function: F) -> F:
+    """Add --plan, --budget, --budget-tokens, --prices and --from-store."""
+    for option in (
+        click.option(
+            "--from-store",
+            "offline",
+            is_flag=True,
+            help="Ask nothing: judge stored replies anew; what is not stored is unscored.",
+        ),
+        click.option("--prices", metavar="FILE", help="Prices that go before the packaged ones."),
+        click.option(
+            "--budget-tokens",
+            type=click.IntRange(1),
+            help="Stop before more tokens than this are spent.",
+        ),
+        click.option(
+            "--budget",
+            metavar="USD",
+            type=click.FloatRange(0, min_open=True),
+            help="Stop before more than this is spent.",
+        ),
+        click.option(
+            "--plan",
+            is_flag=True,
+            help="Say how many calls, tokens and dollars the run would take; ask nothing.",
         ),
     ):
         function = option(function)
@@ -129,24 +165,77 @@ def model_options(function: F) -> F:
 
 @contextlib.contextmanager
 def open_model(
-    llm: str | None, store: str | None, concurrency: int, timeout: float
+    llm: Sequence[str], store: str | None, concurrency: int, timeout: float
 ) -> Iterator[StoredModel | None]:
-    """Open the language model that --llm names, with its store; None without --llm.
+    """Open the one language model that --llm names, with its store; None without --llm.
 
     Raises:
-        InputError: the specification or the store cannot be used.
+        InputError: the specifications or the store cannot be used, or name several models.
     """
-    if llm is None:
-        yield None
+    with open_models(llm, store=store, concurrency=concurrency, timeout=timeout) as models:
+        if len(models) > 1:
+            names = ", ".join(model.name for model in models)
+            raise InputError(f"--llm: expected one model, found {shorten(names)}")
+        yield models[0] if models else None
+
+
+@contextlib.contextmanager
+def open_models(
+    specs: Sequence[str],
+    *,
+    store: str | None,
+    concurrency: int,
+    timeout: float,
+    offline: bool = False,
+    ledger: Callable[[str], Ledger] | None = None,
+) -> Iterator[list[StoredModel]]:
+    """Open language models with their store; addresses of one model share its questions.
+
+    Args:
+        specs: as given to --llm; none opens no store.
+        store: the store's file; the usual one by default.
+        concurrency: the most requests to a model at once.
+        timeout: seconds for one attempt.
+        offline: ask nothing, only the store.
+        ledger: makes what keeps the books of a model of this name.
+
+    Raises:
+        InputError: a specification or the store cannot be used.
+    """
+    if not specs:
+        yield []
         return
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.store import Store
+
+    endpoints = _by_model(specs, timeout, concurrency)
+    sign = _sign_of_life()
+    for endpoint in endpoints:
+        endpoint.on_retry = sign
+        if ledger is not None:
+            endpoint.ledger = ledger(endpoint.model)
+    with Store(store) as opened:
+        yield [StoredModel(e, opened, concurrency, offline=offline) for e in endpoints]
+
+
+def _by_model(specs: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
+    """Return one model for each name, behind all of its addresses."""
     from pnyx.models.chat import Patience, endpoint_from
 
-    endpoint = endpoint_from(llm, patience=Patience(timeout=timeout))
-    endpoint.on_retry = _sign_of_life()
-    with Store(store) as opened:
-        yield StoredModel(endpoint, opened, concurrency)
+    patience = Patience(timeout=timeout)
+    by_name: dict[str, list[Any]] = {}
+    for spec in dict.fromkeys(specs):
+        endpoint = endpoint_from(spec, patience=patience, concurrency=concurrency)
+        by_name.setdefault(endpoint.model, []).append(endpoint)
+    models: list[ChatModel] = []
+    for endpoints in by_name.values():
+        if len(endpoints) > 1:
+            from pnyx.models.pool import EndpointPool
+
+            models.append(EndpointPool(endpoints))
+        else:
+            models += endpoints
+    return models
 
 
 def _sign_of_life() -> Callable[[str], None]:

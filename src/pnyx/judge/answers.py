@@ -38,7 +38,7 @@ class Provenance:
     Attributes:
         judge: the judge's name as shown to people, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
         prompt_hash: SHA-256 of the rendered prompt and its parameters; empty where there is none.
-        method: how the probability was obtained: `calibrated`, `stated`, `label` ...
+        method: how the answer was obtained: `calibrated`, `token`, `stated`, `label` ...
         details: model, token counts, store key and whatever else explains the answer.
     """
 

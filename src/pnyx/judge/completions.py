@@ -6,7 +6,7 @@ Everything that asks a language model goes through `StoredModel`: judges, writer
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ class Counts:
         from_store: requests answered by the store.
         shared: requests that waited for an identical one under way.
         failed: requests that went to the endpoint and got none.
+        missing: requests that the store could not answer while nothing was to be asked.
         tokens: totals of the replies that were asked for, by the server's own count.
     """
 
@@ -37,6 +38,7 @@ class Counts:
     from_store: int = 0
     shared: int = 0
     failed: int = 0
+    missing: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
 
     def add(self, outcome: Reply | CallFailed) -> None:
@@ -80,10 +82,21 @@ class StoredModel:
     Args:
         endpoint: the model.
         store: where its replies are kept.
-        concurrency: the most requests under way at once, at least 1.
+        concurrency: the most requests under way at once, at least 1; how many of them the
+            endpoint takes is its own affair (`pnyx.models.pace`).
+        offline: ask nothing; what the store does not hold is `CallFailed("not_in_store: ...")`
+            and is listed in `missing`. This is how stored replies are judged anew after a parser
+            changed, and how a run is planned.
     """
 
-    def __init__(self, endpoint: ChatModel, store: Store, concurrency: int = 8) -> None:
+    def __init__(
+        self,
+        endpoint: ChatModel,
+        store: Store,
+        concurrency: int = 32,
+        *,
+        offline: bool = False,
+    ) -> None:
         from anyio.lowlevel import RunVar
 
         if concurrency < 1:
@@ -91,7 +104,9 @@ class StoredModel:
         self.endpoint = endpoint
         self.store = store
         self.concurrency = concurrency
+        self.offline = offline
         self.counts = Counts()
+        self.missing: dict[str, ChatRequest] = {}
         self._loops: anyio.lowlevel.RunVar[Any] = RunVar("pnyx-stored-model")
 
     @property
@@ -112,6 +127,8 @@ class StoredModel:
             ModelError: the endpoint cannot be used at all.
         """
         key = self.key(request)
+        if self.offline:
+            return self._from_store(key, request)
         async with self._running() as running:
             while True:
                 stored = self.store.get(key)
@@ -125,6 +142,15 @@ class StoredModel:
                 if flight.outcome is not None:
                     self.counts.shared += 1
                     return flight.outcome
+
+    def _from_store(self, key: str, request: ChatRequest) -> Reply | CallFailed:
+        stored = self.store.get(key)
+        if stored is not None:
+            self.counts.from_store += 1
+            return stored.reply
+        self.counts.missing += 1
+        self.missing[key] = request
+        return CallFailed("not_in_store: this was never answered")
 
     async def _ask(self, running: _Running, key: str, request: ChatRequest) -> Reply | CallFailed:
         flight = running.flights[key] = _Flight()
@@ -142,40 +168,14 @@ class StoredModel:
             del running.flights[key]
             flight.landed.set()
 
-    async def complete_all(
-        self,
-        requests: Iterable[ChatRequest],
-        emit: Callable[[int, Reply | CallFailed], None],
-    ) -> None:
-        """Complete many requests, at most `concurrency` at once, started in their order.
-
-        Args:
-            requests: read lazily, as the endpoint keeps up.
-            emit: called once for each, with its position, as soon as its outcome is known.
-
-        Raises:
-            ModelError: the endpoint cannot be used; what had arrived was emitted and is stored.
-        """
-        import anyio
-        import anyio.lowlevel
-
-        waiting = enumerate(requests)
-        failures: list[Exception] = []
-
-        async def work() -> None:
-            try:
-                for position, request in waiting:
-                    await anyio.lowlevel.checkpoint()
-                    emit(position, await self.complete(request))
-            except Exception as error:  # raised below, out of the exception group
-                failures.append(error)
-                group.cancel_scope.cancel()
-
-        async with self._running(), anyio.create_task_group() as group:
-            for _ in range(self.concurrency):
-                group.start_soon(work)
-        if failures:
-            raise failures[0]
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Hold connections open while many requests come and go."""
+        if self.offline:
+            yield
+            return
+        async with self._running():
+            yield
 
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncIterator[_Running]:

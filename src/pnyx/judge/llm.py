@@ -1,44 +1,53 @@
-"""A language model as a judge: a prompt, a strict reading of its reply, a stated probability."""
+"""A language model as a judge: a prompt, a strict reading of its reply, a probability.
+
+The way of a question: several that share a text may go in one call (`batch`). A reply that was
+cut off, or a call too long for the window, is split in two. A reply that cannot be read gets one
+repair turn, and its answer says so. What then cannot be read is `Unscored`: no verdict is ever
+fished out of other text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, of_kind
+from pnyx.judge.asking import Asking, Item, Probability
+from pnyx.judge.base import Emit
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.prompting import Prompt, load_prompt
-from pnyx.judge.questions import JudgeQuestion, Support, blank
-from pnyx.judge.reading import UnreadableReply, cut_reason, validated
+from pnyx.judge.dimensions import dimensions_of
+from pnyx.judge.flow import run_all
+from pnyx.judge.forms import FORMS, Reading
+from pnyx.judge.forms.preference import swapped
+from pnyx.judge.prompting import load_prompt
+from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
+from pnyx.judge.reading import UnreadableReply, cut_reason
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat import CallFailed, ChatRequest, Reply
+from pnyx.judge.tokens import probability_of_yes
+from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-__all__ = ["LlmJudge", "find_evidence", "read_verdict"]
+__all__ = ["LlmJudge", "find_evidence"]
 
 _MAX_EVIDENCE = 4000
+_METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stated"}
 
 
 class LlmJudge:
-    """Asks a chat model; answers Support questions with its stated confidence (DIRAS "Ask").
-
-    The prompt follows from the question's task. A reply that is not exactly what was asked for
-    gives `Unscored`: no verdict is ever fished out of other text.
+    """Asks a chat model; answers all four kinds of question.
 
     Args:
         model: the model with its store.
+        asking: which prompts, how many questions a call, how P(yes) is had ...
     """
 
-    kinds: frozenset[type] = frozenset({Support})
+    kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
 
-    def __init__(self, model: StoredModel) -> None:
+    def __init__(self, model: StoredModel, asking: Asking | None = None) -> None:
         self.model = model
+        self.asking = asking or Asking()
 
     @property
     def name(self) -> str:
@@ -47,112 +56,218 @@ class LlmJudge:
 
     @property
     def card(self) -> str:
-        """That nothing is known of this judge until it is measured."""
-        return (
+        """What is known of this judge before it is measured: of a local model, its notice."""
+        notice = getattr(self.model.endpoint, "notice", "")
+        return notice or (
             f"no measured card for {shorten(self.name)}: "
             "run pnyx measure against labels before trusting it"
         )
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
-        asked = []
-        for position, question in enumerate(of_kind(Support, questions, self.name)):
-            if problem := blank(question) or _no_prompt(question):
-                emit(position, Unscored(problem, Provenance(self.name, method="stated")))
+        asked: list[Item] = []
+        for position, question in enumerate(questions):
+            if type(question) not in self.kinds:
+                raise TypeError(f"{self.name} does not answer {type(question).__name__} questions")
+            if problem := blank(question) or _no_task(question):
+                emit(position, Unscored(problem, Provenance(self.name)))
             else:
                 asked.append((position, question))
-        under_way: dict[int, tuple[Prompt, ChatRequest]] = {}
 
-        def requests() -> Iterator[ChatRequest]:
-            for place, (_, question) in enumerate(asked):
-                prompt = load_prompt(TASKS[question.task].prompt)
-                request = prompt.request(**_inputs(prompt, question))
-                under_way[place] = (prompt, request)
-                yield request
+        async def settle(unit: Sequence[Item]) -> None:
+            answers = await self._settle([question for _, question in unit])
+            for (position, _), answer in zip(unit, answers, strict=True):
+                emit(position, answer)
 
-        def receive(place: int, outcome: Reply | CallFailed) -> None:
-            position, question = asked[place]
-            emit(position, self._answer(question, *under_way.pop(place), outcome))
+        async with self.model.running():
+            await run_all(self.asking.units(asked), settle, workers=self.model.concurrency)
 
-        await self.model.complete_all(requests(), receive)
+    async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
+        """Ask until every question of one call has its answer."""
+        if isinstance(questions[0], Preference):
+            return [await self._both_orders(questions[0])]
+        return await self._call(questions)
 
-    def _answer(
-        self, question: Support, prompt: Prompt, request: ChatRequest, outcome: Reply | CallFailed
-    ) -> Answer:
-        details: dict[str, Any] = {"prompt": prompt.label, "prompt_file": prompt.hash}
-        if isinstance(outcome, CallFailed):
-            provenance = Provenance(self.name, request.hash, "stated", details)
-            return Unscored(outcome.reason, provenance)
-        details |= {
-            "model": outcome.model,
-            "finish_reason": outcome.finish_reason,
-            "response_format": outcome.response_format,
-            "usage": dict(outcome.usage),
-            "store_key": self.model.key(request),
-        }
-        provenance = Provenance(self.name, request.hash, "stated", details)
-        if cut := cut_reason(outcome, request):
-            return Unscored(cut, provenance, outcome.text)
-        try:
-            verdict: Any = read_verdict(outcome.text)
-        except UnreadableReply as error:
-            return Unscored(f"schema: {error}", provenance, outcome.text)
-        yes = verdict.answer == "yes"
-        return Judged(
-            value=yes,
-            provenance=provenance,
-            probability=verdict.confidence if yes else 1.0 - verdict.confidence,
-            explanation=verdict.reason,
-            evidence=find_evidence(verdict.evidence, question.text),
-            raw=outcome.text,
+    async def _both_orders(self, question: Preference) -> Answer:
+        """Ask (a, b) and (b, a): a preference that turns with the order is none, so a tie."""
+        (given,) = await self._call([question])
+        if isinstance(given, Unscored):
+            return given
+        (turned,) = await self._call([replace(question, a=question.b, b=question.a)])
+        if isinstance(turned, Unscored):
+            return replace(turned, reason=f"{turned.reason} (asked with b first)")
+        orders = [str(given.value), swapped(turned.value)]
+        return replace(
+            given,
+            value=orders[0] if orders[0] == orders[1] else "tie",
+            notes={**given.notes, **turned.notes, "orders": orders},
         )
 
+    async def _call(self, questions: Sequence[Any]) -> list[Answer]:
+        request = self.asking.request(questions)
+        outcome = await self.model.complete(request)
+        if len(questions) > 1 and _too_much(outcome, request):
+            return await self._split(questions)
+        if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
+            return self._failed(questions, request, outcome)
+        try:
+            readings = self._read(questions, outcome)
+        except UnreadableReply as error:
+            return await self._repair(questions, request, outcome, error)
+        return await self._completed(questions, readings, request, outcome, {})
 
-def _no_prompt(question: Support) -> str:
-    if question.task in TASKS:
-        return ""
-    return f"task: no prompt for {shorten(question.task, 40)!r}"
+    async def _repair(
+        self, questions: Sequence[Any], request: ChatRequest, reply: Reply, error: UnreadableReply
+    ) -> list[Answer]:
+        """Ask once more, showing the model what it wrote and why that cannot be read."""
+        (turn,) = load_prompt("repair").render(problem=str(error))
+        said = Message("assistant", reply.text)
+        again = replace(request, messages=(*request.messages, said, turn))
+        outcome = await self.model.complete(again)
+        problem = error
+        if isinstance(outcome, Reply) and not cut_reason(outcome, again):
+            try:
+                readings = self._read(questions, outcome)
+            except UnreadableReply as second:
+                problem = second
+            else:
+                notes = {"repaired": True}
+                return await self._completed(questions, readings, again, outcome, notes)
+        elif isinstance(outcome, CallFailed) and _stops_all(outcome):
+            return self._failed(questions, again, outcome)
+        if len(questions) > 1:
+            return await self._split(questions)
+        provenance = self._provenance(questions, request, reply)
+        return [Unscored(f"schema: {problem}", provenance, reply.text, {"repaired": False})]
+
+    async def _completed(
+        self,
+        questions: Sequence[Any],
+        readings: Sequence[Reading | None],
+        request: ChatRequest,
+        reply: Reply,
+        notes: Mapping[str, Any],
+    ) -> list[Answer]:
+        """Turn readings into answers; what the reply left out of a batch is asked again, alone."""
+        left_out = [q for q, reading in zip(questions, readings, strict=True) if reading is None]
+        again: list[Answer] = []
+        if left_out and len(left_out) < len(questions):
+            again = await self._call(left_out)
+        elif left_out and len(questions) > 1:
+            return await self._split(questions)
+        provenance = self._provenance(questions, request, reply)
+        later = iter(again)
+        shared = {**notes, "batch": len(questions)} if len(questions) > 1 else notes
+        return [
+            self._judged(question, reading, reply, provenance, shared)
+            if reading is not None
+            else next(later, Unscored("missing: not in the reply", provenance, reply.text))
+            for question, reading in zip(questions, readings, strict=True)
+        ]
+
+    async def _split(self, questions: Sequence[Any]) -> list[Answer]:
+        middle = len(questions) // 2
+        return [*await self._call(questions[:middle]), *await self._call(questions[middle:])]
+
+    def _read(self, questions: Sequence[Any], reply: Reply) -> list[Reading | None]:
+        form = FORMS[type(questions[0])]
+        return form.read(self.asking.prompt(questions), questions, self.asking.sample, reply.text)
+
+    def _judged(
+        self,
+        question: Any,
+        reading: Reading,
+        reply: Reply,
+        provenance: Provenance,
+        notes: Mapping[str, Any],
+    ) -> Answer:
+        notes = {**notes, **reading.notes}
+        probability, method = None, provenance.method
+        if isinstance(question, Support):
+            token = self._token(reply, reading)
+            if self.asking.probability == "tok" and token is None:
+                return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
+            probability, method, by_method = _probability(
+                self.asking.probability, token, reading.stated
+            )
+            notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
+        return Judged(
+            value=reading.value,
+            provenance=replace(provenance, method=method),
+            probability=probability,
+            explanation=reading.explanation,
+            evidence=find_evidence(reading.quote, getattr(question, "text", "")),
+            raw=reply.text,
+            notes=notes,
+        )
+
+    def _token(self, reply: Reply, reading: Reading) -> float | None:
+        if self.asking.probability == "ask" or reading.span is None:
+            return None
+        return probability_of_yes(reply, reading.span)
+
+    def _failed(
+        self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
+    ) -> list[Answer]:
+        if isinstance(outcome, Reply):
+            reason, raw = cut_reason(outcome, request) or "", outcome.text
+        else:
+            reason, raw = outcome.reason, ""
+        provenance = self._provenance(questions, request, outcome)
+        return [Unscored(reason, provenance, raw) for _ in questions]
+
+    def _provenance(
+        self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
+    ) -> Provenance:
+        prompt = self.asking.prompt(questions)
+        details: dict[str, Any] = {"prompt": prompt.label, "prompt_file": prompt.hash}
+        if isinstance(outcome, Reply):
+            details |= {
+                "model": outcome.model,
+                "finish_reason": outcome.finish_reason,
+                "response_format": outcome.response_format,
+                "usage": dict(outcome.usage),
+                "store_key": self.model.key(request),
+            }
+        method = _METHOD[self.asking.probability] if isinstance(questions[0], Support) else "stated"
+        return Provenance(self.name, request.hash, method, details)
 
 
-def _inputs(prompt: Prompt, question: Support) -> dict[str, str]:
-    return {name: getattr(question, name) for name in prompt.inputs}
+def _no_task(question: JudgeQuestion) -> str:
+    task = TASKS.get(question.task)
+    if task is None:
+        return f"task: no prompt for {shorten(question.task, 40)!r}"
+    if not isinstance(question, task.kind):
+        return f"task: {task.name} asks {task.kind.__name__} questions"
+    if isinstance(question, Rating):
+        unknown = [name for name in question.dimensions if name not in dimensions_of(task.name)]
+        if unknown:
+            return f"task: {task.name} has no dimension {shorten(unknown[0], 40)!r}"
+    return ""
 
 
-@cache
-def _verdict_model() -> type[BaseModel]:
-    from typing import Annotated, Literal
-
-    from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-
-    def plain(value: Any) -> Any:
-        return value.strip().lower() if isinstance(value, str) else value
-
-    class Verdict(BaseModel):
-        model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-        reason: str
-        evidence: str
-        answer: Annotated[Literal["yes", "no"], BeforeValidator(plain)]
-        confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-    return Verdict
+def _too_much(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
+    """Say whether fewer questions in a call would help."""
+    if isinstance(outcome, CallFailed):
+        return outcome.reason.startswith("too_long")
+    return (cut_reason(outcome, request) or "").startswith("length")
 
 
-def read_verdict(text: str) -> Any:
-    """Read a reply to a Support question.
+def _stops_all(outcome: CallFailed) -> bool:
+    """Say whether a failure is about the run and not about this request."""
+    return outcome.reason.startswith(("budget", "not_in_store"))
 
-    Args:
-        text: one JSON object, alone or in one Markdown fence; a leading `<think>` block is
-            passed over. Spelling of yes and no is taken in any case.
 
-    Returns:
-        An object with `reason`, `evidence`, `answer` ("yes" or "no") and `confidence` in [0, 1].
-
-    Raises:
-        UnreadableReply: anything else: no or several objects, a field too many or too few, a
-            confidence out of range. A half-valid reply is not an answer.
-    """
-    return validated(_verdict_model(), text)
+def _probability(
+    wanted: Probability, token: float | None, stated: float | None
+) -> tuple[float | None, str, dict[str, float]]:
+    """Return P(yes), the method it was had by, and what each method gave."""
+    given = {"token": token, "stated": stated}
+    found = {name: round(p, 6) for name, p in given.items() if p is not None}
+    if wanted == "both" and len(found) > 1:
+        return round(sum(found.values()) / len(found), 6), "token+stated", found
+    method = "token" if token is not None else "stated"
+    return found.get(method), method, found
 
 
 def find_evidence(quote: str, text: str) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
@@ -60,8 +60,10 @@ class Prompt:
         version: raised with every change of wording.
         language: of the wording, as a BCP 47 tag.
         source: the paper that the question comes from.
-        inputs: the names that `render` needs, all of them text.
+        inputs: the names that `render` needs, each a text or a list of texts.
         max_tokens: the longest reply asked for.
+        task: the task whose questions it asks.
+        per_item_tokens: how much longer the reply may be for each listed item.
         system: template of the system message; `block(label, text)` is available in both.
         user: template of the user message.
         schema: JSON schema of the reply.
@@ -74,6 +76,8 @@ class Prompt:
     source: str
     inputs: tuple[str, ...]
     max_tokens: int
+    task: str
+    per_item_tokens: int
     system: str = field(repr=False)
     user: str = field(repr=False)
     schema: Mapping[str, Any] | None = field(repr=False, hash=False)
@@ -84,7 +88,7 @@ class Prompt:
         """Name and version, as in `support@1`."""
         return f"{self.name}@{self.version}"
 
-    def render(self, **inputs: str) -> tuple[Message, ...]:
+    def render(self, **inputs: str | Sequence[str]) -> tuple[Message, ...]:
         """Return the messages for given inputs.
 
         Raises:
@@ -99,13 +103,25 @@ class Prompt:
             if template.strip()
         )
 
-    def request(self, **inputs: str) -> ChatRequest:
-        """Return the whole request for given inputs; its `hash` is the rendered prompt's."""
+    def request(
+        self,
+        inputs: Mapping[str, str | Sequence[str]],
+        *,
+        items: int = 0,
+        schema: Mapping[str, Any] | None = None,
+    ) -> ChatRequest:
+        """Return the whole request for given inputs; its `hash` is the rendered prompt's.
+
+        Args:
+            inputs: as for `render`.
+            items: how many items the reply must speak of one by one.
+            schema: takes the place of the file's own, where it depends on the inputs.
+        """
         return ChatRequest(
             messages=self.render(**inputs),
-            schema=self.schema,
+            schema=self.schema if schema is None else schema,
             schema_name=re.sub(r"[^A-Za-z0-9_-]", "_", self.name),
-            max_tokens=self.max_tokens,
+            max_tokens=self.max_tokens + items * self.per_item_tokens,
         )
 
 
@@ -138,6 +154,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "user": str,
     "schema": (str, dict),
 }
+_OPTIONAL: dict[str, type] = {"task": str, "per_item_tokens": int}
 
 
 def parse_prompt(content: bytes, *, path: str) -> Prompt:
@@ -162,7 +179,10 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
         if not isinstance(table.get(name), kind):
             found = "nothing" if name not in table else shorten(repr(table[name]), 40)
             raise InputError(f"field {name!r}: found {found}", path=path)
-    unknown = sorted(set(table) - set(_FIELDS))
+    for name, kind in _OPTIONAL.items():
+        if not isinstance(table.setdefault(name, kind()), kind):
+            raise InputError(f"field {name!r}: found {shorten(repr(table[name]), 40)}", path=path)
+    unknown = sorted(set(table) - set(_FIELDS) - set(_OPTIONAL))
     if unknown:
         raise InputError(f"found the unknown field {shorten(unknown[0])!r}", path=path)
     try:
@@ -173,6 +193,7 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
     except (ValueError, jinja2.TemplateError) as error:
         raise InputError(f"broken template or schema: {shorten(str(error))}", path=path) from error
     digest = hashlib.sha256(content).hexdigest()
+    table["task"] = table["task"] or table["name"]
     fields = {**table, "inputs": tuple(table["inputs"]), "schema": schema or None}
     return Prompt(**fields, hash=digest)
 

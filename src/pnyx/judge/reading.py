@@ -12,7 +12,14 @@ from pnyx.models.replies import ChatRequest, Reply
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["UnreadableReply", "cut_reason", "one_object", "validated"]
+__all__ = [
+    "UnreadableReply",
+    "cut_reason",
+    "one_object",
+    "validated",
+    "validated_value",
+    "word_spans",
+]
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
@@ -46,13 +53,25 @@ def validated(model: type[BaseModel], text: str) -> Any:
     Raises:
         UnreadableReply: the reply is anything else.
     """
+    return validated_value(model, one_object(text), "")
+
+
+def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
+    """Read a decoded part of a reply into a pydantic model; see `validated`.
+
+    Args:
+        model: the agreed shape.
+        value: decoded JSON.
+        name: where in the reply it stands, for the error.
+    """
     from pydantic import ValidationError
 
     try:
-        return model.model_validate(one_object(text))
+        return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the reply"
+        parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
+        place = ".".join(parts) or "the reply"
         raise UnreadableReply(shorten(f"{place}: {first['msg']}", 120)) from error
 
 
@@ -69,22 +88,53 @@ def one_object(text: str) -> dict[str, Any]:
     Raises:
         UnreadableReply: anything else.
     """
-    text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
-    # A fence inside of a string is quoted text: a document about Markdown may well hold one.
-    if "```" in text and not text.lstrip().startswith("{"):
-        fences = _FENCE.findall(text)
-        outside = _FENCE.sub("", text)
-        if len(fences) != 1 or "{" in outside or "```" in outside:
-            raise UnreadableReply("found several or broken blocks, expected one JSON object")
-        text = fences[0]
+    start, end = _object_span(text)
+    text = text[start:end].strip()
     try:
-        value = json.loads(text.strip(), object_pairs_hook=_distinct, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        shown = repr(shorten(text.strip(), 60)) if text.strip() else "nothing"
+        shown = repr(shorten(text, 60)) if text else "nothing"
         raise UnreadableReply(f"found {shown}, expected one JSON object") from error
     if not isinstance(value, dict):
         raise UnreadableReply("found another JSON value, expected an object")
     return value
+
+
+def _object_span(text: str) -> tuple[int, int]:
+    """Return where in a reply its JSON must stand."""
+    thinking = _THINKING.match(text)
+    start = thinking.end() if thinking else 0
+    # A fence inside of a string is quoted text: a document about Markdown may well hold one.
+    if "```" not in text[start:] or text[start:].lstrip().startswith("{"):
+        return start, len(text)
+    fences = list(_FENCE.finditer(text, start))
+    outside = _FENCE.sub("", text[start:])
+    if len(fences) != 1 or "{" in outside or "```" in outside:
+        raise UnreadableReply("found several or broken blocks, expected one JSON object")
+    return fences[0].span(1)
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_COLON = re.compile(r"\s*:")
+
+
+def word_spans(text: str, key: str) -> list[tuple[int, int]]:
+    """Return where the string values of each `"key"` stand in a readable reply, without quotes.
+
+    Args:
+        text: a reply that `one_object` reads.
+        key: found at any depth, in the order of the text; text inside of strings is never taken
+            for a key.
+    """
+    start, end = _object_span(text)
+    spans = []
+    named = False
+    for literal in _STRING.finditer(text, start, end):
+        is_key = _COLON.match(text, literal.end()) is not None
+        if named and not is_key:
+            spans.append((literal.start() + 1, literal.end() - 1))
+        named = is_key and literal.group() == f'"{key}"'
+    return spans
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

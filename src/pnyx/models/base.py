@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
+
+if TYPE_CHECKING:
+    from pnyx.models.ledger import Ledger
 
 __all__ = ["ChatModel"]
 
@@ -19,10 +22,12 @@ class ChatModel(Protocol):
         model: its name; part of the address of each reply in the judgement store, so two models
             that answer differently must differ in it.
         on_retry: called with one line before each further attempt, so that a wait can be shown.
+        ledger: keeps the books and the budget, if it is set.
     """
 
     model: str
     on_retry: Callable[[str], None] | None
+    ledger: Ledger | None
 
     @property
     def address(self) -> str:

@@ -85,7 +85,8 @@ class Token:
     """One token of a reply with what could have stood in its place.
 
     Attributes:
-        text: as it stands in the reply.
+        text: as it stands in the reply; bytes that are no whole character on their own are lone
+            surrogates (`surrogateescape`), so that all tokens together encode to the reply.
         alternatives: (text, natural logarithm of its probability), the likeliest first; the token
             itself is among them where the server says so.
     """
@@ -201,8 +202,15 @@ def _tokens(value: object) -> tuple[Token, ...] | None:
         for name, logprob in (pair for pair in seen if pair is not None):
             likeliest.setdefault(printable(name), round(logprob, 6))
         ranked = sorted(likeliest.items(), key=lambda pair: -pair[1])
-        tokens.append(Token(printable(text), tuple(ranked)))
+        tokens.append(Token(_exact(text, entry.get("bytes")), tuple(ranked)))
     return tuple(tokens)
+
+
+def _exact(text: str, given: object) -> str:
+    """Return a token's text by its bytes: of half a character, `text` shows only a stand-in."""
+    if not isinstance(given, list) or not all(type(b) is int and 0 <= b < 256 for b in given):
+        return printable(text)
+    return bytes(given).decode("utf-8", "surrogateescape")
 
 
 def _alternative(entry: object) -> tuple[str, float] | None:

@@ -142,11 +142,13 @@ class LlmWriter:
     def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
         numbered = (f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
         return load_prompt("argue").request(
-            question=question,
-            side=side,
-            claim=claims(question)[SIDES.index(side)],
-            points=str(self.points),
-            documents="\n\n".join(numbered),
+            {
+                "question": question,
+                "side": side,
+                "claim": claims(question)[SIDES.index(side)],
+                "points": str(self.points),
+                "documents": "\n\n".join(numbered),
+            }
         )
 
     def _sentences(

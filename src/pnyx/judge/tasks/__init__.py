@@ -1,7 +1,9 @@
 """The tasks of `pnyx judge`: one file each, from an items file to questions.
 
-A task module has `NAME`, `PROMPT` (the packaged prompt that a language model gets), `EXAMPLE`
-(a line of its items file) and `read(path)`. A new task is a new file and a line in `TASKS`.
+A task module has `NAME`, `KIND` (its question class), `ASKS` (the question in one line for
+people), `PROMPTS` (packaged prompts that a language model may get, the usual one first), `ITEMS`
+(the format of its items file), `EXAMPLE` (a line of it) and `read(path)`. A new task is a new
+file and a line in `TASKS`.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pnyx.judge.questions import Support
-from pnyx.judge.tasks import relevance, stance, support
+from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.tasks import preference, quality, ranking, relevance, stance, support
 
 __all__ = ["TASKS", "Task"]
 
@@ -21,19 +23,36 @@ class Task:
 
     Attributes:
         name: as given on the command line.
-        prompt: name of its packaged prompt.
+        kind: class of its questions.
+        asks: what it asks, in one line.
+        prompts: names of its packaged prompts, the usual one first.
+        many: the packaged prompt that asks several questions about one text; empty without one.
+        items: format of its items file, as `pnyx validate` knows it.
         example: one line of its items file.
         read: the questions of an items file; InputError where a line is not what it must be.
     """
 
     name: str
-    prompt: str
+    kind: type
+    asks: str
+    prompts: tuple[str, ...]
+    many: str
+    items: str
     example: str
-    read: Callable[[str], list[Support]]
+    read: Callable[[str], list[JudgeQuestion]]
 
 
 TASKS: dict[str, Task] = {
-    module.NAME: Task(module.NAME, module.PROMPT, module.EXAMPLE, module.read)
-    for module in (support, relevance, stance)
+    module.NAME: Task(
+        module.NAME,
+        module.KIND,
+        module.ASKS,
+        module.PROMPTS,
+        getattr(module, "MANY", ""),
+        module.ITEMS,
+        module.EXAMPLE,
+        module.read,
+    )
+    for module in (support, relevance, stance, quality, preference, ranking)
 }
 """Task name -> task."""

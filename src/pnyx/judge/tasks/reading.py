@@ -8,14 +8,14 @@ from typing import Any
 from pnyx.corpora.base import parse_rows, scan_json_objects, strict, unique
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.items import scan_items_file
-from pnyx.judge.questions import Support
+from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["carried", "group", "read_supports"]
+__all__ = ["carried", "group", "read_questions", "texts"]
 
 
-def read_supports(
-    path: str, parse: Callable[[Fields], Support], *, name: str | None = None
-) -> list[Support]:
+def read_questions(
+    path: str, parse: Callable[[Fields], JudgeQuestion], *, name: str | None = None
+) -> list[JudgeQuestion]:
     """Read a JSONL items file, one question a line, ids unique.
 
     Args:
@@ -28,7 +28,7 @@ def read_supports(
             or there is no item at all.
     """
 
-    def question(row: dict[str, Any]) -> Support:
+    def question(row: dict[str, Any]) -> JudgeQuestion:
         return parse(Fields(row))
 
     scanned = scan_json_objects(path) if name is None else scan_items_file(path, name)
@@ -45,3 +45,12 @@ def group(fields: Fields) -> str:
 def carried(fields: Fields, **known: str) -> Mapping[str, Any]:
     """Return what goes along to the answers: `known` fields that are there, and all unknown."""
     return {**{name: value for name, value in known.items() if value}, **fields.rest}
+
+
+def texts(fields: Fields, name: str) -> tuple[str, ...]:
+    """Return a list of texts, or of objects that each have a `text`; empty where absent.
+
+    The items format has checked it.
+    """
+    value = fields.rest.pop(name, None) or ()
+    return tuple(item["text"] if isinstance(item, dict) else item for item in value)

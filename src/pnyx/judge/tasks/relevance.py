@@ -10,20 +10,23 @@ from typing import Any, cast
 
 from pnyx.corpora.fields import Fields
 from pnyx.judge.claims import claims
-from pnyx.judge.questions import Support
-from pnyx.judge.tasks.reading import carried, group, read_supports
+from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.tasks.reading import carried, group, read_questions
 from pnyx.records import SIDES, Side
 
-__all__ = ["EXAMPLE", "NAME", "PROMPT", "ask_relevance", "read"]
+__all__ = ["ASKS", "EXAMPLE", "ITEMS", "KIND", "NAME", "PROMPTS", "ask_relevance", "read"]
 
 NAME = "relevance"
-PROMPT = "relevance"
+ITEMS = "relevance-items"
+KIND = Support
+ASKS = "does the document help with the question?"
+PROMPTS = ("relevance", "relevance-direct")
 EXAMPLE = (
     '{"id": "1", "question": "Should buses be free?", "document": "Fares cost cities little."}'
 )
 
 
-def read(path: str) -> list[Support]:
+def read(path: str) -> list[JudgeQuestion]:
     """Read items: `id`, `question`, `document`; optional `definition`, `stance`, `group`.
 
     `question_id` and `doc_id` are carried along, like any unknown field.
@@ -31,7 +34,7 @@ def read(path: str) -> list[Support]:
     Raises:
         InputError: a line is not such an item.
     """
-    return read_supports(path, _question, name="relevance-items")
+    return read_questions(path, _question, name=ITEMS)
 
 
 def ask_relevance(

@@ -8,21 +8,24 @@ from typing import Any, cast
 from pnyx.corpora.fields import Fields
 from pnyx.errors import InputError
 from pnyx.judge.claims import claims
-from pnyx.judge.questions import Support
-from pnyx.judge.tasks.reading import carried, group, read_supports
+from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.tasks.reading import carried, group, read_questions
 from pnyx.records import SIDES, Side
 
-__all__ = ["EXAMPLE", "NAME", "PROMPT", "ask_stance", "read"]
+__all__ = ["ASKS", "EXAMPLE", "ITEMS", "KIND", "NAME", "PROMPTS", "ask_stance", "read"]
 
 NAME = "stance"
-PROMPT = "stance"
+ITEMS = "stance-items"
+KIND = Support
+ASKS = "does the text argue for this side?"
+PROMPTS = ("stance", "stance-direct")
 EXAMPLE = (
     '{"id": "1", "text": "Free buses fill up.", "question": "Should buses be free?",'
     ' "stance": "pro"}'
 )
 
 
-def read(path: str) -> list[Support]:
+def read(path: str) -> list[JudgeQuestion]:
     """Read items: `id`, `text`, `question`, `stance` (`pro` or `con`: the side asked about).
 
     Optional: `guideline`, `group`. `text_id` is carried along, like any unknown field.
@@ -30,7 +33,7 @@ def read(path: str) -> list[Support]:
     Raises:
         InputError: a line is not such an item.
     """
-    return read_supports(path, _question, name="stance-items")
+    return read_questions(path, _question, name=ITEMS)
 
 
 def ask_stance(

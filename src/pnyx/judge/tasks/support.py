@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from pnyx.corpora.fields import Fields
-from pnyx.judge.questions import Support
-from pnyx.judge.tasks.reading import carried, group, read_supports
+from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.tasks.reading import carried, group, read_questions
 
-__all__ = ["EXAMPLE", "NAME", "PROMPT", "read"]
+__all__ = ["ASKS", "EXAMPLE", "ITEMS", "KIND", "MANY", "NAME", "PROMPTS", "read"]
 
 NAME = "support"
-PROMPT = "support"
+ITEMS = "support-items"
+KIND = Support
+ASKS = "does the text support the statement?"
+PROMPTS = ("support", "support-direct", "support-perspective", "support-perspective-direct")
+MANY = "support-many"
 EXAMPLE = '{"id": "1", "text": "Fares fell and ridership rose.", "statement": "Buses got cheaper."}'
 
 
-def read(path: str) -> list[Support]:
+def read(path: str) -> list[JudgeQuestion]:
     """Read items: `id`, `text`, `statement`; optional `question`, `guideline`, `group`, `text_id`.
 
     Raises:
         InputError: a line is not such an item.
     """
-    return read_supports(path, _question, name="support-items")
+    return read_questions(path, _question, name=ITEMS)
 
 
 def _question(fields: Fields) -> Support:

@@ -1,0 +1,284 @@
+"""Which judge `pnyx judge` asks: its options, and what they open."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pnyx.cli.options import open_models
+from pnyx.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.base import Judge
+    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.llm import LlmJudge
+    from pnyx.judge.prompting import Prompt
+    from pnyx.judge.tasks import Task
+
+__all__ = ["Opened", "asking_options", "combining_options", "open_judge"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_WARM = 0.7
+"""Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
+
+
+def asking_options(function: F) -> F:
+    """Add how a language model is asked."""
+    for option in (
+        click.option(
+            "--max-tokens",
+            type=click.IntRange(1, 1_000_000),
+            help="Longest reply  [default: the prompt's own].",
+        ),
+        click.option(
+            "--temperature",
+            type=click.FloatRange(0, 2),
+            help="[default: 0; 0.7 for --samples where nothing can be reordered]",
+        ),
+        click.option(
+            "--batch",
+            type=click.IntRange(1, 100),
+            default=1,
+            show_default=True,
+            help="support: statements about one text in one call.",
+        ),
+        click.option(
+            "--probability",
+            type=click.Choice(["auto", "ask", "tok", "both"]),
+            default="auto",
+            show_default=True,
+            help="Of yes: stated by the model (ask), from its token probabilities (tok), their "
+            "mean (both), or tok where the endpoint gives them and else ask (auto).",
+        ),
+        click.option(
+            "--prompt",
+            metavar="NAME",
+            help="Another prompt of the task (pnyx prompt list), or a prompt file (.toml).",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def combining_options(function: F) -> F:
+    """Add who else answers, and how several answers become one."""
+    for option in (
+        click.option(
+            "--cheap",
+            metavar="SPEC",
+            help="Judge that --cascade asks first  [default: the packaged encoder].",
+        ),
+        click.option(
+            "--cascade",
+            metavar="FILE",
+            help="Ask --cheap first and the other judge where it is not sure, by the thresholds "
+            "in this file of pnyx calibrate --error.",
+        ),
+        click.option(
+            "--calibration",
+            metavar="FILE",
+            help="Recalibrate the probabilities by this file of pnyx calibrate.",
+        ),
+        click.option(
+            "--combine",
+            type=click.Choice(["auto", "majority", "mean"]),
+            default="auto",
+            show_default=True,
+            help="How --samples, or several models, become one answer.",
+        ),
+        click.option(
+            "--samples",
+            type=click.IntRange(1, 100),
+            default=1,
+            show_default=True,
+            help="Ask each question so often, dimensions and documents in another order.",
+        ),
+        click.option("--lookup", metavar="RESULTS", help="Answer from a former run's answers."),
+        click.option("--labels", metavar="FILE", help="Answer from people's labels (JSONL)."),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A judge and what it asks.
+
+    Attributes:
+        judge: answers the questions.
+        models: the language models behind it, each once.
+        prompts: what they are asked with, as for the manifest.
+        settings: what else decides the answers, as for the manifest.
+    """
+
+    judge: Judge
+    models: Sequence[StoredModel] = ()
+    prompts: Sequence[dict[str, Any]] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opened]:
+    """Open the judge that the options name.
+
+    Args:
+        task: what it is to be asked.
+        llm: specifications of language models; none for the packaged encoder.
+        options: those of `asking_options`, `combining_options` and `model_options`.
+
+    Raises:
+        InputError: a file cannot be used, or options exclude each other.
+    """
+    if options["labels"] is not None or options["lookup"] is not None:
+        yield Opened(_answered_before(options))
+        return
+    cheap = options["cheap"]
+    specs = [*llm, *([cheap] if cheap is not None else [])]
+    with open_models(specs, **_model_options(options)) as opened:
+        first = opened[: len(opened) - 1] if cheap is not None else opened
+        judge = _combined(task, first, options)
+        if options["calibration"] is not None:
+            from pnyx.judge.recalibration import Recalibrated, read_calibration
+
+            judge = Recalibrated(judge, read_calibration(options["calibration"]))
+        if options["cascade"] is not None:
+            judge = _cascade(task, judge, opened[-1] if cheap is not None else None, options)
+        yield Opened(judge, opened, _prompts(task, options) if opened else (), _settings(options))
+
+
+def _answered_before(options: dict[str, Any]) -> Judge:
+    if options["labels"] is not None:
+        from pnyx.judge.labels import HumanLabels
+
+        return HumanLabels(options["labels"])
+    from pnyx.judge.lookup import Lookup
+
+    return Lookup(options["lookup"])
+
+
+def _model_options(options: dict[str, Any]) -> dict[str, Any]:
+    names = ("store", "concurrency", "timeout", "offline", "budget", "budget_tokens", "prices")
+    return {name: options[name] for name in names}
+
+
+def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]) -> Judge:
+    """Return one judge of one or several models, each asked once or several times."""
+    from pnyx.judge.panel import Panel
+
+    if not models:
+        from pnyx.judge.encoder import EncoderJudge
+
+        if options["samples"] > 1:
+            raise InputError("--samples: the packaged encoder always answers the same")
+        judge: Judge = EncoderJudge()
+        if task.kind not in judge.kinds:
+            raise InputError(
+                f"task {task.name} needs a language model (--llm) or --labels: the packaged "
+                "encoder answers yes/no questions only"
+            )
+        return judge
+    judges = [_repeated(task, model, options) for model in models]
+    return judges[0] if len(judges) == 1 else Panel(judges, options["combine"])
+
+
+def _repeated(task: Task, model: StoredModel, options: dict[str, Any]) -> Judge:
+    if options["samples"] == 1:
+        return _llm(task, model, options)
+    from pnyx.judge.panel import Repeats
+
+    def make(sample: int) -> Judge:
+        return _llm(task, model, options, sample)
+
+    return Repeats(make, options["samples"], options["combine"])
+
+
+def _llm(task: Task, model: StoredModel, options: dict[str, Any], sample: int = 0) -> LlmJudge:
+    from pnyx.judge.asking import Asking
+    from pnyx.judge.llm import LlmJudge
+
+    prompt = _prompt(task, options["prompt"])
+    asking = Asking(
+        prompts={} if prompt is None else {task.name: prompt},
+        probability=options["probability"],
+        batch=options["batch"],
+        sample=sample,
+        temperature=_temperature(task, options),
+        max_tokens=options["max_tokens"],
+    )
+    return LlmJudge(model, asking)
+
+
+def _temperature(task: Task, options: dict[str, Any]) -> float:
+    if options["temperature"] is not None:
+        return float(options["temperature"])
+    from pnyx.judge.forms import FORMS
+
+    reorders = FORMS[task.kind].reorders(_used_prompts(task, options)[0])
+    return _WARM if options["samples"] > 1 and not reorders else 0.0
+
+
+def _prompt(task: Task, name: str | None) -> Prompt | None:
+    """Return the prompt that --prompt names.
+
+    Raises:
+        InputError: there is none, or it is another task's.
+    """
+    if name is None:
+        return None
+    from pnyx.judge.prompting import load_prompt, parse_prompt
+
+    prompt = (
+        parse_prompt(Path(name).read_bytes(), path=name)
+        if name.endswith(".toml")
+        else load_prompt(name)
+    )
+    if prompt.task != task.name:
+        raise InputError(f"--prompt {shorten(name)}: it asks {prompt.task}, not {task.name}")
+    return prompt
+
+
+def _used_prompts(task: Task, options: dict[str, Any]) -> list[Prompt]:
+    from pnyx.judge.prompting import load_prompt
+
+    own = _prompt(task, options["prompt"])
+    if options["batch"] == 1:
+        return [own or load_prompt(task.prompts[0])]
+    if not task.many:
+        raise InputError(f"--batch: task {task.name} asks one question a call")
+    if own is None:
+        return [load_prompt(task.many), load_prompt(task.prompts[0])]
+    if "statements" not in own.inputs:
+        raise InputError(f"--batch: prompt {own.label} takes one statement a call")
+    return [own]
+
+
+def _prompts(task: Task, options: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"name": prompt.name, "version": prompt.version, "hash": prompt.hash}
+        for prompt in _used_prompts(task, options)
+    ]
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    names = ("probability", "batch", "samples", "combine", "temperature", "max_tokens")
+    files = ("calibration", "cascade")
+    return {name: options[name] for name in (*names, *files) if options[name] is not None}
+
+
+def _cascade(
+    task: Task, strong: Judge, cheap: StoredModel | None, options: dict[str, Any]
+) -> Judge:
+    from pnyx.judge.cascade import cascade_from
+
+    if cheap is None:
+        from pnyx.judge.encoder import EncoderJudge
+
+        first: Judge = EncoderJudge()
+    else:
+        first = _llm(task, cheap, options)
+    return cascade_from(options["cascade"], first, strong)

@@ -1,0 +1,94 @@
+"""Probability by token (DIRAS "Tok"): how likely the model was to write the other answer.
+
+The probability of a word is summed over its spellings: `yes`, ` Yes`, `"yes`, `y` ... A model that
+is made to reply in JSON gives its verdict in the middle of the reply, so the token is looked for
+at the place where the answer stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pnyx.models.replies import Reply, Token
+
+__all__ = ["probability_of_yes"]
+
+
+def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
+    """Return P(yes) / (P(yes) + P(no)) where the answer's word begins.
+
+    Where only one of the two is among the alternatives, the other gets the probability of the
+    least likely one listed, which it cannot exceed.
+
+    Args:
+        reply: with its tokens, if the server gave them.
+        span: where in `reply.text` the answer stands (start, end).
+
+    Returns:
+        A probability in (0, 1); None where the reply has no tokens, they do not spell its text,
+        or neither word is among the alternatives.
+
+    Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
+    """
+    found = _token_at(reply, span[0])
+    if found is None:
+        return None
+    token, before = found
+    yes = _mass(token, before, "yes")
+    no = _mass(token, before, "no")
+    if yes is None and no is None:
+        return None
+    least = min(math.exp(logprob) for _, logprob in token.alternatives)
+    yes, no = (least if yes is None else yes), (least if no is None else no)
+    return yes / (yes + no)
+
+
+def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
+    """Return the token that holds a character of the text, and what of it stands before."""
+    if not reply.tokens:
+        return None
+    pieces = [token.text.encode("utf-8", "surrogateescape") for token in reply.tokens]
+    offset = b"".join(pieces).find(reply.text.encode("utf-8", "replace"))
+    if offset < 0:
+        return None
+    place = offset + len(reply.text[:start].encode("utf-8", "replace"))
+    for token, piece in zip(reply.tokens, pieces, strict=True):
+        if place < len(piece):
+            return token, piece[:place].decode("utf-8", "replace")
+        place -= len(piece)
+    return None
+
+
+def _mass(token: Token, before: str, word: str) -> float | None:
+    """Return the probability of all alternatives that begin to spell `word`; None without any."""
+    likely = [
+        math.exp(logprob)
+        for text, logprob in token.alternatives
+        if _spells(_after(text, before), word)
+    ]
+    return sum(likely) if likely else None
+
+
+def _after(text: str, before: str) -> str:
+    """Return what an alternative says once its quotation mark and white space are passed."""
+    if before and text.startswith(before):
+        return text[len(before) :]
+    return text.lstrip().removeprefix('"')
+
+
+def _spells(text: str, word: str) -> bool:
+    said = text.strip().strip('"').lower()
+    return bool(said) and (word.startswith(said) or _first_word(said) == word)
+
+
+def _first_word(text: str) -> str:
+    for place, character in enumerate(text):
+        if not character.isalpha():
+            return text[:place]
+    return text
+
+
+def usable(tokens: Sequence[Token] | None) -> bool:
+    """Say whether a server gave alternatives at all."""
+    return bool(tokens) and any(len(token.alternatives) > 1 for token in tokens or ())
