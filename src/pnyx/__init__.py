@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from pnyx.judge.panel import Panel, Repeats
     from pnyx.judge.questions import Preference, Ranking, Rating, Support
     from pnyx.judge.store import Store
+    from pnyx.measure.agreement import Agreement, measure_agreement
     from pnyx.measure.base import Measured
+    from pnyx.measure.gold import join_labels
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
     from pnyx.models.encoder import Encoder, load_encoder
@@ -94,7 +96,9 @@ _HOMES = {
     "pnyx.judge.panel": ("Panel", "Repeats"),
     "pnyx.judge.questions": ("Preference", "Ranking", "Rating", "Support"),
     "pnyx.judge.store": ("Store",),
+    "pnyx.measure.agreement": ("Agreement", "measure_agreement"),
     "pnyx.measure.base": ("Measured",),
+    "pnyx.measure.gold": ("join_labels",),
     "pnyx.measure.sentences": ("citation_precision", "sentence_precision"),
     "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
     "pnyx.models.encoder": ("Encoder", "load_encoder"),
@@ -121,6 +125,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Agreement",
     "ArguedSide",
     "Argument",
     "Case",
@@ -170,8 +175,10 @@ __all__ = [
     "citation_precision",
     "combine",
     "endpoint_from",
+    "join_labels",
     "load_encoder",
     "load_example",
+    "measure_agreement",
     "read_evidence",
     "read_qrels",
     "read_questions",

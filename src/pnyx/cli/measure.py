@@ -28,9 +28,10 @@ _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that 
 
 \b
 support    yes/no answers to support, perspectives or stance questions
-relevance  yes/no answers; labels may be graded (gain) and say where people were unsure (uncertain)
+relevance  yes/no answers; labels may be graded (gain)
 quality    ratings, by dimension
 
+Labels of the first two may say where people were unsure (uncertain).
 Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
 precision, AUROC, calibration error and Brier score; graded ones Spearman's correlation; ratings
 Spearman, exact accuracy and mean absolute error. Each comes with a 95 % interval from drawing
@@ -71,10 +72,10 @@ def command(
         raise click.UsageError("ANSWERS and LABELS cannot both be standard input")
     from pnyx.files import atomic_text
     from pnyx.measure.agreement import measure_agreement
-    from pnyx.measure.gold import join
+    from pnyx.measure.gold import join_labels
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
-    joined = join(_file(folder) if folder else answers, labels, task, judge=judge)
+    joined = join_labels(_file(folder) if folder else answers, labels, task, judge=judge)
     found = measure_agreement(joined, draws=draws, seed=seed)
     row = found.row()
     if folder is not None:

@@ -108,7 +108,7 @@ def measure_agreement(joined: Joined, *, draws: int = DRAWS, seed: int = 0) -> A
     """Measure a judge's answers against labels, each value with a cluster-bootstrap interval.
 
     Args:
-        joined: what `pnyx.measure.gold.join` returns.
+        joined: what `pnyx.measure.gold.join_labels` returns.
         draws: of the bootstrap; 0 for no intervals.
         seed: of the bootstrap.
 

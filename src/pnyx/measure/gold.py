@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from pnyx.corpora import read_items
 from pnyx.errors import InputError, shorten
 
-__all__ = ["Gold", "Joined", "Key", "Labels", "Pair", "join", "read_labels"]
+__all__ = ["Gold", "Joined", "Key", "Labels", "Pair", "join_labels", "read_labels"]
 
 Key: TypeAlias = tuple[str, str]
 """(id, dimension); the dimension is empty except for ratings."""
@@ -195,7 +195,9 @@ def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def join(answers: str | Path, labels: str | Path, task: str, *, judge: str | None = None) -> Joined:
+def join_labels(
+    answers: str | Path, labels: str | Path, task: str, *, judge: str | None = None
+) -> Joined:
     """Join a judge's answers with labels on `id` and `dimension`.
 
     Args:

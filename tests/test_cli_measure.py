@@ -1,0 +1,214 @@
+"""`pnyx measure` through the door that users take."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.cli import main
+from pnyx.judge.tasks import TASKS
+from pnyx.measure.agreement import DRAWS
+from pnyx.measure.registry import MEASURES
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["measure", *arguments])
+    return ended.value.code
+
+
+def refused(capsys: Any, *arguments: str) -> str:
+    assert run(*arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("pnyx: ")
+    assert printed.err.count("\n") == 1
+    assert printed.err.rstrip("\n").isprintable()
+    return printed.err
+
+
+def answer_rows(count: int = 24, **fields: Any) -> list[dict[str, Any]]:
+    draw = random.Random(count)
+    rows = []
+    for n in range(count):
+        probability = draw.random()
+        row = {"id": f"i{n}", "task": "relevance", "value": probability > 0.5, "judge": "llama"}
+        rows.append({**row, "probability": probability, "unscored": None, "group": f"t{n % 12}"})
+    return [{**row, **fields} for row in rows]
+
+
+def label_rows(count: int = 24) -> list[dict[str, Any]]:
+    draw = random.Random(-count)
+    return [
+        {"id": f"i{n}", "value": draw.random() > 0.5, "gain": draw.randrange(4),
+         "uncertain": draw.random() > 0.7}
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path):
+    return write(tmp_path / "a.jsonl", answer_rows()), write(tmp_path / "l.jsonl", label_rows())
+
+
+def test_the_defaults_and_tasks_are_those_of_python():
+    command = importlib.import_module("pnyx.cli.measure").command
+    parameters = {p.name: p for p in command.params}
+    assert parameters["draws"].default == DRAWS
+    offered = set(parameters["task"].type.choices)
+    assert offered == {task for m in MEASURES.values() for task in m.inputs}
+    assert offered <= set(TASKS)
+
+
+def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path, capsys):
+    answers, labels = files
+    assert run("relevance", answers, "--labels", labels, "--json") == 0
+    first = capsys.readouterr().out
+    found = json.loads(first)
+    assert set(found["measures"]) == {n for n, m in MEASURES.items() if "relevance" in m.inputs}
+    assert set(found["per_group"]) == {f"t{n}" for n in range(12)}
+    for part in (found["measures"], *found["per_group"].values()):
+        for row in part.values():
+            assert set(row) == {"value", "low", "high", "scored", "asked"}
+    assert {row["asked"] for row in found["measures"].values()} == {24}
+    assert all(row["low"] <= row["high"] for row in found["measures"].values())
+    assert found["interval"]["clusters"] == 12
+    shuffled = write(tmp_path / "a2.jsonl", random.Random(0).sample(answer_rows(), 24))
+    backwards = write(tmp_path / "l2.jsonl", label_rows()[::-1])
+    assert run("relevance", shuffled, "--labels", backwards, "--json") == 0
+    assert capsys.readouterr().out == first
+    assert run("relevance", answers, "--labels", labels, "--json", "--seed", "1") == 0
+    other = json.loads(capsys.readouterr().out)
+    values = [{n: m["value"] for n, m in x["measures"].items()} for x in (found, other)]
+    assert values[0] == values[1]
+    assert other["measures"] != found["measures"]
+
+
+def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
+    rows = answer_rows()
+    rows[0] |= {"value": None, "probability": None, "unscored": "timeout: 5 attempts"}
+    rows[1] |= {"probability": None}
+    answers = write(tmp_path / "a.jsonl", [*rows, *answer_rows(1, id="more")])
+    labels = write(tmp_path / "l.jsonl", [*label_rows(), {"id": "less", "value": True}])
+    assert run("relevance", answers, "--labels", labels) == 3
+    printed = capsys.readouterr()
+    assert "relevance: llama, 23 of 24 labelled questions scored" in printed.out
+    assert "1 of 24 answers are unscored: 1 timeout" in printed.err
+    assert "1 answers have no probability" in printed.err
+    assert "1 answers have no label" in printed.err
+    assert "1 labels have no answer" in printed.err
+    lines = printed.out.splitlines()
+    assert any(line.startswith("f1 ") and "23 of 24" in line for line in lines)
+    assert any(line.startswith("brier ") and "22 of 24" in line for line in lines)
+    table = lines[lines.index("") + 1 :][: 1 + len(MEASURES) - 1]
+    assert len({line.index("of 24") for line in table[1:]}) == 1, "columns are not aligned"
+    assert "1000 draws (seed 0) of 12 groups" in lines[-1]
+
+
+def test_a_results_folder_gets_measures_json(tmp_path, capsys):
+    folder = tmp_path / "results"
+    write(folder / "answers.jsonl", answer_rows())
+    labels = write(tmp_path / "l.jsonl", label_rows())
+    assert run("relevance", str(folder), "--labels", labels, "--json") == 0
+    assert json.loads((folder / "measures.json").read_text()) == json.loads(capsys.readouterr().out)
+    before = (folder / "measures.json").read_bytes()
+    write(tmp_path / "l.jsonl", [{"id": "i0", "value": "unclear"}])
+    refused(capsys, "relevance", str(folder), "--labels", labels)
+    assert (folder / "measures.json").read_bytes() == before
+    assert sorted(p.name for p in folder.iterdir()) == ["answers.jsonl", "measures.json"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "holds no answers.jsonl" in refused(capsys, "relevance", str(empty), "--labels", labels)
+    (empty / "answers.jsonl.partial").touch()
+    assert "has not ended" in refused(capsys, "relevance", str(empty), "--labels", labels)
+
+
+def test_what_a_judge_wrote_can_be_measured(tmp_path, capsys):
+    """The whole way: items, the judge of people's labels, its answers on other labels."""
+    items = [{"id": str(n), "text": "Prices rose.", "statement": "It rose."} for n in range(6)]
+    first = [{"id": str(n), "value": n < 4} for n in range(5)]
+    second = [{"id": str(n), "value": n < 3, "group": n % 2} for n in range(6)]
+    paths = [
+        write(tmp_path / f"{name}.jsonl", rows)
+        for name, rows in (("items", items), ("first", first), ("second", second))
+    ]
+    out = str(tmp_path / "out")
+    with pytest.raises(SystemExit) as ended:
+        main(["judge", "support", paths[0], "--labels", paths[1], "--out", out])
+    assert ended.value.code == 3
+    capsys.readouterr()
+    assert run("support", out, "--labels", paths[2], "--json") == 3
+    found = json.loads(capsys.readouterr().out)
+    assert found["judge"] == "labels:first.jsonl"
+    assert found["counts"]["reasons"] == {"no label": 1}
+    assert found["measures"]["accuracy"]["value"] == 0.8
+    assert found["measures"]["f1"]["value"] == pytest.approx(6 / 7)
+    assert found["measures"]["auroc"] == {
+        "value": None, "low": None, "high": None, "scored": 0, "asked": 6,
+    }  # fmt: skip
+    assert set(found["per_group"]) == {"0", "1"}
+    assert (tmp_path / "out" / "measures.json").exists()
+
+
+def test_ratings_by_dimension(tmp_path, capsys):
+    keys = [(f"i{n}", d) for n in range(12) for d in ("cogency", "tone")]
+    draw = random.Random(2)
+    answers = [
+        {"id": i, "dimension": d, "task": "quality", "value": draw.randrange(1, 4),
+         "unscored": None, "judge": "j"}
+        for i, d in keys
+    ]  # fmt: skip
+    labels = [{"id": i, "dimension": d, "value": draw.randrange(1, 4)} for i, d in keys]
+    paths = write(tmp_path / "a.jsonl", answers), write(tmp_path / "l.jsonl", labels)
+    assert run("quality", paths[0], "--labels", paths[1], "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["per_dimension"]) == {"cogency", "tone"}
+    cells = [found["per_dimension"][d]["accuracy"]["value"] for d in ("cogency", "tone")]
+    assert found["dimension_mean"]["accuracy"]["value"] == pytest.approx(sum(cells) / 2)
+    assert found["measures"]["accuracy"]["value"] == pytest.approx(sum(cells) / 2)
+    assert found["interval"]["clusters"] == 12
+    assert run("quality", paths[0], "--labels", paths[1], "--draws", "0") == 0
+    printed = capsys.readouterr().out
+    assert "mean over dimensions" in printed
+    assert "[" not in printed
+
+
+def test_one_clear_line_for_files_that_do_not_fit(files, tmp_path, capsys):
+    answers, labels = files
+    mixed = write(tmp_path / "m.jsonl", [*answer_rows(2), *answer_rows(2, judge="evil\x1b[2J\n")])
+    line = refused(capsys, "relevance", mixed, "--labels", labels)
+    assert (
+        "answers of 2 judges (llama, evil\\x1b[2J\\n), expected one: name it with --judge" in line
+    )
+    assert run("relevance", mixed, "--labels", labels, "--judge", "llama", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["asked"] == 2
+    line = refused(capsys, "relevance", mixed, "--labels", labels, "--judge", "gpt")
+    assert "no answers of 'gpt' (judges found: llama, " in line
+    line = refused(capsys, "support", answers, "--labels", labels)
+    assert f"{answers}:1: task: found 'relevance', expected support" in line
+    line = refused(capsys, "relevance", answers, "--labels", write(tmp_path / "o.jsonl", [
+        {"id": "x", "value": True}]))  # fmt: skip
+    assert "no answer has a label (answers are to 'i0', 'i1'; labels are of 'x')" in line
+    twice = write(tmp_path / "t.jsonl", [*answer_rows(2), *answer_rows(1)])
+    assert f"{twice}:3: duplicate" in refused(capsys, "relevance", twice, "--labels", labels)
+    words = write(tmp_path / "w.jsonl", answer_rows(2, value="yes"))
+    line = refused(capsys, "relevance", words, "--labels", labels)
+    assert f"{words}:1: value: found 'yes', expected true, false or null" in line
+    assert "cannot be read" in refused(
+        capsys, "relevance", str(tmp_path / "no"), "--labels", labels
+    )
+    assert "both be standard input" in refused(capsys, "relevance", "-", "--labels", "-")
+    tied = [{"id": "i0", "value": n == 0, "annotator": n} for n in range(2)]
+    line = refused(capsys, "relevance", answers, "--labels", write(tmp_path / "tied.jsonl", tied))
+    assert "no answer has a label that is not tied" in line

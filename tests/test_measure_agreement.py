@@ -1,0 +1,332 @@
+"""Labels as gold, the join with answers, and the intervals of what comes out."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from pnyx.errors import InputError
+from pnyx.measure.agreement import measure_agreement
+from pnyx.measure.bootstrap import draw_weights, percentile_interval
+from pnyx.measure.gold import Gold, Joined, Pair, join_labels, read_labels
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def answer(key: str, value: Any, probability: float | None = None, **fields: Any) -> dict[str, Any]:
+    unscored = "timeout: 3 attempts" if value is None else None
+    row = {"id": key, "task": "relevance", "value": value, "unscored": unscored, "judge": "j"}
+    return {**row, "probability": probability, **fields}
+
+
+# --- labels
+
+
+def gold_of(tmp_path: Path, task: str, *rows: dict[str, Any]) -> tuple[dict[Any, Gold], set[Any]]:
+    labels = read_labels(write(tmp_path / "labels.jsonl", *rows), task)
+    return dict(labels.gold), set(labels.tied)
+
+
+@pytest.mark.parametrize(
+    ("value", "yes", "grade"),
+    [
+        (True, True, None),
+        (False, False, None),
+        ("Yes", True, None),
+        (" no ", False, None),
+        ("TRUE", True, None),
+        ("false", False, None),
+        ("partially", True, 0.5),
+        (0, False, 0.0),
+        (2, True, 2.0),
+        (0.5, True, 0.5),
+        (-2, False, -2.0),
+    ],
+)
+def test_what_a_label_says(tmp_path, value, yes, grade):
+    gold, _ = gold_of(tmp_path, "relevance", {"id": "1", "value": value})
+    assert gold == {("1", ""): Gold(yes, grade)}
+
+
+def test_annotators_are_joined_by_majority_and_a_tie_is_no_label(tmp_path):
+    rows = [
+        {"id": i, "value": v, "annotator": n, "uncertain": u}
+        for i, votes in {
+            "a": [(True, True), (False, True), ("yes", False)],
+            "b": [(True, False), (False, False)],
+            "c": [(2, True), (0, False), (1, None), (0, None), (3, None)],
+        }.items()
+        for n, (v, u) in enumerate(votes)
+    ]
+    gold, tied = gold_of(tmp_path, "support", *rows)
+    assert tied == {("b", "")}
+    assert gold[("a", "")] == Gold(True, pytest.approx(2 / 3), True)
+    assert gold[("c", "")] == Gold(True, pytest.approx(1.2), None)  # split on being unsure
+
+
+def test_a_files_gains_count_alone_where_there_are_any(tmp_path):
+    gold, _ = gold_of(
+        tmp_path,
+        "relevance",
+        {"id": "1", "value": True, "gain": 3, "annotator": "a"},
+        {"id": "1", "value": True, "gain": 2, "annotator": "b"},
+        {"id": "2", "value": 7},
+    )
+    assert gold == {("1", ""): Gold(True, 2.5), ("2", ""): Gold(True, None)}
+
+
+def test_ratings_are_means_by_dimension(tmp_path):
+    rows = [
+        {"id": "1", "dimension": "cogency", "value": v, "annotator": f"a{v}"} for v in (1, 2, 2.5)
+    ]
+    gold, tied = gold_of(tmp_path, "quality", *rows, {"id": "1", "dimension": "tone", "value": 3})
+    assert gold == {
+        ("1", "cogency"): Gold(rating=pytest.approx(5.5 / 3)),
+        ("1", "tone"): Gold(rating=3.0),
+    }
+    assert not tied
+
+
+@pytest.mark.parametrize(
+    ("task", "row", "message"),
+    [
+        ("support", {"id": "1", "value": "maybe"}, "'maybe', expected true, false, yes, no"),
+        ("support", {"id": "1", "value": "1"}, "expected true, false, yes, no"),
+        ("relevance", {"id": "1", "value": ["yes"]}, "expected true, false, yes, no"),
+        ("relevance", {"id": "1", "value": True, "gain": 1e12}, "gain: found 1000000000000.0"),
+        ("relevance", {"id": "1", "value": 10**400}, "expected a finite number"),
+        ("quality", {"id": "1", "value": True}, "value: found True, expected a number"),
+        ("quality", {"id": "1", "value": "good"}, "value: found 'good', expected a number"),
+        ("quality", {"id": "0", "value": 2}, "duplicate id and dimension and annotator '0"),
+        ("support", {"id": "0", "value": 1, "annotator": "x", "group": "h"}, "found 'h' and 'g'"),
+    ],
+)  # fmt: skip
+def test_a_bad_label_names_its_line(tmp_path, task, row, message):
+    first = {"id": "0", "value": 1, "group": "g"}
+    path = write(tmp_path / "labels.jsonl", first, row)
+    with pytest.raises(InputError) as caught:
+        read_labels(path, task)
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert message in str(caught.value)
+
+
+# --- the join
+
+
+def test_the_join_counts_what_is_left_out(tmp_path):
+    answers = write(
+        tmp_path / "a.jsonl",
+        answer("1", True, 0.9, group="g"),
+        answer("2", None, group="g"),
+        answer("3", False, 0.2),
+        answer("tied", True, 0.7),
+        answer("unlabelled", None),
+    )
+    labels = write(
+        tmp_path / "l.jsonl",
+        {"id": "1", "value": True},
+        {"id": "2", "value": False, "group": "h"},
+        {"id": "3", "value": "partially"},
+        {"id": "tied", "value": True, "annotator": "x"},
+        {"id": "tied", "value": False, "annotator": "y"},
+        {"id": "unasked", "value": True},
+    )
+    joined = join_labels(answers, labels, "relevance")
+    assert (joined.judge, joined.tied) == ("j", 1)
+    assert (joined.answers_without_label, joined.labels_without_answer) == (1, 1)
+    assert [(p.key[0], p.group, p.value, p.probability) for p in joined.pairs] == [
+        ("1", "g", 1.0, 0.9),
+        ("2", "h", None, None),
+        ("3", "", 0.0, 0.2),
+    ]
+    found = measure_agreement(joined)
+    assert found.counts["reasons"] == {"timeout": 1}
+    assert {(m.scored, m.asked) for m in found.measures.values()} == {(2, 3)}
+    assert found.measures["accuracy"].value == 0.5
+    assert found.measures["brier"].value == pytest.approx((0.1**2 + 0.8**2) / 2)
+    assert set(found.per_group) == {"g", "h"}
+    assert found.per_group["h"]["f1"].row() == {
+        "value": None, "low": None, "high": None, "scored": 0, "asked": 1,
+    }  # fmt: skip
+
+
+def test_an_answer_without_probability_has_a_value_and_no_more():
+    pairs = (
+        Pair(("1", ""), "", Gold(True), 1.0),
+        Pair(("2", ""), "", Gold(False), 1.0, 0.8),
+        Pair(("3", ""), "", Gold(True), None, None, "refusal: no"),
+    )
+    found = measure_agreement(Joined("support", "j", pairs))
+    assert found.counts["without_probability"] == 1
+    assert (found.measures["accuracy"].scored, found.measures["brier"].scored) == (2, 1)
+    assert found.measures["brier"].value == pytest.approx(0.64)
+    assert "spearman" not in found.measures
+    assert "uncertainty_average_precision" not in found.measures
+
+
+# --- measuring
+
+pairs_strategy = st.lists(
+    st.tuples(
+        st.booleans(),
+        st.none() | st.tuples(st.booleans(), st.none() | st.sampled_from([0.0, 0.3, 0.5, 1.0])),
+        st.sampled_from(["", "g", "h", "k"]),
+        st.none() | st.sampled_from([0.0, 0.5, 2.0]),
+        st.none() | st.booleans(),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+def joined_of(rows: list[Any], task: str = "relevance") -> Joined:
+    pairs = []
+    for n, (label, given_answer, group, gain, unsure) in enumerate(rows):
+        value, probability = (None, None) if given_answer is None else given_answer
+        gold = (
+            Gold(rating=gain if gain is not None else float(label), group=group)
+            if task == "quality"
+            else Gold(label, gain, unsure, group=group)
+        )
+        key = (f"{n // 2:03}", "cogency tone".split()[n % 2]) if task == "quality" else (str(n), "")
+        score = None if value is None else float(value)
+        pairs.append(Pair(key, group, gold, score, probability, "" if given_answer else "empty"))
+    return Joined(task, "j", tuple(pairs))
+
+
+@pytest.mark.parametrize("task", ["support", "relevance", "quality"])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=pairs_strategy)
+def test_numbers_are_finite_and_counted_and_unscored_never_moves_them(task, rows):
+    joined = joined_of(rows, task)
+    found = measure_agreement(joined, draws=40)
+    text = json.dumps(found.row(), allow_nan=False)
+    assert text == json.dumps(measure_agreement(joined, draws=40).row())
+    parts = [found.measures, found.macro, found.dimension_mean]
+    for part in (*parts, *found.per_group.values(), *found.per_dimension.values()):
+        for m in part.values():
+            assert 0 <= m.scored <= m.asked <= len(joined.pairs)
+            assert m.value is None or m.scored > 0
+            assert (m.low is None) == (m.high is None)
+            assert m.low is None or m.low <= m.high
+            assert m.low is None or m.value is not None
+    scored = [row for row in rows if row[1] is not None]
+    if scored and task != "quality":
+        alone = measure_agreement(joined_of(scored, task), draws=0)
+        for name, m in alone.measures.items():
+            assert found.measures[name].value == pytest.approx(m.value, abs=1e-12)
+
+
+def test_macro_is_the_mean_over_groups_with_a_value_and_draws_whole_groups():
+    rows = [
+        *((True, (True, 0.9), "a", None, None) for _ in range(6)),
+        *((True, (False, 0.4), "b", None, None) for _ in range(2)),
+        *((False, None, "c", None, None) for _ in range(3)),
+    ]
+    found = measure_agreement(joined_of(rows, "support"), draws=2000)
+    assert found.measures["accuracy"].value == 6 / 8
+    assert found.macro["accuracy"].value == 0.5
+    assert (found.macro_groups["accuracy"], found.macro["accuracy"].scored) == (2, 8)
+    assert (found.clusters, found.clustered_by) == (3, "group")
+    assert (found.macro["accuracy"].low, found.macro["accuracy"].high) == (0, 1)
+    # A draw has no value when all three groups drawn are c: 1 of 27.
+    assert found.undefined_draws["accuracy"] == pytest.approx(2000 / 27, abs=30)
+    # One class only: AUROC has no value and so no interval.
+    assert found.measures["auroc"].row() == {
+        "value": None, "low": None, "high": None, "scored": 8, "asked": 11,
+    }  # fmt: skip
+
+
+def test_the_mean_over_dimensions_is_not_fooled_by_easy_dimensions():
+    """Two dimensions, each in the wrong order; pooled, the higher dimension hides that."""
+    pairs = tuple(
+        Pair((f"{i}", name), "", Gold(rating=float(base + i)), float(base + 3 - i))
+        for name, base in (("cogency", 0), ("tone", 100))
+        for i in range(4)
+    )
+    found = measure_agreement(Joined("quality", "j", pairs), draws=200)
+    assert found.per_dimension["tone"]["spearman"].value == -1
+    assert found.dimension_mean["spearman"].value == -1
+    assert found.measures["spearman"].value > 0.4
+    assert found.clusters == 4  # an item is a cluster with all its dimensions
+    assert found.measures["mean_absolute_error"].value == 2
+    assert set(found.measures) == {"accuracy", "spearman", "mean_absolute_error"}
+
+
+# --- intervals
+
+
+def test_the_vectorised_bootstrap_is_the_plain_one_on_the_same_draws():
+    draw = random.Random(5)
+    rows = [
+        (draw.random() < 0.4, (draw.random() < 0.5, draw.choice([0.1, 0.4, 0.6, 0.95])),
+         draw.choice("abcdefgh"), None, None)
+        for _ in range(80)
+    ]  # fmt: skip
+    joined = joined_of(rows)
+    found = measure_agreement(joined, draws=300, seed=4)
+    names = sorted({p.group for p in joined.pairs})
+    clusters = np.array([names.index(p.group) for p in joined.pairs])
+    (weights,) = draw_weights(clusters, 300, 4)
+    assert (weights.astype(int) == weights).all()
+    yes = np.array([p.gold.yes for p in joined.pairs])
+    probability = np.array([p.probability for p in joined.pairs])
+    areas = []
+    for row in weights.astype(int):
+        assert len({tuple(row[clusters == c]) for c in range(len(names))} - {()}) <= len(names)
+        again = np.repeat(np.arange(80), row)
+        areas.append(metrics.roc_auc_score(yes[again], probability[again]))
+    low, high = np.quantile(areas, [0.025, 0.975])
+    m = found.measures["auroc"]
+    assert (m.low, m.high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_each_draw_takes_as_many_clusters_as_there_are():
+    clusters = np.repeat(np.arange(7), [1, 5, 2, 2, 9, 1, 3])
+    blocks = list(draw_weights(clusters, 50, 1))
+    weights = np.concatenate(blocks)
+    assert weights.shape == (50, len(clusters))
+    firsts = np.unique(clusters, return_index=True)[1]
+    assert (weights[:, firsts].sum(axis=1) == 7).all()
+    assert (weights == weights[:, firsts][:, clusters]).all()
+    assert (np.concatenate(list(draw_weights(clusters, 50, 1))) == weights).all()
+    assert (np.concatenate(list(draw_weights(clusters, 50, 2))) != weights).any()
+
+
+def test_an_interval_of_items_has_the_width_of_theory():
+    rows = [(True, (i < 280, 0.5), "", None, None) for i in range(400)]
+    m = measure_agreement(joined_of(rows, "support"), draws=4000).measures["accuracy"]
+    half = 1.96 * math.sqrt(0.7 * 0.3 / 400)
+    assert m.low == pytest.approx(0.7 - half, abs=0.005)
+    assert m.high == pytest.approx(0.7 + half, abs=0.005)
+
+
+def test_clusters_that_repeat_one_answer_widen_the_interval():
+    """Ten groups of forty equal answers say as much as ten answers."""
+    grouped = [(True, (g < 7, 0.5), f"g{g}", None, None) for g in range(10) for _ in range(40)]
+    m = measure_agreement(joined_of(grouped, "support")).measures["accuracy"]
+    assert m.value == 0.7
+    assert m.high - m.low > 0.45
+
+
+def test_no_interval_from_one_cluster_or_from_few_defined_draws():
+    one = [(i % 2 == 0, (True, i / 10), "g", None, None) for i in range(10)]
+    found = measure_agreement(joined_of(one, "support"))
+    assert found.measures["auroc"].value is not None
+    assert {m.low for m in found.measures.values()} == {None}
+    assert percentile_interval(np.array([1.0, np.nan, np.nan])) is None
+    assert percentile_interval(np.array([1.0, 1.0, np.nan, np.nan])) == (1, 1)
+    assert percentile_interval(np.empty(0)) is None
+    assert list(draw_weights(np.array([0, 1]), 0, 0)) == []
