@@ -1,0 +1,333 @@
+"""`pnyx calibrate`: mend a judge's probabilities on labels, and say where it is sure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.options import json_option, warn
+from pnyx.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.curves import CurveName
+    from pnyx.judge.recalibration import Recalibration
+    from pnyx.measure.base import Measured
+    from pnyx.measure.gold import Pair
+
+__all__ = ["command"]
+
+FEWEST = 20
+"""Labelled answers below which a curve says more of chance than of the judge."""
+_LOG_LOSS_CLIP = 1e-6
+_FOLDS = 5
+_MEASURES = ("ece", "brier", "log_loss", "auroc", "f1", "accuracy")
+
+_HELP = """Fit a curve from a judge's probabilities of yes to better ones, on LABELS.
+
+ANSWERS is the answers.jsonl of one judge and task, or the results folder that holds it.
+
+\b
+isotonic     any rising curve; for hundreds of labels or more
+platt        logistic in the log-odds, two parameters; for a few dozen labels
+temperature  one parameter: only how sure the judge sounds
+
+The figures before and after are of the same answers. Those after come from curves and thresholds
+fitted on other topics (the answers' group; without groups, on other answers), the file's own
+curve from all. With --error E it also says where the judge's answer can stand in a cascade: the
+widest regions in which at most that share of answers is wrong, with 95 % confidence for each
+verdict. Exit status 3: some answers could not be measured so.
+"""
+
+_EXAMPLE = """\b
+Example:
+  pnyx judge support items.jsonl --out results
+  pnyx calibrate results --labels labels.jsonl --out calibration.json
+  pnyx calibrate results --labels labels.jsonl --out calibration.json --method platt --error 0.1
+"""
+
+
+@click.command(name="calibrate", help=_HELP, epilog=_EXAMPLE)
+@click.argument("answers")
+@click.option("--labels", required=True, metavar="LABELS", help="People's labels, JSONL.")
+@click.option("--out", required=True, metavar="FILE", help="Calibration to write (JSON).")
+@click.option(
+    "--method",
+    type=click.Choice(["isotonic", "platt", "temperature"]),
+    default="isotonic",
+    show_default=True,
+    help="Curve to fit.",
+)
+@click.option(
+    "--threshold",
+    type=click.Choice(["half", "f1"]),
+    default="half",
+    show_default=True,
+    help="Yes from a probability of 1/2, or from where F1 is best.",
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Also find where at most this share of the judge's answers is wrong.",
+)
+@json_option
+def command(
+    answers: str,
+    labels: str,
+    out: str,
+    method: CurveName,
+    threshold: str,
+    error: float | None,
+    as_json: bool,
+) -> int:
+    """Fit a calibration; see `_HELP`."""
+    from pnyx.judge.recalibration import write_calibration
+
+    data = _read(_answers_file(answers), labels)
+    calibration, figures = _calibrate(data, method, threshold, error)
+    write_calibration(out, calibration)
+    for line in _warnings(data, calibration):
+        warn(line)
+    shown = calibration.row()
+    if out != "-":
+        click.echo(json.dumps(shown, ensure_ascii=False) if as_json else _report(calibration, out))
+    return EXIT_UNSCORED if any(m.scored < m.asked for m in figures) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """One judge's answers that are labelled and have a probability.
+
+    Attributes:
+        judge: its name.
+        task: of the answers.
+        source: how the probabilities were obtained; empty where the file does not say.
+        prompts: as in the manifest beside the answers, if these are its answers.
+        pairs: the labelled answers, scored and with a probability.
+        counts: how many answers were used and how many left out, and why.
+        files: name and SHA-256 of both files.
+    """
+
+    judge: str
+    task: str
+    source: str
+    prompts: tuple[dict[str, Any], ...]
+    pairs: tuple[Pair, ...]
+    counts: dict[str, int]
+    files: dict[str, dict[str, str]]
+
+    @property
+    def probabilities(self) -> list[float]:
+        return [pair.probability for pair in self.pairs if pair.probability is not None]
+
+    @property
+    def labels(self) -> list[bool]:
+        return [pair.gold.yes is True for pair in self.pairs]
+
+    @property
+    def groups(self) -> list[str]:
+        return [pair.group for pair in self.pairs]
+
+
+def _answers_file(answers: str) -> Path:
+    from pnyx.judge.results import ANSWERS
+
+    path = Path(answers)
+    return path / ANSWERS if path.is_dir() else path
+
+
+def _read(answers: Path, labels: str) -> _Data:
+    from pnyx.corpora import read_items
+    from pnyx.measure.gold import join_labels
+
+    files = {"answers": _identity(answers), "labels": _identity(Path(labels))}
+    tasks: dict[str, None] = {}
+    methods: dict[str, None] = {}
+    for line, row in read_items(str(answers), "answers"):
+        tasks[row["task"]] = None
+        if row["value"] is not None and row.get("probability") is not None:
+            if not isinstance(row.get("method", ""), str | None):
+                raise InputError("method: expected text", path=answers, line=line)
+            methods[row.get("method") or ""] = None
+    for what, names in (("tasks", tasks), ("methods", methods)):
+        if len(names) > 1:
+            shown = ", ".join(repr(shorten(name, 40)) for name in list(names)[:5])
+            raise InputError(
+                f"holds answers of {len(names)} {what} ({shown}), expected one", path=answers
+            )
+    task = next(iter(tasks), "")
+    joined = join_labels(answers, labels, "relevance" if task == "relevance" else "support")
+    used = tuple(pair for pair in joined.pairs if pair.probability is not None)
+    unscored = sum(pair.value is None for pair in joined.pairs)
+    yes = sum(pair.gold.yes is True for pair in used)
+    counts = {
+        "fitted": len(used),
+        "yes": yes,
+        "groups": len({pair.group for pair in used}),
+        "unscored": unscored,
+        "without_probability": len(joined.pairs) - len(used) - unscored,
+        "without_label": joined.answers_without_label,
+    }
+    if len(used) < FEWEST or yes in (0, len(used)):
+        raise InputError(
+            f"found {len(used)} labelled answers with a probability, {yes} of them labelled yes; "
+            f"expected at least {FEWEST}, of both kinds",
+            path=answers,
+        )
+    prompts = _prompts(answers, files["answers"]["sha256"])
+    return _Data(joined.judge, task, next(iter(methods)), prompts, used, counts, files)
+
+
+def _identity(path: Path) -> dict[str, str]:
+    """Return a file's name and hash."""
+    try:
+        if not path.is_file():
+            raise InputError("expected a file, whose hash the calibration records", path=path)
+        with path.open("rb") as stream:
+            return {
+                "file": shorten(path.name, 200),
+                "sha256": hashlib.file_digest(stream, "sha256").hexdigest(),
+            }
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"cannot be read: {reason}", path=path) from error
+
+
+def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
+    """Return the prompts that the manifest beside the answers names, if it is theirs."""
+    from pnyx.judge.results import MANIFEST
+
+    try:
+        manifest = json.loads((answers.parent / MANIFEST).read_text(encoding="utf-8"))
+        prompts = manifest["prompts"] if manifest["answers_sha256"] == digest else []
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return ()  # answers may come without a manifest, or beside somebody else's
+    known = ("name", "version", "hash")
+    return tuple(
+        {name: p[name] for name in known if isinstance(p.get(name), str | int)}
+        for p in (prompts if isinstance(prompts, list) else [])
+        if isinstance(p, dict)
+    )
+
+
+def _calibrate(
+    data: _Data, method: CurveName, threshold: str, error: float | None
+) -> tuple[Recalibration, list[Measured]]:
+    """Return the calibration, and its cross-fitted figures."""
+    from datetime import UTC, datetime
+
+    from pnyx.judge.curves import best_f1_threshold, crossfit, fit, folds_of
+    from pnyx.judge.recalibration import Recalibration
+    from pnyx.judge.sure import choose_thresholds
+
+    p, y, groups = data.probabilities, data.labels, data.groups
+    choose: Callable[[Sequence[float], Sequence[bool]], float] = (
+        best_f1_threshold if threshold == "f1" else lambda _p, _y: 0.5
+    )
+    folds = folds_of(groups, _FOLDS)
+    fitted = crossfit(method, p, y, folds, choose)
+    scored = [i for i, found in enumerate(fitted) if found is not None]
+    after = [found for found in fitted if found is not None]
+    truth, asked = [y[i] for i in scored], len(y)
+    own = [(p[i], data.pairs[i].value == 1) for i in scored]
+    figures = {"before": _figures(truth, own, asked), "after": _figures(truth, after, asked)}
+    curve = fit(method, p, y)
+    mapped = curve(p).tolist()
+    limit = choose(mapped, y)
+    sure = None
+    if error is not None:
+        verdicts = [q >= limit for q in mapped]
+        sure = choose_thresholds(p, y, error, groups, verdicts=verdicts)
+    about = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "counts": data.counts | {"folds": len(set(folds))},
+        "figures": {
+            when: {name: m.row() for name, m in of.items()} for when, of in figures.items()
+        },
+        "files": data.files,
+    }
+    calibration = Recalibration(
+        data.judge, data.task, data.source, curve, limit, sure, data.prompts, about
+    )
+    return calibration, list(figures["after"].values())
+
+
+def _figures(
+    labels: Sequence[bool], found: Sequence[tuple[float, bool]], asked: int
+) -> dict[str, Measured]:
+    """Measure probabilities and verdicts on labels."""
+    from pnyx.measure.base import Measured
+    from pnyx.measure.registry import MEASURES
+
+    if not labels:
+        return {name: Measured(None, 0, asked) for name in _MEASURES}
+    truth = [float(label) for label in labels]
+    probabilities, verdicts = [p for p, _ in found], [float(v) for _, v in found]
+    values = {
+        name: _log_loss(labels, probabilities)
+        if name == "log_loss"
+        else MEASURES[name].value(truth, verdicts if name in ("f1", "accuracy") else probabilities)
+        for name in _MEASURES
+    }
+    return {name: Measured(value, len(truth), asked) for name, value in values.items()}
+
+
+def _log_loss(labels: Sequence[bool], probabilities: Sequence[float]) -> float:
+    """Return the mean negative log-likelihood in nats, of probabilities clipped to [1e-6, 1-1e-6].
+
+    An isotonic curve says 0 and 1, of which one error would make the loss infinite.
+    """
+    low, high = _LOG_LOSS_CLIP, 1 - _LOG_LOSS_CLIP
+    clipped = [min(high, max(low, p)) for p in probabilities]
+    terms = (math.log(p if y else 1 - p) for p, y in zip(clipped, labels, strict=True))
+    return -math.fsum(terms) / len(labels)
+
+
+def _warnings(data: _Data, calibration: Recalibration) -> list[str]:
+    counts, lines = data.counts, []
+    for name, what in (
+        ("unscored", "labelled answers are unscored and were left out"),
+        ("without_probability", "labelled answers have no probability and were left out"),
+        ("without_label", "answers have no label and were left out"),
+    ):
+        if counts[name]:
+            lines.append(f"{counts[name]} {what}")
+    if counts["groups"] < 2:
+        lines.append("the answers are of one group: figures after are of other answers, not topics")
+    p = sorted(data.probabilities)
+    low, high = calibration.curve([p[0], p[-1]]).tolist()
+    if high - low < 1e-6:
+        lines.append("the curve is level: on these labels the probabilities say nothing")
+    if calibration.sure is not None and calibration.sure.share == 0:
+        lines.append(f"cascade: {calibration.sure}; the strong judge would answer everything")
+    return lines
+
+
+def _report(calibration: Recalibration, out: str) -> str:
+    about = calibration.about
+    counts, figures = about["counts"], about["figures"]
+    of = about["figures"]["after"]["ece"]
+    lines = [
+        f"{shorten(calibration.judge)}, {calibration.task}: {calibration.method} on "
+        f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
+        f"yes from {calibration.threshold:.3f}",
+        f"{'':10}{'before':>10}{'after':>10}   "
+        f"{of['scored']} of {of['asked']}, cross-fitted in {counts['folds']} folds",
+    ]
+    for name in _MEASURES:
+        cells = (figures[when][name]["value"] for when in ("before", "after"))
+        lines.append(f"{name:10}" + "".join(f"{_shown(value):>10}" for value in cells))
+    if calibration.sure is not None:
+        lines.append(f"cascade at error {calibration.sure.error:g}: {calibration.sure}")
+    return "\n".join([*lines, f"wrote {shorten(out, 200)}"])
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
