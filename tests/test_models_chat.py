@@ -279,7 +279,7 @@ def test_specs(monkeypatch):
     "spec", ["", "gpt-4", "http://h/v1", "http://#m", "ftp://h/v1#m", "http://h:x/v1#m", "openai:"]
 )
 def test_a_bad_spec_shows_the_forms(spec):
-    with pytest.raises(InputError, match=r"http://HOST:PORT/v1#MODEL or openai:MODEL"):
+    with pytest.raises(InputError, match=r"http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"):
         endpoint_from(spec)
 
 
@@ -289,7 +289,6 @@ def test_a_password_in_the_address_is_refused_and_not_shown():
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("spec", ["local", "gguf:/m.gguf"])
-def test_local_models_are_not_here_yet(spec):
-    with pytest.raises(InputError, match="not in this version"):
-        endpoint_from(spec)
+def test_a_local_model_stands_alone():
+    with pytest.raises(InputError, match="answers alone"):
+        endpoint_from(["local", "http://h/v1#m"])

@@ -1,28 +1,33 @@
 """Asking a chat model behind any OpenAI-compatible endpoint, patiently and without surprises.
 
-Retries are our own (the SDK's are off), so that every wait and every failure is visible. What an
-endpoint refuses is learnt from its errors (`pnyx.models.negotiate`). A key is sent to the server
-and goes nowhere else: no log, store, repr or error text holds it.
+Every wait and every failure is visible. What an endpoint refuses is learnt from its errors
+(`pnyx.models.negotiate`), how much it bears from how it bears it (`pnyx.models.pace`). A key is
+sent to the server and goes nowhere else: no log, store, repr or error text holds it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import urllib.parse
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError, ModelError, shorten
+from pnyx.models.ledger import BudgetReached, Ledger, Ticket
 from pnyx.models.negotiate import Dialect, is_too_long, refused_parameter
-from pnyx.models.patience import Patience, retry_after
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable, read_reply
+from pnyx.models.outcomes import Again, Refused, Sorter
+from pnyx.models.pace import Pace, Slot
+from pnyx.models.patience import Patience
+from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable
+from pnyx.models.wire import Wire
 
 if TYPE_CHECKING:
     import anyio.lowlevel
-    import openai
+
+    from pnyx.models.base import ChatModel
 
 __all__ = [
     "CallFailed",
@@ -34,32 +39,30 @@ __all__ = [
     "endpoint_from",
 ]
 
-_FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL"
+_FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"
 _OPENAI_URL = "https://api.openai.com/v1"
-_HOPELESS = {401, 402, 403, 404, 405}
-_PASSING = {408, 409, 425, 429}
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """An attempt that failed in a way that may pass.
-
-    `kind`: `http`, `body` (200 but no completion), `connection`, or `unreachable`.
-    """
-
-    failed: CallFailed
-    kind: str
-    retry_after: float | None = None
+_LEAST_GIVEN_UP = 20
+_SILENT_TIMEOUTS, _LEAST_SILENCE = 3, 60.0
+_RESUMES = "what was answered is kept, and the same command resumes"
 
 
 class ChatEndpoint:
     """A chat model behind an OpenAI-compatible address.
 
-    What the endpoint refuses is remembered for the life of this object. It can be used from any
-    event loop; each keeps one pool of connections while requests are under way.
+    What the endpoint refuses and what it bears is remembered for the life of this object. It can
+    be used from any event loop; each keeps connections open while requests are under way.
+
+    Args:
+        base_url: up to and without `/chat/completions`.
+        model: its name there.
+        api_key: sent as bearer token; None sends none.
+        patience: time limits and retries.
+        concurrency: the most requests ever under way at once; how many are is learnt.
+        ledger: counts what is used, and keeps to its budget.
 
     Attributes:
         on_retry: called with one line before each further attempt, so that a wait can be shown.
+        on_wait: called with one line when nothing at all has come back for `patience.silence`.
     """
 
     def __init__(
@@ -69,18 +72,25 @@ class ChatEndpoint:
         api_key: str | None = None,
         *,
         patience: Patience | None = None,
+        concurrency: int = 32,
+        ledger: Ledger | None = None,
     ) -> None:
         from anyio.lowlevel import RunVar
 
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.patience = patience or Patience()
-        self._retries = 0
+        self.pace = Pace(concurrency)
+        self.ledger = ledger
         self.on_retry: Callable[[str], None] | None = None
+        self.on_wait: Callable[[str], None] | None = None
         self._key = api_key
+        self._sorter = Sorter(self.base_url, model, api_key)
+        self._retries = 0
         self._dialect = Dialect()
         self._answered = False
-        self._pools: anyio.lowlevel.RunVar[list[Any]] = RunVar("pnyx-chat-pool")
+        self._given_up_in_a_row = 0
+        self._wires: anyio.lowlevel.RunVar[_Shared | None] = RunVar("pnyx-chat-wire", None)
 
     def __repr__(self) -> str:
         return f"ChatEndpoint({self.base_url!r}, {self.model!r})"
@@ -89,6 +99,11 @@ class ChatEndpoint:
     def address(self) -> str:
         """The base URL."""
         return self.base_url
+
+    @property
+    def concurrency(self) -> int:
+        """The most requests ever under way at once."""
+        return self.pace.ceiling
 
     @property
     def retries(self) -> int:
@@ -101,52 +116,75 @@ class ChatEndpoint:
         return self._dialect.response_format
 
     @contextlib.asynccontextmanager
-    async def connected(self) -> AsyncIterator[openai.AsyncOpenAI]:
+    async def connected(self) -> AsyncIterator[Wire]:
         """Hold the connections of this event loop open; nested and parallel uses share them."""
-        pool = self._pools.get(None)
-        if pool is None:
-            pool = [_client(self.base_url, self._key, self.patience.timeout), 0]
-            self._pools.set(pool)
-        pool[1] += 1
+        shared = self._wires.get()
+        if shared is None:
+            shared = _Shared(
+                Wire(
+                    self.base_url,
+                    self._key,
+                    self.patience.timeout,
+                    on_silence=self._silence,
+                    silence=self.patience.silence,
+                )
+            )
+            self._wires.set(shared)
+        shared.uses += 1
         try:
-            yield pool[0]
+            yield shared.wire
         finally:
-            pool[1] -= 1
-            if pool[1] == 0:
-                if self._pools.get(None) is pool:
-                    self._pools.set(None)  # type: ignore[arg-type]
-                await _close(pool[0])
+            shared.uses -= 1
+            if shared.uses == 0:
+                if self._wires.get() is shared:
+                    self._wires.set(None)
+                await shared.wire.close()
 
     async def complete(self, request: ChatRequest) -> Reply | CallFailed:
         """Ask once, however many attempts that takes.
 
         Returns:
             The reply, or why there is none: `timeout`, `rate_limit`, `server_error`,
-            `connection`, `not_json`, `malformed`, `empty`, `too_long` or `rejected`.
+            `connection`, `not_json`, `malformed`, `empty`, `too_long`, `rejected` or `budget`.
 
         Raises:
             ModelError: the endpoint cannot be used at all: nothing listens there, it refuses the
-                key, does not know the model, or has only ever sent something else than replies.
+                key, does not know the model, has only ever sent something else than replies, or
+                has answered none of many requests in a row.
         """
-        import anyio
-
-        async with self.connected() as client:
+        async with self.connected() as wire:
             attempt = 1
             while True:
-                outcome = await self._attempt(client, request)
-                if not isinstance(outcome, _Again):
+                try:
+                    outcome = await self._attempt(wire, request)
+                except BudgetReached as error:
+                    return CallFailed(f"budget: {error}")
+                if not isinstance(outcome, Again):
+                    if isinstance(outcome, Reply):
+                        self._given_up_in_a_row = 0
                     return outcome
                 unreachable = outcome.kind == "unreachable"
                 limit = self.patience.connect_attempts if unreachable else self.patience.attempts
                 if attempt >= limit:
                     return self._given_up(outcome, attempt)
-                self._retries += 1
-                if self.on_retry is not None:
-                    self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
-                await anyio.sleep(self.patience.wait(attempt, outcome.retry_after))
+                self._check_silence(outcome, wire.silent)
+                await self._rest(outcome, attempt, limit)
                 attempt += 1
 
-    def _given_up(self, last: _Again, attempts: int) -> CallFailed:
+    async def _rest(self, outcome: Again, attempt: int, limit: int) -> None:
+        """Wait before another attempt: this request alone, or all if the endpoint says so."""
+        import anyio
+
+        self._retries += 1
+        if self.on_retry is not None:
+            self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
+        seconds = self.patience.wait(attempt, outcome.retry_after)
+        if outcome.retry_after is not None:
+            self.pace.cool(seconds)
+        else:
+            await anyio.sleep(seconds)
+
+    def _given_up(self, last: Again, attempts: int) -> CallFailed:
         reason = f"{last.failed.reason} ({attempts} attempts)"
         if last.kind == "unreachable":
             raise ModelError(f"{self.base_url} cannot be reached: {reason}; is the server running?")
@@ -155,36 +193,76 @@ class ChatEndpoint:
                 f"{self.base_url} does not answer as an OpenAI-compatible endpoint: {reason}; "
                 "is the address complete? It often ends in /v1"
             )
+        self._given_up_in_a_row += 1
+        if self._given_up_in_a_row >= max(_LEAST_GIVEN_UP, 2 * self.pace.limit):
+            raise ModelError(
+                f"{self.base_url} has answered none of the last {self._given_up_in_a_row} "
+                f"requests: {reason}; {_RESUMES}"
+            )
         return CallFailed(reason)
 
-    async def _attempt(
-        self, client: openai.AsyncOpenAI, request: ChatRequest
-    ) -> Reply | CallFailed | _Again:
+    def _check_silence(self, outcome: Again, silent: float) -> None:
+        """Give up an endpoint that takes requests and sends nothing at all."""
+        longest = max(_SILENT_TIMEOUTS * self.patience.timeout, _LEAST_SILENCE)
+        if outcome.kind == "timeout" and silent >= longest:
+            raise ModelError(
+                f"{self.base_url} takes requests but has sent nothing at all for {silent:.0f} s; "
+                f"{_RESUMES}"
+            )
+
+    def _silence(self, seconds: float, under_way: int) -> None:
+        if self.on_wait is not None:
+            plural = "" if under_way == 1 else "s"
+            self.on_wait(
+                f"{self.base_url} has sent nothing for {seconds:.0f} s ({under_way} request{plural}"
+                f" under way; each is given {self.patience.timeout:g} s)"
+            )
+
+    async def _attempt(self, wire: Wire, request: ChatRequest) -> Reply | CallFailed | Again:
+        """Make one attempt when the endpoint has room and the budget allows.
+
+        Raises:
+            BudgetReached: the budget does not allow it.
+        """
+        if self.ledger is None:
+            async with self.pace.slot() as slot:
+                outcome = await self._negotiated(wire, request)
+                _learn(slot, outcome)
+                return outcome
+        self.ledger.check(request)
+        async with self.pace.slot() as slot, self.ledger.admit(request) as ticket:
+            outcome = await self._negotiated(wire, request)
+            _learn(slot, outcome)
+            _enter(ticket, outcome)
+            return outcome
+
+    async def _negotiated(self, wire: Wire, request: ChatRequest) -> Reply | CallFailed | Again:
         """Send a request in the endpoint's dialect, learning from refusals until one is taken."""
         dialect = self._dialect
         while True:
-            sent = dialect.parameters(
-                max_tokens=request.max_tokens,
-                temperature=request.temperature,
-                seed=request.seed,
-                logprobs=request.logprobs,
-            )
-            shape = dialect.shape(request.schema, request.schema_name)
-            parameters = {**sent, **({"response_format": shape} if shape else {})}
+            if self.ledger is not None and self.ledger.limited and not dialect.limits_output:
+                raise ModelError(
+                    f"{self.base_url} takes no limit on a reply's length, so that no budget can be "
+                    "kept there; ask without a budget"
+                )
+            parameters = _parameters(dialect, request)
+            messages = [{"role": m.role, "content": printable(m.content)} for m in request.messages]
+            body = {"model": self.model, "messages": messages, **parameters}
+            answer = await wire.post(json.dumps(body, separators=(",", ":")).encode())
             form = dialect.response_format if request.schema is not None else "text"
-            outcome = await self._send(client, request, parameters, form)
+            outcome = self._sorter.sort(answer, form)
             if isinstance(outcome, Reply):
                 self._dialect = self._dialect.merged(dialect)
                 self._answered = True
-            if not isinstance(outcome, _Refused):
+            if not isinstance(outcome, Refused):
                 return outcome
             simpler = self._simpler(dialect, outcome, parameters)
             if simpler is None:
-                return self._rejected(outcome)
+                return self._sorter.rejected(outcome, too_long=is_too_long(outcome.body))
             dialect = simpler
 
     def _simpler(
-        self, dialect: Dialect, refused: _Refused, parameters: Mapping[str, Any]
+        self, dialect: Dialect, refused: Refused, parameters: Mapping[str, Any]
     ) -> Dialect | None:
         if is_too_long(refused.body):
             return None
@@ -200,168 +278,98 @@ class ChatEndpoint:
             return dialect.without("response_format")
         return None
 
-    def _rejected(self, refused: _Refused) -> CallFailed:
-        detail = self._safe(refused.body)
-        if refused.status in _HOPELESS:
-            raise ModelError(self._hopeless(refused.status, refused.body))
-        word = "too_long" if is_too_long(refused.body) else "rejected"
-        return CallFailed(f"{word}: HTTP {refused.status}: {detail}")
 
-    async def _send(
-        self,
-        client: openai.AsyncOpenAI,
-        request: ChatRequest,
-        parameters: Mapping[str, Any],
-        form: str,
-    ) -> Reply | CallFailed | _Again | _Refused:
-        """Send one HTTP request and sort what comes back."""
-        import anyio
-        import openai
+class _Shared:
+    """The connections of an event loop, and how many uses they have."""
 
-        messages = [{"role": m.role, "content": printable(m.content)} for m in request.messages]
-        create: Any = client.chat.completions.with_raw_response.create
-        try:
-            with anyio.fail_after(self.patience.timeout):
-                response = await create(
-                    model=self.model,
-                    messages=messages,
-                    extra_headers=self._withheld(),
-                    **parameters,
-                )
-        except (TimeoutError, openai.APITimeoutError) as error:
-            return self._timed_out(error)
-        except openai.APIStatusError as error:
-            return self._bad_status(error)
-        except openai.APIConnectionError as error:
-            return self._not_connected(error)
-        outcome = read_reply(response.http_response.content, asked=self.model, response_format=form)
-        if isinstance(outcome, CallFailed):
-            outcome = CallFailed(self._safe(outcome.reason))
-            # An empty reply was paid for and would come again: it is not retried.
-            return outcome if outcome.reason.startswith("empty") else _Again(outcome, "body")
-        return outcome
-
-    def _withheld(self) -> dict[str, Any]:
-        """Return the headers that the SDK would add by itself but that are not for this server."""
-        import openai
-
-        names = [] if self._key else ["Authorization"]
-        if self.base_url != _OPENAI_URL:  # the SDK takes these from the environment
-            names += ["OpenAI-Organization", "OpenAI-Project"]
-        return dict.fromkeys(names, openai.Omit())
-
-    def _timed_out(self, error: Exception) -> _Again:
-        failed = CallFailed(f"timeout: no complete reply within {self.patience.timeout:g} s")
-        cause = type(error.__cause__).__name__
-        return _Again(failed, "unreachable" if cause == "ConnectTimeout" else "timeout")
-
-    def _not_connected(self, error: openai.APIConnectionError) -> _Again:
-        cause = error.__cause__
-        detail = self._safe(str(cause or error)) or type(cause).__name__
-        kind = "unreachable" if type(cause).__name__ == "ConnectError" else "connection"
-        return _Again(CallFailed(f"connection: {detail}"), kind)
-
-    def _bad_status(self, error: openai.APIStatusError) -> CallFailed | _Again | _Refused:
-        status = error.status_code
-        body = error.response.text
-        if status == 429 and "insufficient_quota" in body:
-            raise ModelError(self._hopeless(status, body))
-        if status in (400, 404, 415, 422, 501):
-            return _Refused(status, body)
-        if status in _HOPELESS:
-            raise ModelError(self._hopeless(status, body))
-        failed = CallFailed(
-            f"{'rate_limit' if status == 429 else 'server_error'}: HTTP {status}: "
-            f"{self._safe(body)}"
-        )
-        if status in _PASSING or status >= 500:
-            return _Again(failed, "http", retry_after(error.response.headers))
-        return CallFailed(f"rejected: HTTP {status}: {self._safe(body)}")
-
-    def _hopeless(self, status: int, body: str) -> str:
-        meaning = {
-            401: "the key is refused or missing (set PNYX_API_KEY)",
-            402: "payment is required",
-            403: "access is forbidden",
-            404: f"there is no model {shorten(self.model)!r}, or the address is incomplete "
-            "(it often ends in /v1)",
-            405: "the address takes no chat requests (it often ends in /v1)",
-            429: "the account's quota is used up",
-        }[status]
-        return f"{self.base_url} answers HTTP {status}: {meaning}: {self._safe(body)}"
-
-    def _safe(self, text: str) -> str:
-        """Return one short line of a server's text, without the key should the server echo it."""
-        if self._key:
-            text = text.replace(self._key, "***")
-        text = re.sub(r"<[^>]{0,200}>|\s+", " ", text) if text.lstrip()[:1] == "<" else text
-        return shorten(" ".join(text.split()), 160)
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.uses = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """The server does not take the request as it is worded."""
-
-    status: int
-    body: str
-
-
-def _client(base_url: str, key: str | None, timeout: float) -> openai.AsyncOpenAI:
-    import ssl
-
-    import openai
-
-    # Loading the certificates takes 70 ms, wasted on a plain address. A context without any
-    # trusts nobody, so a redirect to https fails rather than going through unchecked.
-    plain = base_url.startswith("http:")
-    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
-    return openai.AsyncOpenAI(
-        base_url=base_url,
-        api_key=key or "none",
-        max_retries=0,
-        timeout=timeout,
-        http_client=openai.DefaultAsyncHttpxClient(
-            verify=verify, trust_env=not _is_loopback(base_url)
-        ),
+def _parameters(dialect: Dialect, request: ChatRequest) -> dict[str, Any]:
+    """Return what is sent beside model and messages."""
+    parameters: dict[str, Any] = dialect.parameters(
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        seed=request.seed,
+        logprobs=request.logprobs,
     )
+    shape = dialect.shape(request.schema, request.schema_name)
+    return {**parameters, "response_format": shape} if shape else parameters
 
 
-def _is_loopback(base_url: str) -> bool:
-    host = urllib.parse.urlsplit(base_url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+def _learn(slot: Slot, outcome: Reply | CallFailed | Again) -> None:
+    """Tell the pace how the endpoint bore an attempt."""
+    if not isinstance(outcome, Again):
+        slot.served()
+    elif outcome.overloaded:
+        slot.overloaded()
 
 
-async def _close(client: openai.AsyncOpenAI) -> None:
-    import anyio
+def _enter(ticket: Ticket, outcome: Reply | CallFailed | Again) -> None:
+    """Tell the ledger what an attempt used."""
+    if isinstance(outcome, Reply):
+        ticket.settle(outcome.usage)
+    elif outcome.maybe_billed if isinstance(outcome, Again) else outcome.reason[:5] == "empty":
+        ticket.lose()
 
-    with anyio.CancelScope(shield=True), anyio.move_on_after(2):
-        await client.close()
 
-
-def endpoint_from(spec: str, *, patience: Patience | None = None) -> ChatEndpoint:
-    """Make an endpoint from what `--llm` says.
+def endpoint_from(
+    specs: str | Sequence[str],
+    *,
+    patience: Patience | None = None,
+    concurrency: int = 32,
+    ledger: Ledger | None = None,
+) -> ChatModel:
+    """Make a model from what `--llm` says.
 
     Args:
-        spec: `http://HOST:PORT/v1#MODEL` (or https) for any OpenAI-compatible server, or
-            `openai:MODEL`. The key is read from PNYX_API_KEY, for `openai:` also from
-            OPENAI_API_KEY.
+        specs: `http://HOST:PORT/v1#MODEL` (or https) for any OpenAI-compatible server,
+            `openai:MODEL`, `local` for the packaged model, or `gguf:PATH`. Several addresses of
+            one model share its requests. The key is read from PNYX_API_KEY, for `openai:` also
+            from OPENAI_API_KEY.
         patience: time limits and retries.
+        concurrency: the most requests ever under way at each address.
+        ledger: counts what is used, and keeps to its budget.
 
     Raises:
-        InputError: neither form, or `openai:` without a key.
+        InputError: none of these forms, `openai:` without a key, or several models.
     """
+    given = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
+    if not given:
+        raise InputError(f"--llm: found nothing, expected {_FORMS}")
+    if len(given) == 1 and (given[0] == "local" or given[0].startswith("gguf:")):
+        from pnyx.models.local import open_local
+
+        return open_local(given[0], patience=patience)
+    endpoints = []
+    for spec in given:
+        url, model, key = _read_spec(spec)
+        endpoints.append(
+            ChatEndpoint(url, model, key, patience=patience, concurrency=concurrency, ledger=ledger)
+        )
+    if len(endpoints) == 1:
+        return endpoints[0]
+    from pnyx.models.pool import EndpointPool
+
+    return EndpointPool(endpoints)
+
+
+def _read_spec(spec: str) -> tuple[str, str, str | None]:
+    """Return (base URL, model, key) of what `--llm` names."""
     key = _key("PNYX_API_KEY")
     kind, _, rest = spec.partition(":")
     if spec == "local" or kind == "gguf":
-        raise InputError(f"--llm {shorten(spec)}: local models are not in this version; {_FORMS}")
+        raise InputError(f"--llm {shorten(spec)} answers alone, not together with other models")
     if kind == "openai" and rest:
         key = key or _key("OPENAI_API_KEY")
         if key is None:
             raise InputError(f"--llm {shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")
-        return ChatEndpoint(_OPENAI_URL, rest, key, patience=patience)
+        return _OPENAI_URL, rest, key
     base_url, _, model = spec.partition("#")
     if kind in ("http", "https") and model and _is_address(base_url):
-        return ChatEndpoint(base_url, urllib.parse.unquote(model), key, patience=patience)
+        return base_url, urllib.parse.unquote(model), key
     shown = re.sub(r"//[^/@]*@", "//***@", spec)
     raise InputError(f"--llm: found {shorten(shown)!r}, expected {_FORMS}")
 

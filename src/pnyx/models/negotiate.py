@@ -55,6 +55,11 @@ class Dialect:
         """Name of the way in which the answer's shape is asked for."""
         return FORMATS[self.form]
 
+    @property
+    def limits_output(self) -> bool:
+        """Whether the length of a reply is limited at all."""
+        return _LIMITS[self.limit] is not None
+
     def parameters(
         self, *, max_tokens: int, temperature: float, seed: int | None, logprobs: int = 0
     ) -> dict[str, float]:

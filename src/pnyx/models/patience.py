@@ -21,6 +21,7 @@ class Patience:
         connect_attempts: attempts while nothing even listens.
         first_wait: seconds before the second attempt; doubles from there, with jitter.
         longest_wait: the most seconds ever waited between attempts, whatever Retry-After says.
+        silence: seconds without any sign of life after which a first one is given to the user.
     """
 
     timeout: float = 120.0
@@ -28,6 +29,7 @@ class Patience:
     connect_attempts: int = 3
     first_wait: float = 0.5
     longest_wait: float = 60.0
+    silence: float = 15.0
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Return the seconds to wait after the 1-based `attempt` failed."""

@@ -1,0 +1,396 @@
+"""What asking costs: counted by the server's own figures, and held below a budget.
+
+A budget is kept by reservation: before each attempt an upper bound of what it can use is set
+aside, and replaced by the server's count when the reply is in. What may have been billed without
+anybody saying how much (a timeout, a reply cut off on the way) keeps its bound as spent.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.prices import Price
+from pnyx.models.replies import ChatRequest
+from pnyx.models.turns import Line
+
+__all__ = [
+    "Bound",
+    "BudgetReached",
+    "Estimate",
+    "Ledger",
+    "Ticket",
+    "bound_of",
+    "check_budget",
+    "estimate",
+    "prompt_bytes",
+]
+
+_PER_MESSAGE = 16
+_PER_REQUEST = 128
+_BYTES_PER_TOKEN = 6.0
+"""Few tokenizers put more than this many bytes of running text into a token on average."""
+
+
+class BudgetReached(PnyxError):  # noqa: N818 - reads as what happened
+    """What is left of the budget is less than the request may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most tokens that a request can use."""
+
+    prompt: int
+    completion: int
+
+
+def prompt_bytes(request: ChatRequest) -> int:
+    """Return the bytes of a request's messages and schema, as UTF-8."""
+    size = sum(len(m.content.encode("utf-8", "replace")) for m in request.messages)
+    if request.schema is not None:
+        size += len(json.dumps(request.schema, ensure_ascii=False).encode("utf-8", "replace"))
+    return size
+
+
+def bound_of(request: ChatRequest) -> Bound:
+    """Return the most tokens that a request can use.
+
+    A token is at least one byte of text in every tokenizer that falls back to bytes; what the
+    chat template adds is allowed for by 16 tokens a message and 128 a request.
+    """
+    extra = _PER_REQUEST + _PER_MESSAGE * len(request.messages)
+    return Bound(prompt_bytes(request) + extra, request.max_tokens)
+
+
+def check_budget(budget_usd: float | None, model: str, price: Price | None) -> None:
+    """Refuse a budget in money where the price is not known.
+
+    Raises:
+        InputError: one line naming `--prices`.
+    """
+    if budget_usd is not None and price is None:
+        raise InputError(
+            f"--budget: the price of {shorten(model)!r} is not known; give it in a file with "
+            "--prices, or limit tokens instead"
+        )
+
+
+@dataclass(slots=True)
+class _Sum:
+    """Tokens of one state: settled, reserved, or assumed for want of a count."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+    def add(self, bound: Bound, sign: int = 1) -> None:
+        self.prompt += sign * bound.prompt
+        self.completion += sign * bound.completion
+
+    def tokens(self) -> int:
+        return self.prompt + self.completion
+
+    def cost(self, price: Price) -> float:
+        return price.cost(self.prompt, self.completion, self.cached)
+
+
+class Ledger:
+    """Counts what is used and keeps it below a budget. Safe in several threads and event loops.
+
+    Args:
+        price: of the model; None where it is not known.
+        budget_usd: the most that may be spent, in US dollars; needs a price.
+        budget_tokens: the most prompt and completion tokens that may be used, together.
+
+    Attributes:
+        requests: attempts that were answered by a completion.
+        uncertain: attempts that may have been billed without anybody saying how much.
+        without_usage: replies that came without a count.
+        reasoning_tokens: of the completion tokens, those spent on thinking.
+    """
+
+    def __init__(
+        self,
+        price: Price | None = None,
+        *,
+        budget_usd: float | None = None,
+        budget_tokens: int | None = None,
+    ) -> None:
+        if budget_usd is not None and price is None:
+            raise ValueError("a budget in money needs a price")
+        self.price = price
+        self.budget_usd = budget_usd
+        self.budget_tokens = budget_tokens
+        self.requests = self.uncertain = self.without_usage = self.reasoning_tokens = 0
+        self._settled, self._assumed, self._reserved = _Sum(), _Sum(), _Sum()
+        self._open = 0
+        self._lock = threading.Lock()
+        self._line = Line()
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a budget."""
+        return self.budget_usd is not None or self.budget_tokens is not None
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Prompt tokens by the server's count."""
+        return self._settled.prompt
+
+    @property
+    def cached_tokens(self) -> int:
+        """Of the prompt tokens, those that the server had cached."""
+        return self._settled.cached
+
+    @property
+    def completion_tokens(self) -> int:
+        """Completion tokens by the server's count."""
+        return self._settled.completion
+
+    @property
+    def assumed_tokens(self) -> int:
+        """Bounds of attempts that came without a count: they used at most this."""
+        return self._assumed.tokens()
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars by the server's counts; None where the price is not known."""
+        return None if self.price is None else self._settled.cost(self.price)
+
+    @property
+    def cost_at_most(self) -> float | None:
+        """US dollars with the bounds of what came without a count; None without a price."""
+        if self.price is None:
+            return None
+        return self._settled.cost(self.price) + self._assumed.cost(self.price)
+
+    def row(self) -> dict[str, Any]:
+        """Return the totals for a manifest."""
+        return {
+            "requests": self.requests,
+            "prompt_tokens": self.prompt_tokens,
+            "cached_tokens": self.cached_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reasoning_tokens": self.reasoning_tokens,
+            "uncertain": self.uncertain,
+            "without_usage": self.without_usage,
+            "assumed_tokens": self.assumed_tokens,
+            "cost_usd": self.cost,
+            "cost_usd_at_most": self.cost_at_most,
+        }
+
+    def check(self, request: ChatRequest) -> None:
+        """Say at once that a request can no longer be afforded.
+
+        Raises:
+            BudgetReached: even if all that is under way came for free.
+        """
+        if self.limited:
+            with self._lock:
+                self._afford(bound_of(request))
+
+    def admit(self, request: ChatRequest) -> Ticket:
+        """Return what an attempt enters (`async with`); entering waits or raises BudgetReached.
+
+        A reservation that does not fit waits, in order, while attempts under way may yet turn out
+        to use less than was set aside for them.
+        """
+        return Ticket(self, bound_of(request))
+
+    def _afford(self, bound: Bound) -> None:
+        """Raise BudgetReached where a bound does not fit beside what is spent for good."""
+        if self._fits(bound, reserved=False):
+            return
+        used = self._settled.tokens() + self._assumed.tokens()
+        at_most = self.cost_at_most
+        raise BudgetReached(
+            f"{used:,} tokens are used of {self.budget_tokens:,}"
+            if self.budget_tokens is not None and at_most is None
+            else f"${at_most or 0:.4f} is spent of ${self.budget_usd:.4f}"
+            if self.budget_usd is not None
+            else f"{used:,} tokens are used of {self.budget_tokens:,}"
+        )
+
+    def _fits(self, bound: Bound, *, reserved: bool) -> bool:
+        sums = [self._settled, self._assumed, *([self._reserved] if reserved else [])]
+        if self.budget_tokens is not None:
+            tokens = sum(part.tokens() for part in sums) + bound.prompt + bound.completion
+            if tokens > self.budget_tokens:
+                return False
+        if self.budget_usd is not None and self.price is not None:
+            cost = sum(part.cost(self.price) for part in sums)
+            cost += self.price.cost_at_most(bound.prompt, bound.completion)
+            if cost > self.budget_usd:
+                return False
+        return True
+
+    async def _enter(self, ticket: Ticket) -> None:
+        with self._lock:
+            if not len(self._line) and self._fits(ticket.bound, reserved=True):
+                self._reserve(ticket)
+                return
+            self._afford(ticket.bound)
+            turn = self._line.join(ticket)
+        try:
+            while True:
+                with self._lock:
+                    self._grant()
+                    if ticket.reserved:
+                        return
+                    self._afford(ticket.bound)
+                    turn.renew()
+                await turn.wait()
+        except BaseException:
+            with self._lock:
+                self._line.leave(turn)
+                if ticket.reserved:
+                    self._free(ticket)
+                self._grant()
+            raise
+
+    def _reserve(self, ticket: Ticket) -> None:
+        self._reserved.add(ticket.bound)
+        self._open += 1
+        ticket.reserved = True
+
+    def _free(self, ticket: Ticket) -> None:
+        self._reserved.add(ticket.bound, -1)
+        self._open -= 1
+        ticket.reserved = False
+
+    def _grant(self) -> None:
+        """Let those at the head of the line go ahead, to ask or to hear that nothing is left."""
+        while (head := self._line.head()) is not None:
+            ticket: Ticket = head.wanted
+            if self._fits(ticket.bound, reserved=True):
+                if self._line.grant():
+                    self._reserve(ticket)
+                continue
+            if not self._fits(ticket.bound, reserved=False) and not head.call():
+                self._line.leave(head)  # its event loop is no more
+                continue
+            return
+
+    def _leave(self, ticket: Ticket) -> None:
+        with self._lock:
+            self._free(ticket)
+            if ticket.verdict == "uncertain":
+                self.uncertain += 1
+                self._assumed.add(ticket.bound)
+            elif ticket.verdict == "settled":
+                self._settle(ticket)
+            self._grant()
+
+    def _settle(self, ticket: Ticket) -> None:
+        self.requests += 1
+        usage = ticket.usage
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if prompt is None or completion is None:
+            self.without_usage += 1
+            self._assumed.add(ticket.bound)
+            return
+        self._settled.add(Bound(prompt, completion))
+        self._settled.cached += min(usage.get("cached_tokens", 0), prompt)
+        self.reasoning_tokens += usage.get("reasoning_tokens", 0)
+
+
+class Ticket:
+    """Leave to make one attempt.
+
+    Left without a verdict it is released, unless the attempt was cancelled: then it may have been
+    billed and counts as uncertain.
+    """
+
+    __slots__ = ("_ledger", "bound", "reserved", "usage", "verdict")
+
+    def __init__(self, ledger: Ledger, bound: Bound) -> None:
+        self._ledger = ledger
+        self.bound = bound
+        self.reserved = False
+        self.usage: Mapping[str, int] = {}
+        self.verdict = "released"
+
+    def settle(self, usage: Mapping[str, int]) -> None:
+        """A reply came, with the server's count; without one, the bound counts."""
+        self.verdict, self.usage = "settled", usage
+
+    def lose(self) -> None:
+        """The attempt may have been billed, and nobody says how much."""
+        self.verdict = "uncertain"
+
+    async def __aenter__(self) -> Ticket:
+        await self._ledger._enter(self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and not isinstance(error, Exception) and self.verdict == "released":
+            self.verdict = "uncertain"
+        self._ledger._leave(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What requests will use, before any is made: each range from low to high.
+
+    Attributes:
+        requests: how many.
+        prompt_tokens: of all together.
+        completion_tokens: of all together.
+        cost_usd: None where the price is not known.
+    """
+
+    requests: int
+    prompt_tokens: tuple[int, int]
+    completion_tokens: tuple[int, int]
+    cost_usd: tuple[float, float] | None
+
+
+def estimate(
+    requests: Iterable[ChatRequest],
+    price: Price | None = None,
+    past: Sequence[tuple[int, Mapping[str, int]]] = (),
+) -> Estimate:
+    """Return what requests will use if each is answered at the first attempt.
+
+    Args:
+        requests: read once, one at a time.
+        price: of the model.
+        past: (`prompt_bytes`, usage) of replies of the same model to similar requests. With at
+            least 5, the ranges are the 5th and 95th percentile of what those used; without,
+            they go from 6 bytes a token and one token a reply to the bounds that a budget
+            reserves.
+    """
+    number = size = most_prompt = most_completion = 0
+    for request in requests:
+        bound = bound_of(request)
+        number += 1
+        size += prompt_bytes(request)
+        most_prompt += bound.prompt
+        most_completion += bound.completion
+    low = [round(size / _BYTES_PER_TOKEN), number]
+    high = [most_prompt, most_completion]
+    seen = [
+        (usage["prompt_tokens"] / sent, usage["completion_tokens"])
+        for sent, usage in past
+        if sent > 0 and {"prompt_tokens", "completion_tokens"} <= usage.keys()
+    ]
+    if len(seen) >= 5:
+        rates, lengths = (sorted(column) for column in zip(*seen, strict=True))
+        at = (int(0.05 * len(seen)), min(len(seen) - 1, int(0.95 * len(seen))))
+        low = [min(int(size * rates[at[0]]), most_prompt), number * lengths[at[0]]]
+        high = [min(int(size * rates[at[1]]) + 1, most_prompt), number * lengths[at[1]]]
+        low[1], high[1] = min(low[1], most_completion), min(high[1], most_completion)
+    cost = None
+    if price is not None:
+        cost = (price.cost(low[0], low[1]), price.cost_at_most(high[0], high[1]))
+    return Estimate(number, (low[0], high[0]), (low[1], high[1]), cost)

@@ -1,0 +1,145 @@
+"""What an endpoint's answer means: a reply, a failure for good, one that may pass, a refusal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pnyx.errors import ModelError, shorten
+from pnyx.models.patience import retry_after
+from pnyx.models.replies import CallFailed, Reply, read_reply
+from pnyx.models.wire import Answer, NoAnswer
+
+__all__ = ["Again", "Refused", "Sorter"]
+
+_HOPELESS = {401, 402, 403, 404, 405}
+_PASSING = {408, 409, 425, 429}
+_TOO_MUCH = {429, 502, 503, 504, 529}
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """An attempt that failed in a way that may pass.
+
+    Attributes:
+        failed: why.
+        kind: `http`, `body` (200 but no completion), `connection`, `timeout` or `unreachable`.
+        retry_after: seconds that the server asks to wait.
+        overloaded: whether it is a sign of more requests than the endpoint bears.
+    """
+
+    failed: CallFailed
+    kind: str
+    retry_after: float | None = None
+    overloaded: bool = True
+
+    @property
+    def maybe_billed(self) -> bool:
+        """Whether the model may have worked on it."""
+        return self.kind in ("body", "connection", "timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The server does not take the request as it is worded."""
+
+    status: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sorter:
+    """Sorts what one endpoint sends.
+
+    Attributes:
+        base_url: for messages.
+        model: the model asked for.
+        key: taken out of whatever is shown, should the server echo it.
+    """
+
+    base_url: str
+    model: str
+    key: str | None
+
+    def __repr__(self) -> str:
+        return f"Sorter({self.base_url!r}, {self.model!r})"
+
+    def sort(self, answer: Answer | NoAnswer, form: str) -> Reply | CallFailed | Again | Refused:
+        """Say what came back.
+
+        Args:
+            answer: from the wire.
+            form: how the reply's shape was asked for.
+
+        Raises:
+            ModelError: nothing will ever come of this endpoint.
+        """
+        if isinstance(answer, NoAnswer):
+            failed = CallFailed(self.safe(answer.detail))
+            if answer.kind == "too_big":
+                return Again(failed, "body", overloaded=False)
+            return Again(failed, answer.kind)
+        if answer.status != 200:
+            return self._status(answer)
+        outcome = read_reply(answer.body, asked=self.model, response_format=form)
+        if isinstance(outcome, CallFailed):
+            outcome = CallFailed(self.safe(outcome.reason))
+            # An empty reply was paid for and would come again: it is not retried.
+            if not outcome.reason.startswith("empty"):
+                return Again(outcome, "body", overloaded=False)
+        return outcome
+
+    def _status(self, answer: Answer) -> CallFailed | Again | Refused:
+        status, body = answer.status, answer.text
+        if status == 429 and "insufficient_quota" in body:
+            raise ModelError(self.hopeless(status, body))
+        if status in (400, 404, 415, 422, 501):
+            return Refused(status, body)
+        if status in _HOPELESS:
+            raise ModelError(self.hopeless(status, body))
+        if 300 <= status < 400:
+            to = self.safe(answer.headers.get("location", "")) or "elsewhere"
+            raise ModelError(
+                f"{self.base_url} answers HTTP {status} and points to {to}; give the address that "
+                "answers itself: requests and keys are not sent on"
+            )
+        word = "rate_limit" if status == 429 else "server_error"
+        if status in _PASSING or status >= 500:
+            failed = CallFailed(f"{word}: HTTP {status}: {self.safe(body)}")
+            wait = retry_after(answer.headers)
+            return Again(failed, "http", wait, overloaded=status in _TOO_MUCH)
+        if status < 400:
+            return Again(CallFailed(f"malformed: HTTP {status}"), "body", overloaded=False)
+        return CallFailed(f"rejected: HTTP {status}: {self.safe(body)}")
+
+    def rejected(self, refused: Refused, *, too_long: bool) -> CallFailed:
+        """Return the failure of a request that no dialect made acceptable.
+
+        Raises:
+            ModelError: no other request will fare better.
+        """
+        if refused.status in _HOPELESS:
+            raise ModelError(self.hopeless(refused.status, refused.body))
+        word = "too_long" if too_long else "rejected"
+        return CallFailed(f"{word}: HTTP {refused.status}: {self.safe(refused.body)}")
+
+    def hopeless(self, status: int, body: str) -> str:
+        """Return the line for an endpoint that is of no use."""
+        meaning = {
+            401: "the key is refused or missing (set PNYX_API_KEY)",
+            402: "payment is required",
+            403: "access is forbidden",
+            404: f"there is no model {shorten(self.model)!r}, or the address is incomplete "
+            "(it often ends in /v1)",
+            405: "the address takes no chat requests (it often ends in /v1)",
+            429: "the account's quota is used up",
+        }[status]
+        return f"{self.base_url} answers HTTP {status}: {meaning}: {self.safe(body)}"
+
+    def safe(self, text: str) -> str:
+        """Return one short line of a server's text, without the key should the server echo it."""
+        if self.key:
+            text = text.replace(self.key, "***")
+        text = text[:4000]
+        text = re.sub(r"<[^>]{0,200}>|\s+", " ", text) if text.lstrip()[:1] == "<" else text
+        return shorten(" ".join(text.split()), 160)

@@ -1,0 +1,123 @@
+"""What models cost, as data: a packaged table, and files that add to it or override it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pnyx.errors import InputError, shorten
+from pnyx.files import read_lines
+
+__all__ = ["Price", "price_of", "read_prices"]
+
+_DATED = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$")
+_FIELDS = ("input", "cached_input", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens.
+
+    Attributes:
+        input: of the prompt.
+        cached_input: of the part of the prompt that the server had cached.
+        output: of the reply, thinking included.
+    """
+
+    input: float
+    cached_input: float
+    output: float
+
+    def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
+        """Return the US dollars for so many tokens; `cached` are among `prompt`."""
+        fresh = prompt - cached
+        return (fresh * self.input + cached * self.cached_input + completion * self.output) / 1e6
+
+    def cost_at_most(self, prompt: int, completion: int) -> float:
+        """Return the most that so many tokens can cost, cached or not."""
+        return (prompt * max(self.input, self.cached_input) + completion * self.output) / 1e6
+
+
+def price_of(model: str, overrides: Mapping[str, Price] | None = None) -> Price | None:
+    """Return what a model costs; None where that is not known, which is never the same as 0.
+
+    Args:
+        model: its name at the endpoint. A dated name (`-2025-01-31`, `-20250131`, `-latest`) that
+            is not listed goes by the name without its date.
+        overrides: from `read_prices`; they come first.
+    """
+    names = (model, _DATED.sub("", model))
+    for table in (overrides or {}, _packaged()):
+        for name in (*names, *(name.lower() for name in names)):
+            if name in table:
+                return table[name]
+    return None
+
+
+def read_prices(path: str | Path) -> dict[str, Price]:
+    """Read a price file: TOML, a table `[models]` of `"NAME" = { input = 0.15, output = 0.6 }`.
+
+    Each model has `input` and `output`, and `cached_input` where cached prompts cost less; all in
+    US dollars for a million tokens.
+
+    Raises:
+        InputError: not TOML, or not prices; with the line where the file tells.
+    """
+    lines = [line for _, line in read_lines(path)]
+    try:
+        value = tomllib.loads("\n".join(lines))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        text = str(error)
+        at = re.search(r"\(at line (\d+), column \d+\)$", text)
+        line = int(at.group(1)) if at else len(lines)
+        what = shorten(text[: at.start()].strip() if at else text, 100)
+        raise InputError(f"not valid TOML ({what})", path=path, line=line) from error
+    models = value.get("models")
+    if not isinstance(models, dict) or not models:
+        raise InputError(
+            'found no prices, expected a table [models] with "NAME" = { input = .., output = .. }',
+            path=path,
+        )
+    found = {}
+    for name, entry in models.items():
+        problem = _problem(entry)
+        if problem:
+            where = next((n for n, text in enumerate(lines, 1) if name in text), None)
+            raise InputError(f"{shorten(name, 40)}: {problem}", path=path, line=where)
+        found[name] = _price(entry)
+    return found
+
+
+def _problem(entry: Any) -> str | None:
+    """Say what is wrong with the prices of a model."""
+    if not isinstance(entry, dict):
+        return f"found {shorten(entry, 40)}, expected a table with input and output"
+    for name in entry:
+        if name not in _FIELDS:
+            return f"found {shorten(name, 40)!r}, expected input, cached_input or output"
+    for name in ("input", "output"):
+        if name not in entry:
+            return f"{name} is missing (US dollars for a million tokens)"
+    for name, price in entry.items():
+        number = isinstance(price, int | float) and not isinstance(price, bool)
+        if not number or not math.isfinite(price) or price < 0:
+            return f"{name} is {shorten(price, 40)}, expected US dollars for a million tokens"
+    return None
+
+
+def _price(entry: Mapping[str, float]) -> Price:
+    cached = entry.get("cached_input", entry["input"])
+    return Price(float(entry["input"]), float(cached), float(entry["output"]))
+
+
+@functools.cache
+def _packaged() -> dict[str, Price]:
+    text = resources.files("pnyx.models").joinpath("prices.toml").read_text(encoding="utf-8")
+    return {name: _price(entry) for name, entry in tomllib.loads(text)["models"].items()}

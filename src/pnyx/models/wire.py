@@ -1,0 +1,260 @@
+"""One HTTP POST at a time, bounded in time and size, over connections that are kept.
+
+Straight on httpx2's transport: the SDKs on top of it take more time for each call than many a
+model server (`docs/decisions/pace-and-budget.md`). Each request under way has a transport of its
+own, because a pool's bookkeeping grows with its connections. Redirects are not followed: a key is
+for the address that the user gave.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pnyx._version import __version__
+from pnyx.errors import ModelError
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+__all__ = ["MAX_BODY_BYTES", "Answer", "NoAnswer", "Wire"]
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+"""Longest body that is read. A longer one is no completion."""
+
+_CONNECT_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an endpoint sent: `body` is decompressed; header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """Nothing whole came back.
+
+    `kind`: `unreachable` (no connection came about, so nothing was asked), `connection` (it broke),
+    `timeout`, or `too_big`.
+    """
+
+    kind: str
+    detail: str
+
+
+class Wire:
+    """The connections of one event loop to one address.
+
+    Args:
+        base_url: http or https, with the path that `/chat/completions` is added to.
+        key: sent as the bearer token, if any.
+        timeout: seconds for one answer, from connecting to the last byte.
+        on_silence: called with the seconds and the requests under way each time that nothing at
+            all has come back for another `silence` seconds.
+        silence: how long that is.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str | None,
+        timeout: float,
+        *,
+        on_silence: Callable[[float, int], None] | None = None,
+        silence: float = 15.0,
+    ) -> None:
+        import httpx2
+
+        self._url = httpx2.URL(base_url + "/chat/completions")
+        self._timeout = timeout
+        self._headers = [
+            ("Host", self._url.netloc.decode("ascii")),
+            ("Accept", "application/json"),
+            ("Accept-Encoding", "identity"),
+            ("Content-Type", "application/json"),
+            ("User-Agent", f"pnyx/{__version__}"),
+            *([("Authorization", f"Bearer {key}")] if key else []),
+        ]
+        waits = {"connect": min(timeout, _CONNECT_SECONDS), "read": None, "write": None, "pool": 5}
+        self._extensions = {"timeout": waits}
+        self._trust: ssl.SSLContext | None = None
+        self._proxy = _proxy(base_url)
+        self._idle: list[httpx2.AsyncHTTPTransport] = []
+        self._under_way = 0
+        self._heard = 0.0
+        self._on_silence = on_silence
+        self._silence = silence
+        self._cancel_timer: Callable[[], None] | None = None
+
+    async def post(self, body: bytes) -> Answer | NoAnswer:
+        """Send a request and read its answer."""
+        import anyio
+        import httpx2
+
+        self._began()
+        transport = self._idle.pop() if self._idle else self._transport()
+        whole = False
+        try:
+            with anyio.fail_after(self._timeout):
+                answer = await self._exchange(transport, body)
+            whole = isinstance(answer, Answer)
+            return answer
+        except httpx2.ConnectTimeout:
+            return NoAnswer("unreachable", "timeout: no connection came about")
+        except (TimeoutError, httpx2.TimeoutException):
+            return NoAnswer("timeout", f"timeout: no complete reply within {self._timeout:g} s")
+        except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol) as error:
+            return NoAnswer("unreachable", f"connection: {error or type(error).__name__}")
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            self._heard = anyio.current_time()
+            return NoAnswer("connection", f"connection: {error or type(error).__name__}")
+        finally:
+            self._under_way -= 1
+            if whole:
+                self._idle.append(transport)
+            else:
+                await _closed([transport])
+
+    @property
+    def silent(self) -> float:
+        """Seconds since anything came back."""
+        import anyio
+
+        return anyio.current_time() - self._heard if self._heard else 0.0
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._cancel_timer is not None:
+            self._cancel_timer()
+        await _closed(self._idle)
+        self._idle = []
+
+    async def _exchange(
+        self, transport: httpx2.AsyncHTTPTransport, body: bytes
+    ) -> Answer | NoAnswer:
+        import anyio
+        import httpx2
+
+        headers = [*self._headers, ("Content-Length", str(len(body)))]
+        request = httpx2.Request(
+            "POST", self._url, content=body, headers=headers, extensions=self._extensions
+        )
+        response = await transport.handle_async_request(request)
+        response.request = request
+        self._heard = anyio.current_time()
+        parts = []
+        left = MAX_BODY_BYTES
+        try:
+            async for part in response.aiter_bytes():
+                left -= len(part)
+                if left < 0:
+                    size = MAX_BODY_BYTES // (1024 * 1024)
+                    return NoAnswer("too_big", f"malformed: the body is longer than {size} MB")
+                parts.append(part)
+        finally:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+                await response.aclose()
+        return Answer(response.status_code, response.headers, b"".join(parts))
+
+    def _transport(self) -> httpx2.AsyncHTTPTransport:
+        import httpx2
+
+        if self._trust is None:
+            self._trust = _trust(self._url.scheme, self._proxy)
+        one = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5)
+        try:
+            return httpx2.AsyncHTTPTransport(
+                verify=self._trust, trust_env=False, limits=one, proxy=self._proxy
+            )
+        except (ValueError, ImportError) as error:  # a proxy of a kind that is not understood
+            raise ModelError(f"the proxy {self._proxy!r} of the environment: {error}") from error
+
+    def _began(self) -> None:
+        import anyio
+
+        if self._under_way == 0:
+            self._heard = anyio.current_time()
+        self._under_way += 1
+        if self._cancel_timer is None and self._on_silence is not None:
+            self._cancel_timer = _later(self._silence, self._look)
+
+    def _look(self) -> None:
+        """Say that nothing has come back for long; look again when that may next be so."""
+        if not self._under_way or self._on_silence is None:
+            self._cancel_timer = None
+            return
+        silent = self.silent
+        if silent >= self._silence * 0.99:
+            self._on_silence(silent, self._under_way)
+            silent = 0.0
+        self._cancel_timer = _later(self._silence - silent, self._look)
+
+
+def is_loopback(base_url: str) -> bool:
+    """Say whether an address is this machine's own."""
+    host = urllib.parse.urlsplit(base_url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _proxy(base_url: str) -> str | None:
+    """Return the proxy that the environment names for an address; none for this machine."""
+    parts = urllib.parse.urlsplit(base_url)
+    if is_loopback(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    proxies = urllib.request.getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def _trust(scheme: str, proxy: str | None) -> ssl.SSLContext:
+    """Return whom to trust. Loading the certificates takes 70 ms, wasted on a plain address."""
+    import ssl
+
+    import httpx2
+
+    if scheme == "http" and not (proxy or "").startswith("https"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
+    return httpx2.create_ssl_context()
+
+
+async def _closed(transports: list[httpx2.AsyncHTTPTransport]) -> None:
+    import anyio
+
+    with anyio.CancelScope(shield=True), anyio.move_on_after(2):
+        for transport in transports:
+            await transport.aclose()
+
+
+def _later(seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+    """Have this event loop call something later; returns what cancels it."""
+    from anyio.lowlevel import current_token
+
+    token: Any = current_token()
+    loop = getattr(token, "native_token", token)
+    if hasattr(loop, "call_later"):
+        cancel: Callable[[], None] = loop.call_later(seconds, call).cancel
+        return cancel
+    import trio
+
+    scope = trio.CancelScope()
+
+    async def wait() -> None:
+        with scope:
+            await trio.sleep(seconds)
+            call()
+
+    trio.lowlevel.spawn_system_task(wait)
+    return scope.cancel
