@@ -14,6 +14,8 @@ SLOW = {
     "test_cli_judge",
     "test_corpora_reading",
     "test_corpora_roundtrip",
+    "test_judge_store_merge",
+    "test_judge_store_tools",
     "test_models_chat",
     "test_search_ranking",
     "test_view_browser",

@@ -25,6 +25,9 @@ COMMANDS: dict[str, str] = {
     "argue": "A cited pro and con argument on a question.",
     "judge": "A judge's answers to a task's questions over an items file.",
     "measure": "How well a judge's answers agree with people's labels, with intervals.",
+    "calibrate": "Mend a judge's probabilities on labels, and say where it is sure.",
+    "store": "What the judgement store holds; clear it out, export it, merge several.",
+    "prompt": "The packaged prompts, and exactly what a model would be sent.",
     "validate": "Check a file against its format.",
     "convert": "Between equivalent formats, without loss.",
 }

@@ -117,6 +117,7 @@ class Store:
                 else:
                     self._use_wal()
                     self._connection.execute("PRAGMA synchronous = NORMAL")
+                    self._connection.execute("PRAGMA cache_size = -16000")  # KiB
                     self._migrate()
         except BaseException:
             self._connection.close()

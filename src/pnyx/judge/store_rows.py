@@ -117,7 +117,7 @@ class StoredRow:
         }
         text = json_line(value)
         # Tokens may be parts of a character, which only an escape can carry.
-        return text if printable(text) == text else json.dumps(value, allow_nan=False)
+        return text if _is_whole(text) else json.dumps(value, allow_nan=False)
 
     def check_key(self) -> None:
         """Check that the key is the address of the request.
@@ -282,9 +282,14 @@ def _expect_fields(value: object, fields: set[str], name: str) -> Mapping[str, A
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name}: found {type(value).__name__}, expected text")
-    if printable(value) != value:
+    if not _is_whole(value):
         raise ValueError(f"{name}: found half a character, which no file can hold")
     return value
+
+
+def _is_whole(text: str) -> bool:
+    """Whether it holds no half characters, so that UTF-8 can hold it."""
+    return text.isascii() or printable(text) == text
 
 
 def _usage(value: object) -> dict[str, int]:

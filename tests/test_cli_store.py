@@ -1,0 +1,128 @@
+"""`pnyx store` as it is called: output, exit status, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from pnyx.cli import main
+from pnyx.judge.store import Store, request_key
+from pnyx.models.replies import ChatRequest, Message, Reply
+
+
+@pytest.fixture
+def call(capsys):
+    def call(*argv: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            main(["store", *map(str, argv)])
+        out, err = capsys.readouterr()
+        return exit_info.value.code, out, err
+
+    return call
+
+
+def fill(path, texts, reply="yes", model="m\x1b[2J"):
+    with Store(path) as store:
+        for text in texts:
+            asked = ChatRequest((Message("user", text),))
+            usage = {"prompt_tokens": 1000, "completion_tokens": 2}
+            said = Reply(reply, "stop", "m", usage, "text")
+            store.put(request_key(model, asked), model, asked, said)
+    return path
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    path = fill(tmp_path / "s.sqlite", ["a", "b"])
+    monkeypatch.setenv("PNYX_STORE", str(path))
+    return path
+
+
+def test_stats(store, call):
+    code, out, err = call("stats")
+    assert (code, err) == (0, "")
+    assert f"{store}: 2 replies" in out
+    assert "ended by: stop 2" in out
+    assert "tokens: prompt 2,000, cached not stated, completion 4" in out
+    assert "\x1b" not in out
+    code, out, _ = call("stats", "--store", store, "--json")
+    found = json.loads(out)
+    assert (found["replies"], found["path"]) == (2, str(store))
+    assert found["models"][0]["tokens"]["prompt_tokens"] == {"total": 2000, "replies": 2}
+    assert found["models"][0]["tokens"]["cached_tokens"] == {"total": None, "replies": 0}
+
+
+def test_a_store_that_is_not_there(tmp_path, call):
+    missing = tmp_path / "missing"
+    for argv in (["stats"], ["export"], ["gc", "--finish", "stop"]):
+        code, out, err = call(*argv, "--store", missing)
+        assert (code, out) == (2, "")
+        assert err == f"pnyx: {missing}: does not exist, expected a judgement store\n"
+    assert not missing.exists()
+
+
+def test_export_and_merge(store, tmp_path, call, monkeypatch):
+    code, out, err = call("export")
+    assert (code, err) == (0, "pnyx: 2 replies exported\n")
+    assert len(out.splitlines()) == 2
+    file = tmp_path / "x.jsonl.gz"
+    assert call("export", "--out", file, "--json")[:2] == (
+        0,
+        json.dumps({"out": str(file), "replies": 2}) + "\n",
+    )
+    other = fill(tmp_path / "o.sqlite", ["b"], reply="no")
+    code, printed, _ = call("merge", file, "--store", other)
+    assert code == 0
+    assert printed == (
+        f"{file}: 2 replies, 1 added, 0 present already, 1 with another text than the store's, "
+        "which stays\n"
+    )
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(out.encode())))
+    code, printed, _ = call("merge", "-", file, "--store", tmp_path / "new.sqlite", "--json")
+    merged = json.loads(printed)
+    assert (merged["added"], merged["present"], merged["conflicts"]) == (2, 2, 0)
+    assert [source["added"] for source in merged["sources"]] == [2, 0]
+
+
+def test_a_bad_line_is_one_line(store, tmp_path, call):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"key": "\x1b"}\n')
+    code, out, err = call("merge", bad)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"pnyx: {bad}:1: ")
+    assert err.count("\n") == 1
+    assert call("merge", store)[2] == f"pnyx: {store}: a store cannot be merged into itself\n"
+    assert call("merge")[0] == 2
+
+
+def test_gc(store, call):
+    code, out, _ = call("gc", "--older-than", "0d", "--model", "m\x1b[2J", "--dry-run")
+    assert code == 0
+    assert out.endswith("would be deleted\n")
+    code, out, _ = call("gc", "--finish", "stop", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["replies"], found["dry_run"], found["not_compacted"]) == (2, False, None)
+    assert json.loads(call("stats", "--json")[1])["replies"] == 0
+    assert call("gc", "--older-than", "999999999999999w", "--dry-run")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["--older-than", "90"], ["--older-than", "-1d"], ["--dry-run"]]
+)
+def test_gc_wants_a_criterion(argv, store, call):
+    code, out, err = call("gc", *argv)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert json.loads(call("stats", "--json")[1])["replies"] == 2
+
+
+@pytest.mark.parametrize("verb", ["stats", "gc", "export", "merge"])
+def test_help_shows_an_example(verb, call):
+    code, out, _ = call(verb, "--help")
+    assert code == 0
+    assert f"pnyx store {verb}" in out
+    assert "--json" in out
