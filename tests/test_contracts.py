@@ -30,7 +30,9 @@ from pnyx.corpora import FORMATS, check
 from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
+from pnyx.judge.cascade import Cascade
 from pnyx.judge.completions import StoredModel
+from pnyx.judge.curves import Temperature
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.forms import FORMS
@@ -40,7 +42,9 @@ from pnyx.judge.lookup import Lookup
 from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.prompting import _environment, load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.store import Store
+from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import TASKS, Task
 from pnyx.measure.base import Measured
 from pnyx.models.chat import ChatEndpoint, Patience
@@ -110,6 +114,17 @@ def _lookup(_: ExitStack, __: Any) -> Judge:
     return Lookup([row for q in asked for row in answer_rows(q, Judged(LABELS[type(q)], by))])
 
 
+def _recalibrated(stack: ExitStack, folder: Any) -> Judge:
+    judge = _encoder_judge(stack, folder)
+    curve = Temperature(2.0)
+    return Recalibrated(judge, Recalibration(judge.name, "support", "calibrated", curve, 0.5))
+
+
+def _cascade(stack: ExitStack, folder: Any) -> Judge:
+    sure = Sure(0.1, 0.02, None, Side(50, 1, 0.09), Side(), 60)
+    return Cascade(_recalibrated(stack, folder), _llm_judge(stack, folder), sure)
+
+
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     LlmJudge: _llm_judge,
@@ -117,7 +132,12 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Lookup: _lookup,
     Panel: _panel,
     Repeats: _repeats,
+    Recalibrated: _recalibrated,
+    Cascade: _cascade,
 }
+ONE_TASK = {Recalibrated, Cascade}
+"""Judges whose calibration was made for the task `support` alone."""
+
 READS_TEXT = {EncoderJudge, LlmJudge}
 """Judges that look at the text; labels are looked up by id."""
 
@@ -135,7 +155,8 @@ def reader(request, tmp_path) -> Iterator[Judge]:
 
 
 def questions_for(judge: Judge) -> list[JudgeQuestion]:
-    return [q for kind, questions in QUESTIONS.items() if kind in judge.kinds for q in questions]
+    found = [q for kind, questions in QUESTIONS.items() if kind in judge.kinds for q in questions]
+    return [q for q in found if q.task == "support"] if type(judge) in ONE_TASK else found
 
 
 def modules(package: Any) -> Iterator[Any]:
@@ -178,9 +199,10 @@ def fits(question: JudgeQuestion, answer: Judged) -> bool:
 
 def test_answers_fit_their_questions_and_do_not_depend_on_order_or_repetition(judge):
     questions = questions_for(judge)
+    stages = {part.name for part in judge.judges} if isinstance(judge, Cascade) else set()
     answers = ask(judge, questions)
     for question, answer in zip(questions, answers, strict=True):
-        assert answer.provenance.judge == judge.name
+        assert answer.provenance.judge in {judge.name, *stages}
         assert answer.provenance.method
         assert isinstance(answer, Judged), answer
         assert fits(question, answer)

@@ -93,7 +93,7 @@ class Sure:
         ):
             found = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
             parts.append(
-                f"no {verdict}" if limit is None else f"{verdict} where {sign} {limit:.4g}{found}"
+                f"never {verdict}" if limit is None else f"{verdict} where {sign} {limit:.4g}{found}"
             )
         return f"keeps {self.share:.0%} ({'; '.join(parts)})"
 
