@@ -10,7 +10,13 @@ import click
 from click.core import ParameterSource
 
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.judging import Opened, asking_options, combining_options, open_judge
+from pnyx.cli.judging import (
+    Opened,
+    asking_options,
+    combining_options,
+    open_judge,
+    prices_of,
+)
 from pnyx.cli.options import json_option, model_options, spending_options
 from pnyx.cli.progress import watched
 from pnyx.errors import ModelError, shorten
@@ -90,7 +96,9 @@ def command(
         if plan:
             from pnyx.cli.planning import print_plan
 
-            return print_plan(opened, questions, as_json)
+            prices = prices_of(options)
+            names = [model.name for model in opened.models]
+            return print_plan(opened, questions, {n: prices(n) for n in names}, as_json)
         try:
             manifest = _run(task, source, questions, str(out), opened)
         except KeyboardInterrupt:

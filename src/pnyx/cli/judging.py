@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from pnyx.judge.llm import LlmJudge
     from pnyx.judge.prompting import Prompt
     from pnyx.judge.tasks import Task
+    from pnyx.models.ledger import Ledger
+    from pnyx.models.prices import Price
 
-__all__ = ["Opened", "asking_options", "combining_options", "open_judge"]
+__all__ = ["Opened", "asking_options", "combining_options", "open_judge", "prices_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _WARM = 0.7
@@ -139,7 +141,14 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
         return
     cheap = options["cheap"]
     specs = [*llm, *([cheap] if cheap is not None else [])]
-    with open_models(specs, **_model_options(options)) as opened:
+    with open_models(
+        specs,
+        store=options["store"],
+        concurrency=options["concurrency"],
+        timeout=options["timeout"],
+        offline=options["offline"],
+        ledger=_books(options),
+    ) as opened:
         first = opened[: len(opened) - 1] if cheap is not None else opened
         judge = _combined(task, first, options)
         if options["calibration"] is not None:
@@ -161,9 +170,31 @@ def _answered_before(options: dict[str, Any]) -> Judge:
     return Lookup(options["lookup"])
 
 
-def _model_options(options: dict[str, Any]) -> dict[str, Any]:
-    names = ("store", "concurrency", "timeout", "offline", "budget", "budget_tokens", "prices")
-    return {name: options[name] for name in names}
+def _books(options: dict[str, Any]) -> Callable[[str, int], Ledger]:
+    """Return what makes the ledger of one of several models, which share a budget evenly."""
+    from pnyx.models.ledger import Ledger, check_budget
+
+    usd, tokens = options["budget"], options["budget_tokens"]
+    prices = prices_of(options)
+
+    def ledger(model: str, models: int) -> Ledger:
+        price = prices(model)
+        check_budget(usd, model, price)
+        return Ledger(
+            price,
+            budget_usd=None if usd is None else usd / models,
+            budget_tokens=None if tokens is None else tokens // models,
+        )
+
+    return ledger
+
+
+def prices_of(options: dict[str, Any]) -> Callable[[str], Price | None]:
+    """Return the price of a model by its name, the file of --prices first."""
+    from pnyx.models.prices import price_of, read_prices
+
+    overrides = {} if options["prices"] is None else read_prices(options["prices"])
+    return lambda model: price_of(model, overrides)
 
 
 def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]) -> Judge:

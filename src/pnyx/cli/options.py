@@ -151,7 +151,7 @@ def spending_options(function: F) -> F:
             "--budget",
             metavar="USD",
             type=click.FloatRange(0, min_open=True),
-            help="Stop before more than this is spent.",
+            help="Stop before more than this is spent; several models share it evenly.",
         ),
         click.option(
             "--plan",
@@ -187,7 +187,7 @@ def open_models(
     concurrency: int,
     timeout: float,
     offline: bool = False,
-    ledger: Callable[[str], Ledger] | None = None,
+    ledger: Callable[[str, int], Ledger] | None = None,
 ) -> Iterator[list[StoredModel]]:
     """Open language models with their store; addresses of one model share its questions.
 
@@ -197,7 +197,8 @@ def open_models(
         concurrency: the most requests to a model at once.
         timeout: seconds for one attempt.
         offline: ask nothing, only the store.
-        ledger: makes what keeps the books of a model of this name.
+        ledger: makes what keeps the books of a model, given its name and how many models there
+            are.
 
     Raises:
         InputError: a specification or the store cannot be used.
@@ -213,7 +214,7 @@ def open_models(
     for endpoint in endpoints:
         endpoint.on_retry = sign
         if ledger is not None:
-            endpoint.ledger = ledger(endpoint.model)
+            endpoint.ledger = ledger(endpoint.model, len(endpoints))
     with Store(store) as opened:
         yield [StoredModel(e, opened, concurrency, offline=offline) for e in endpoints]
 

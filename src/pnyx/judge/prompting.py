@@ -23,7 +23,7 @@ from pnyx.models.replies import ChatRequest, Message, printable
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["Prompt", "block", "load_prompt", "parse_prompt", "prompt_names"]
+__all__ = ["Prompt", "block", "load_prompt", "parse_prompt", "prompt_bytes", "prompt_names"]
 
 _FOLDER = "prompts"
 
@@ -205,10 +205,18 @@ def load_prompt(name: str) -> Prompt:
     Raises:
         InputError: there is none of that name.
     """
+    return parse_prompt(prompt_bytes(name), path=f"{name}.toml")
+
+
+def prompt_bytes(name: str) -> bytes:
+    """Return the file of a packaged prompt.
+
+    Raises:
+        InputError: there is none of that name.
+    """
     if name not in prompt_names():
         raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")
-    file = resources.files("pnyx.judge").joinpath(_FOLDER, f"{name}.toml")
-    return parse_prompt(file.read_bytes(), path=f"{name}.toml")
+    return resources.files("pnyx.judge").joinpath(_FOLDER, f"{name}.toml").read_bytes()
 
 
 @cache
