@@ -16,7 +16,7 @@ import pytest
 import pnyx
 from pnyx.cli import COMMANDS
 
-HEAVY = {"numpy", "numba", "onnxruntime", "openai", "pydantic", "jinja2", "rich", "tokenizers"}
+HEAVY = {"numpy", "numba", "onnxruntime", "httpx2", "pydantic", "jinja2", "rich", "tokenizers"}
 
 
 def test_all_is_exactly_what_can_be_reached() -> None:
