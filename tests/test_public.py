@@ -76,13 +76,16 @@ def test_each_command_has_help_with_a_worked_example(verb: str) -> None:
     command = module.command
     assert isinstance(command, click.Command)
     assert command.name == verb
-    context = click.Context(command, info_name=f"pnyx {verb}")
-    text = command.get_help(context)
+    text = command.get_help(click.Context(command, info_name=f"pnyx {verb}"))
     assert f"pnyx {verb}" in text.split("Example", 1)[1]
-    for parameter in command.params:
-        if isinstance(parameter, click.Option):
-            assert parameter.help, f"{verb} {parameter.name}"
-    assert any(p.name == "as_json" for p in command.params)
+    leaves = command.commands.items() if isinstance(command, click.Group) else [("", command)]
+    for name, leaf in leaves:
+        text = leaf.get_help(click.Context(leaf, info_name=f"pnyx {verb} {name}"))
+        assert f"pnyx {verb} {name}" in text.split("Example", 1)[1]
+        for parameter in leaf.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{verb} {name} {parameter.name}"
+        assert any(p.name == "as_json" for p in leaf.params)
 
 
 def test_the_command_line_reference_is_what_the_commands_say() -> None:
