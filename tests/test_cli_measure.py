@@ -178,6 +178,11 @@ def test_ratings_by_dimension(tmp_path, capsys):
     assert found["dimension_mean"]["accuracy"]["value"] == pytest.approx(sum(cells) / 2)
     assert found["measures"]["accuracy"]["value"] == pytest.approx(sum(cells) / 2)
     assert found["interval"]["clusters"] == 12
+    assert run("quality", paths[0], "--labels", paths[1]) == 0
+    rows = [x.split() for x in capsys.readouterr().out.splitlines() if x.startswith("cogency")]
+    assert float(rows[0][1]) == pytest.approx(cells[0], abs=5e-4)
+    low = found["per_dimension"]["cogency"]["accuracy"]["low"]
+    assert rows[0][2] == f"[{low:.3f},"
     assert run("quality", paths[0], "--labels", paths[1], "--draws", "0") == 0
     printed = capsys.readouterr().out
     assert "mean over dimensions" in printed

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import pkgutil
 import random
 from collections.abc import Callable
 
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
+import pnyx.measure
 from pnyx.measure.registry import MEASURES, Measure
 
 SCORES = st.sampled_from([0.0, 0.1, 0.25, 0.30000000000000004, 0.5, 0.5001, 0.9, 1.0])
@@ -76,6 +79,16 @@ def test_every_measure_has_a_reference_and_says_what_it_is():
         assert measure.weighted.__doc__
         assert measure.low <= measure.best <= measure.high
         assert set(measure.inputs) <= {"support", "relevance", "quality"}
+
+
+def test_every_weighted_measure_is_registered():
+    found = {
+        value
+        for module in pkgutil.iter_modules(pnyx.measure.__path__, "pnyx.measure.")
+        for name, value in vars(importlib.import_module(module.name)).items()
+        if name.startswith("weighted_")
+    }
+    assert found == {measure.weighted for measure in MEASURES.values()}
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -90,7 +90,8 @@ def command(
     """Judge an items file; see `_HELP`."""
     _check(context, out, plan, options)
     source, questions = _questions(task, items, run, index, topics, depth)
-    llm = () if options["labels"] or options["lookup"] else options.pop("llm")
+    named = options.pop("llm")
+    llm = () if options["labels"] or options["lookup"] else named
     options["offline"] = options["offline"] or plan
     with open_judge(TASKS[task], llm, **options) as opened:
         if plan:

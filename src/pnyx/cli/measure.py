@@ -172,19 +172,24 @@ def _grid(
     rows: list[Sequence[str]] = [(title, *names, "scored of asked")]
     for key, measures in part.items():
         first = measures[names[0]]
-        values = [_number(measures[name].value) for name in names]
+        values = [_with_interval(measures[name]) for name in names]
         rows.append((shorten(key, 40), *values, f"{first.scored} of {first.asked}"))
     return rows
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{value:z.3f}"
+
+
+def _with_interval(measured: Measured) -> str:
+    number, interval = _number(measured.value), _interval(measured)
+    return number if interval == "-" else f"{number} {interval}"
 
 
 def _interval(measured: Measured) -> str:
     if measured.low is None or measured.high is None:
         return "-"
-    return f"[{measured.low:.3f}, {measured.high:.3f}]"
+    return f"[{measured.low:z.3f}, {measured.high:z.3f}]"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

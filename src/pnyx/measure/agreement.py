@@ -149,6 +149,30 @@ class _Cell:
             self.drawn.append(self.measure.weighted(self.gold, self.score, chosen))
 
 
+@dataclass(slots=True)
+class _GroupMean:
+    """The mean of one measure over the groups in which it is defined.
+
+    Attributes:
+        pooled: the measure over all pairs.
+        values: (groups,), NaN where undefined.
+        drawn: the mean in the draws so far.
+    """
+
+    pooled: _Cell
+    values: Floats
+    drawn: list[Floats] = field(default_factory=list)
+
+    @property
+    def has(self) -> npt.NDArray[np.bool_]:
+        return np.isfinite(self.values)
+
+    def draw(self, weights: Floats) -> None:
+        """Add the means with each group as often as it was drawn, weights (draws, groups)."""
+        chosen = weights[:, self.has]
+        self.drawn.append(ratio(chosen @ self.values[self.has], chosen.sum(axis=1)))
+
+
 class _Agreeing:
     """The measuring of one join: the cells, and the draws that they share."""
 
@@ -169,18 +193,18 @@ class _Agreeing:
         by_group = self._split(self.groups)
         by_dimension = self._split(self.dimensions) if self.joined.task == "quality" else {}
         firsts = self._first_of_each(by_group)
-        group_weights: list[Floats] = []
+        means = self._group_means(pooled, by_group)
         for weights in draw_weights(self.clusters, self.draws, self.seed):
             for cells in (pooled, *by_dimension.values()):
                 for cell in cells.values():
                     cell.draw(weights)
-            group_weights.append(weights[:, firsts])
-        macro, counts = self._macro(pooled, by_group, group_weights)
+            for mean in means.values():
+                mean.draw(weights[:, firsts])
         return Agreement(
             self.joined,
             measures={name: self._measured(name, cell) for name, cell in pooled.items()},
-            macro=macro,
-            macro_groups=counts,
+            macro={name: self._macro(name, mean) for name, mean in means.items()},
+            macro_groups={name: int(mean.has.sum()) for name, mean in means.items()},
             per_group={
                 group: {
                     name: Measured(cell.value, len(cell.places), cell.asked)
@@ -259,28 +283,21 @@ class _Agreeing:
         bounds = percentile_interval(drawn)
         return Measured(value, scored, asked, *(bounds or (None, None)))
 
-    def _macro(
-        self,
-        pooled: Mapping[str, _Cell],
-        by_group: Mapping[str, Mapping[str, _Cell]],
-        group_weights: Sequence[Floats],
-    ) -> tuple[dict[str, Measured], dict[str, int]]:
-        """Return the means over groups, and over how many groups each is."""
-        macro: dict[str, Measured] = {}
-        counts: dict[str, int] = {}
+    def _group_means(
+        self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
+    ) -> dict[str, _GroupMean]:
         if not by_group:
-            return macro, counts
-        weights = np.concatenate(group_weights) if group_weights else np.empty((0, len(by_group)))
-        for name, cell in pooled.items():
-            values = _numbers([cells[name].value for cells in by_group.values()])
-            has = np.isfinite(values)
-            counts[name] = int(has.sum())
-            total = weights[:, has].sum(axis=1)
-            drawn = ratio(weights[:, has] @ values[has], total)
-            macro[name] = self._with_interval(
-                f"macro.{name}", _mean(values), drawn, counts[name], len(cell.places), cell.asked
-            )
-        return macro, counts
+            return {}
+        return {
+            name: _GroupMean(cell, _numbers([cells[name].value for cells in by_group.values()]))
+            for name, cell in pooled.items()
+        }
+
+    def _macro(self, name: str, mean: _GroupMean) -> Measured:
+        drawn = np.concatenate(mean.drawn) if mean.drawn else np.empty(0)
+        value, groups = _mean(mean.values), int(mean.has.sum())
+        scored, asked = len(mean.pooled.places), mean.pooled.asked
+        return self._with_interval(f"macro.{name}", value, drawn, groups, scored, asked)
 
     def _dimension_mean(
         self, pooled: Mapping[str, _Cell], by_dimension: Mapping[str, Mapping[str, _Cell]]
