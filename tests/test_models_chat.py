@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import socket
 import time
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_server import ChatServer
+from chat_server import ChatServer, Handler
 from pnyx.errors import InputError, ModelError
 from pnyx.models.chat import (
     CallFailed,
@@ -233,6 +235,176 @@ def test_a_dialect_runs_out():
     assert Dialect(limit=2).without("max_tokens") is None
 
 
+def ask_many(endpoint: ChatEndpoint, texts, backend: str = "asyncio") -> list:
+    outcomes = []
+
+    async def one(text: str) -> None:
+        outcomes.append(await endpoint.complete(request(text)))
+
+    async def main() -> None:
+        async with endpoint.connected(), anyio.create_task_group() as group:
+            for text in texts:
+                group.start_soon(one, text)
+
+    anyio.run(main, backend=backend)
+    return outcomes
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_no_more_than_the_ceiling_is_under_way(backend):
+    with ChatServer(delay=0.03) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY, concurrency=3)
+        outcomes = ask_many(endpoint, map(str, range(12)), backend)
+    under_way = most = 0
+    for row in server.log:
+        under_way += 1 if row["event"] == "asked" else -1
+        most = max(most, under_way)
+    assert all(isinstance(o, Reply) for o in outcomes)
+    assert most == 3
+
+
+def test_overload_is_learnt_and_a_cool_down_holds_for_all():
+    script = ["ok", "429_after", "429_after", "429_after"]
+    with ChatServer(script, delay=0.02) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY, concurrency=16)
+        first = endpoint.pace.limit
+        start = time.monotonic()
+        outcomes = ask_many(endpoint, map(str, range(4)))
+        took = time.monotonic() - start
+    assert all(isinstance(o, Reply) for o in outcomes)
+    assert endpoint.pace.limit < first
+    assert 0.3 <= took < 0.9  # three of 0.3 s at once do not add up
+    assert endpoint.retries == 3
+
+
+def test_a_sleeping_retry_holds_no_slot():
+    patience = Patience(timeout=2, attempts=2, first_wait=1.0)
+    with ChatServer(["500"]) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=patience, concurrency=1)
+        done = []
+
+        async def one(text: str) -> None:
+            await endpoint.complete(request(text))
+            done.append(text)
+
+        async def main() -> None:
+            async with endpoint.connected(), anyio.create_task_group() as group:
+                group.start_soon(one, "fails first")
+                await anyio.sleep(0.2)
+                group.start_soon(one, "goes ahead")
+
+        anyio.run(main)
+    assert done == ["goes ahead", "fails first"]
+
+
+def test_an_endpoint_that_answers_nothing_any_more_ends_the_run():
+    patience = Patience(timeout=1, attempts=2, first_wait=0.001)
+    with ChatServer(["ok"], default="500") as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=patience, concurrency=4)
+        failures = []
+
+        async def main() -> None:
+            assert isinstance(await endpoint.complete(request()), Reply)
+            for number in range(100):
+                failed = await endpoint.complete(request(str(number)))
+                failures.append(failed)  # noqa: PERF401 - what came before the error counts
+
+        with pytest.raises(ModelError, match="the same command resumes") as caught:
+            anyio.run(main)
+    assert len(failures) == 19
+    assert "HTTP 500" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_fails_for_its_own_reasons_does_not_end_the_run():
+    with ChatServer(["ok"], default="too_long") as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+        failed = [anyio.run(endpoint.complete, request(str(i))) for i in range(30)][1:]
+    assert {f.reason.split(":")[0] for f in failed} == {"too_long"}
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
+    patience = Patience(timeout=0.7, attempts=1, silence=0.2)
+    with ChatServer(default="hang") as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=patience)
+        lines: list[str] = []
+        endpoint.on_wait = lines.append
+        (failed,) = ask_many(endpoint, ["q"], backend)
+    assert failed.reason.startswith("timeout")
+    assert 2 <= len(lines) <= 4
+    assert "has sent nothing for 0 s (1 request under way; each is given 0.7 s)" in lines[0]
+
+
+def test_a_lively_endpoint_is_not_called_silent():
+    patience = Patience(timeout=5, silence=0.15)
+    with ChatServer(delay=0.05) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=patience, concurrency=1)
+        lines: list[str] = []
+        endpoint.on_wait = lines.append
+        ask_many(endpoint, map(str, range(8)))
+    assert lines == []
+
+
+class Odd(Handler):
+    """Answers that no model gives."""
+
+    def do_ok(self) -> None:
+        if "redirect" in self.prompt:
+            self.send(307, b"", {"Location": "http://192.0.2.1/v1/chat/completions"})
+        elif "bomb" in self.prompt:
+            self.send(200, gzip.compress(bytes(80_000_000)), {"Content-Encoding": "gzip"})
+        elif "big" in self.prompt:
+            self.start(200, 80_000_000, {})
+            for _ in range(80):
+                self.wfile.write(bytes(1_000_000))
+        elif "zip" in self.prompt:
+            content = gzip.compress(json.dumps(self.completion("fine")).encode())
+            self.send(200, content, {"Content-Encoding": "gzip"})
+        else:
+            super().do_ok()
+
+
+def test_a_redirect_is_not_followed_and_the_key_stays():
+    with ChatServer() as server:
+        server.RequestHandlerClass = Odd
+        with pytest.raises(ModelError, match=r"points to http://192\.0\.2\.1") as caught:
+            complete(server, request("redirect"), api_key="sk-1")
+    assert "\n" not in str(caught.value)
+    assert len(server.asked()) == 1
+
+
+@pytest.mark.parametrize("text", ["bomb", "big"])
+def test_a_body_without_end_is_not_read(text):
+    patience = Patience(timeout=20, attempts=1)
+    with ChatServer() as server:
+        server.RequestHandlerClass = Odd
+        endpoint = ChatEndpoint(server.url, "test", patience=patience)
+        anyio.run(endpoint.complete, request("first"))
+        failed = anyio.run(endpoint.complete, request(text))
+    assert failed.reason == "malformed: the body is longer than 64 MB (1 attempts)"
+
+
+def test_a_compressed_body_is_read_all_the_same():
+    with ChatServer() as server:
+        server.RequestHandlerClass = Odd
+        assert complete(server, request("zip")).text == "fine"
+
+
+def test_proxies_of_the_environment_serve_other_hosts_but_not_this_one(monkeypatch):
+    with ChatServer() as server:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, "http://127.0.0.1:9")
+        monkeypatch.setenv("no_proxy", "")
+        assert isinstance(complete(server), Reply)
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        elsewhere = ChatEndpoint("http://example.invalid/v1", "test", patience=HASTY)
+        assert isinstance(anyio.run(elsewhere.complete, request("by proxy")), Reply)
+        monkeypatch.setenv("http_proxy", "gopher://127.0.0.1")
+        with pytest.raises(ModelError, match="proxy"):
+            anyio.run(elsewhere.complete, request())
+
+
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_no_body_crashes_the_reader(body):
     outcome = read_reply(body, asked="m", response_format="text")
@@ -248,8 +420,6 @@ json_values = st.recursive(
 
 @given(json_values, json_values, json_values, json_values)
 def test_no_completion_of_odd_types_crashes_the_reader(content, finish, usage, model):
-    import json
-
     message = {"content": content, "refusal": finish}
     choice = {"message": message, "finish_reason": finish}
     body = json.dumps({"choices": [choice], "usage": usage, "model": model}).encode()
@@ -279,7 +449,9 @@ def test_specs(monkeypatch):
     "spec", ["", "gpt-4", "http://h/v1", "http://#m", "ftp://h/v1#m", "http://h:x/v1#m", "openai:"]
 )
 def test_a_bad_spec_shows_the_forms(spec):
-    with pytest.raises(InputError, match=r"http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"):
+    with pytest.raises(
+        InputError, match=r"http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"
+    ):
         endpoint_from(spec)
 
 

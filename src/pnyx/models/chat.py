@@ -115,6 +115,15 @@ class ChatEndpoint:
         """How the shape of answers is asked for by now: one of `negotiate.FORMATS`."""
         return self._dialect.response_format
 
+    @property
+    def dialect(self) -> Dialect:
+        """How requests are worded by now; it may be set, to ask in another way."""
+        return self._dialect
+
+    @dialect.setter
+    def dialect(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+
     @contextlib.asynccontextmanager
     async def connected(self) -> AsyncIterator[Wire]:
         """Hold the connections of this event loop open; nested and parallel uses share them."""
