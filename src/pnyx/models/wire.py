@@ -1,4 +1,4 @@
-"""One HTTP POST at a time, bounded in time and size, over connections that are kept.
+"""One HTTP request at a time, bounded in time and size, over connections that are kept.
 
 Straight on httpx2's transport: the SDKs on top of it take more time for each call than many a
 model server (`docs/decisions/pace-and-budget.md`). Each request under way has a transport of its
@@ -66,6 +66,9 @@ class Wire:
         on_silence: called with the seconds and the requests under way each time that nothing at
             all has come back for another `silence` seconds.
         silence: how long that is.
+
+    Attributes:
+        sent: requests sent so far.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class Wire:
         self._trust: ssl.SSLContext | None = None
         self._proxy = _proxy(base_url)
         self._idle: list[httpx2.AsyncHTTPTransport] = []
+        self.sent = 0
         self._under_way = 0
         self._heard = 0.0
         self._on_silence = on_silence
@@ -101,7 +105,22 @@ class Wire:
         self._cancel_timer: Callable[[], None] | None = None
 
     async def post(self, body: bytes) -> Answer | NoAnswer:
-        """Send a request and read its answer."""
+        """Ask for a completion and read the answer."""
+        headers = [*self._headers, ("Content-Length", str(len(body)))]
+        return await self._send("POST", self._url, headers, body)
+
+    async def get(self, path: str) -> Answer | NoAnswer:
+        """Read what the same server publishes.
+
+        Args:
+            path: from the server's root, e.g. `/v1/models`.
+        """
+        url = self._url.copy_with(raw_path=path.encode())
+        return await self._send("GET", url, self._headers, None)
+
+    async def _send(
+        self, method: str, url: httpx2.URL, headers: list[tuple[str, str]], body: bytes | None
+    ) -> Answer | NoAnswer:
         import anyio
         import httpx2
 
@@ -110,7 +129,10 @@ class Wire:
         whole = False
         try:
             with anyio.fail_after(self._timeout):
-                answer = await self._exchange(transport, body)
+                request = httpx2.Request(
+                    method, url, content=body, headers=headers, extensions=self._extensions
+                )
+                answer = await self._exchange(transport, request)
             whole = isinstance(answer, Answer)
             return answer
         except httpx2.ConnectTimeout:
@@ -144,15 +166,10 @@ class Wire:
         self._idle = []
 
     async def _exchange(
-        self, transport: httpx2.AsyncHTTPTransport, body: bytes
+        self, transport: httpx2.AsyncHTTPTransport, request: httpx2.Request
     ) -> Answer | NoAnswer:
         import anyio
-        import httpx2
 
-        headers = [*self._headers, ("Content-Length", str(len(body)))]
-        request = httpx2.Request(
-            "POST", self._url, content=body, headers=headers, extensions=self._extensions
-        )
         response = await transport.handle_async_request(request)
         response.request = request
         self._heard = anyio.current_time()
@@ -189,6 +206,7 @@ class Wire:
         if self._under_way == 0:
             self._heard = anyio.current_time()
         self._under_way += 1
+        self.sent += 1
         if self._cancel_timer is None and self._on_silence is not None:
             self._cancel_timer = _later(self._silence, self._look)
 
