@@ -148,23 +148,24 @@ def _call(
 def _print(
     prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuestion], as_json: bool
 ) -> None:
+    parameters = {
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_logprobs": request.logprobs,
+    }
     sent = {
         "prompt": prompt.label,
         "prompt_hash": request.hash,
         "items": [question.id for question in questions],
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
         "schema": request.schema,
-        "parameters": {
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "top_logprobs": request.logprobs,
-        },
+        "parameters": parameters,
     }
     if as_json:
         click.echo(json.dumps(sent, ensure_ascii=False))
         return
-    parameters = ", ".join(f"{k} {v:g}" for k, v in sent["parameters"].items())
-    click.echo(f"prompt {prompt.label}, {parameters}")
+    shown = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
+    click.echo(f"prompt {prompt.label}, {shown}")
     click.echo(f"prompt_hash {request.hash}")
     for message in request.messages:
         click.echo(f"\n--- {message.role}\n{_visible(message.content)}")

@@ -84,9 +84,9 @@ class StoredModel:
         store: where its replies are kept.
         concurrency: the most requests under way at once, at least 1; how many of them the
             endpoint takes is its own affair (`pnyx.models.pace`).
-        offline: ask nothing; what the store does not hold is `CallFailed("not_in_store: ...")`
-            and is listed in `missing`. This is how stored replies are judged anew after a parser
-            changed, and how a run is planned.
+        offline: ask nothing; what the store does not hold fails again as it failed before, or
+            with `not_in_store`, and is listed in `missing`. This is how stored replies are judged
+            anew after a parser changed, and how a run is planned.
     """
 
     def __init__(
@@ -121,7 +121,8 @@ class StoredModel:
     async def complete(self, request: ChatRequest) -> Reply | CallFailed:
         """Return the stored reply, or ask and store.
 
-        A reply is committed to the store before it is returned. Failures are not stored.
+        A reply is committed to the store before it is returned. Of a failure only the reason is
+        kept: the request is asked again next time.
 
         Raises:
             ModelError: the endpoint cannot be used at all.
@@ -150,7 +151,7 @@ class StoredModel:
             return stored.reply
         self.counts.missing += 1
         self.missing[key] = request
-        return CallFailed("not_in_store: this was never answered")
+        return CallFailed(self.store.failure(key) or "not_in_store: this was never asked")
 
     async def _ask(self, running: _Running, key: str, request: ChatRequest) -> Reply | CallFailed:
         flight = running.flights[key] = _Flight()
@@ -161,6 +162,8 @@ class StoredModel:
                 # In the loop's own thread on purpose: a commit takes tens of microseconds, and
                 # nothing can come between the reply's arrival and its being kept.
                 self.store.put(key, self.endpoint.model, request, outcome)
+            elif not outcome.reason.startswith("budget"):
+                self.store.put_failure(key, self.endpoint.model, outcome.reason)
             self.counts.add(outcome)
             flight.outcome = outcome
             return outcome

@@ -57,6 +57,16 @@ _MIGRATIONS = (
     """,
     # Compressed JSON: [[token, [[alternative, logprob], ...]], ...]; NULL where none were given.
     "ALTER TABLE replies ADD COLUMN tokens BLOB",
+    # Why the last attempt at a request gave no reply: shown when nothing is to be asked.
+    """
+    CREATE TABLE failures (
+        key             TEXT PRIMARY KEY,
+        model           TEXT NOT NULL,
+        reason          TEXT NOT NULL,
+        created_at      TEXT NOT NULL,
+        pnyx_version    TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
 )
 """Applied in order, each once; append, never edit. The number of the last is the file's version."""
 
@@ -163,6 +173,18 @@ class Store:
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
         """Commit a reply. Where another process was faster, its reply stays and counts."""
         self._insert(StoredRow(key, model, request, reply, _now(), __version__).columns())
+
+    def put_failure(self, key: str, model: str, reason: str) -> None:
+        """Commit why a request got no reply; it is asked again all the same."""
+        self.execute(
+            "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?)",
+            (key, model, reason, _now(), __version__),
+        )
+
+    def failure(self, key: str) -> str | None:
+        """Return why the last attempt at a request gave no reply, or None."""
+        rows = self.execute("SELECT reason FROM failures WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else None
 
     def put_row(self, row: StoredRow) -> Outcome:
         """Add a row as it is, with its date; what the store has at its key stays.

@@ -8,7 +8,6 @@ at the place where the answer stands.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from pnyx.models.replies import Reply, Token
 
@@ -87,8 +86,3 @@ def _first_word(text: str) -> str:
         if not character.isalpha():
             return text[:place]
     return text
-
-
-def usable(tokens: Sequence[Token] | None) -> bool:
-    """Say whether a server gave alternatives at all."""
-    return bool(tokens) and any(len(token.alternatives) > 1 for token in tokens or ())
