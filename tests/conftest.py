@@ -8,6 +8,7 @@ import pytest
 
 SLOW = {
     "test_cli_argue",
+    "test_cli_calibrate",
     "test_cli_convert",
     "test_cli_demo",
     "test_cli_hostile",

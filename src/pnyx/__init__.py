@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pnyx.errors import IndexFolderError, InputError, MissingExtra, ModelError, PnyxError
     from pnyx.judge.answers import Judged, Provenance, Unscored
     from pnyx.judge.base import Judge, ask
+    from pnyx.judge.cascade import Cascade, cascade_from
     from pnyx.judge.combine import combine, self_agreement
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.encoder import EncoderJudge
@@ -45,7 +46,14 @@ if TYPE_CHECKING:
     from pnyx.judge.lookup import Lookup
     from pnyx.judge.panel import Panel, Repeats
     from pnyx.judge.questions import Preference, Ranking, Rating, Support
+    from pnyx.judge.recalibration import (
+        Recalibrated,
+        Recalibration,
+        read_calibration,
+        write_calibration,
+    )
     from pnyx.judge.store import Store
+    from pnyx.judge.sure import Sure, choose_thresholds
     from pnyx.measure.agreement import Agreement, measure_agreement
     from pnyx.measure.base import Measured
     from pnyx.measure.gold import join_labels
@@ -87,6 +95,7 @@ _HOMES = {
     "pnyx.errors": ("IndexFolderError", "InputError", "MissingExtra", "ModelError", "PnyxError"),
     "pnyx.judge.answers": ("Judged", "Provenance", "Unscored"),
     "pnyx.judge.base": ("Judge", "ask"),
+    "pnyx.judge.cascade": ("Cascade", "cascade_from"),
     "pnyx.judge.combine": ("combine", "self_agreement"),
     "pnyx.judge.completions": ("StoredModel",),
     "pnyx.judge.encoder": ("EncoderJudge",),
@@ -95,7 +104,14 @@ _HOMES = {
     "pnyx.judge.lookup": ("Lookup",),
     "pnyx.judge.panel": ("Panel", "Repeats"),
     "pnyx.judge.questions": ("Preference", "Ranking", "Rating", "Support"),
+    "pnyx.judge.recalibration": (
+        "Recalibrated",
+        "Recalibration",
+        "read_calibration",
+        "write_calibration",
+    ),
     "pnyx.judge.store": ("Store",),
+    "pnyx.judge.sure": ("Sure", "choose_thresholds"),
     "pnyx.measure.agreement": ("Agreement", "measure_agreement"),
     "pnyx.measure.base": ("Measured",),
     "pnyx.measure.gold": ("join_labels",),
@@ -128,6 +144,7 @@ __all__ = [
     "Agreement",
     "ArguedSide",
     "Argument",
+    "Cascade",
     "Case",
     "ChatEndpoint",
     "Citation",
@@ -159,6 +176,8 @@ __all__ = [
     "Question",
     "Ranking",
     "Rating",
+    "Recalibrated",
+    "Recalibration",
     "Repeats",
     "Response",
     "RunEntry",
@@ -166,12 +185,15 @@ __all__ = [
     "Store",
     "StoredModel",
     "Support",
+    "Sure",
     "Unscored",
     "__version__",
     "add_to_index",
     "argue",
     "ask",
     "build_index",
+    "cascade_from",
+    "choose_thresholds",
     "citation_precision",
     "combine",
     "endpoint_from",
@@ -179,6 +201,7 @@ __all__ = [
     "load_encoder",
     "load_example",
     "measure_agreement",
+    "read_calibration",
     "read_evidence",
     "read_qrels",
     "read_questions",
@@ -190,6 +213,7 @@ __all__ = [
     "sentence_precision",
     "verdict_rows",
     "verify_index",
+    "write_calibration",
     "write_qrels",
     "write_responses",
     "write_run",
