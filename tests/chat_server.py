@@ -2,7 +2,8 @@
 
 As a program: `python tests/chat_server.py --port 8900 --log served.jsonl`, then
 `--llm http://127.0.0.1:8900/v1#test`. A prompt that contains `[[NAME]]` gets the behaviour NAME
-(see `Handler`); otherwise the behaviours of `--script` are played in turn, then `ok` for ever.
+(see `Handler`), one that contains `[[NAME_once]]` only the first time (a repair turn belongs to
+its prompt); otherwise the behaviours of `--script` are played in turn, then `ok` for ever.
 
 The verdicts of `ok` are made from a hash of the prompt: they mean nothing, but they are the same
 every time.
@@ -15,18 +16,23 @@ import email.utils
 import hashlib
 import json
 import re
+import select
 import socket
 import struct
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from chat_replies import entries, logprobs_of, reply_to, with_extra, with_repeated, without_last
+
 HTML = (
     b"<!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>"
 )
+SPELLINGS = {"yes": 0.6, "no": 0.2, "maybe": 0.1}
 
 
 class ChatServer(ThreadingHTTPServer):
@@ -39,7 +45,17 @@ class ChatServer(ThreadingHTTPServer):
         reply: text that `ok` sends instead of a verdict made up from the prompt.
         rejects: parameters that are refused by name with HTTP 400.
         formats: the response formats that are understood.
-        log: file that gets one JSON line as a request comes and one as its answer is out.
+        slots: requests worked on at once; None for no limit.
+        queue: whether a request beyond the slots waits, or gets HTTP 429.
+        logprobs: how replies are cut into tokens (`chat_replies.STYLES`) where their
+            probabilities are asked for; None sends none.
+        spellings: probability of each alternative where an answer's word begins.
+        log: file that gets one JSON line as a request comes and one as its answer is out. An
+            event `unread` takes back the last `answered` of its key: the client went away
+            without reading it.
+
+    Attributes:
+        billed: tokens of every completion that was made, whatever became of it on the way.
     """
 
     daemon_threads = True
@@ -55,6 +71,10 @@ class ChatServer(ThreadingHTTPServer):
         reply: str | None = None,
         rejects: Sequence[str] = (),
         formats: Sequence[str] = ("json_schema", "json_object"),
+        slots: int | None = None,
+        queue: bool = True,
+        logprobs: str | None = None,
+        spellings: Mapping[str, float] | None = None,
         log: str | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", port), Handler)
@@ -64,8 +84,16 @@ class ChatServer(ThreadingHTTPServer):
         self.reply = reply
         self.rejects = tuple(rejects)
         self.formats = tuple(formats)
+        self.slots = threading.BoundedSemaphore(slots) if slots is not None else None
+        self.queue = queue
+        self.logprobs = logprobs
+        self.spellings = spellings or SPELLINGS
         self.log: list[dict[str, Any]] = []
+        self.billed: Counter[str] = Counter()
+        self.busy = self.busiest = 0
         self.closing = threading.Event()
+        self._seen: Counter[str] = Counter()
+        self._heads: set[str] = set()
         self._log_path = log
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=lambda: self.serve_forever(0.02), daemon=True)
@@ -88,32 +116,67 @@ class ChatServer(ThreadingHTTPServer):
         self.server_close()
 
     def record(self, event: str, **fields: Any) -> None:
-        row = {"event": event, **fields}
+        row = {"event": event, "at": time.monotonic(), **fields}
         with self._lock:
             self.log.append(row)
             if self._log_path is not None:
                 with Path(self._log_path).open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(row) + "\n")
 
-    def next_behaviour(self) -> str:
+    def behaviour(self, prompt: str, item: str) -> str:
+        """Return how a prompt is treated; `item` tells it from others, repair turns apart."""
+        marked = re.search(r"\[\[(\w+)\]\]", prompt)
         with self._lock:
-            return self.script.pop(0) if self.script else self.default
+            self._seen[item] += 1
+            if not marked:
+                return self.script.pop(0) if self.script else self.default
+            name, once, _ = marked.group(1).partition("_once")
+            return name if not once or self._seen[item] == 1 else "ok"
+
+    def bill(self, prompt: str, text: str) -> dict[str, Any]:
+        """Count a completion; a prompt's first 1,000 characters are cached once seen."""
+        counts = {"prompt_tokens": len(prompt) // 4, "completion_tokens": len(text) // 4}
+        with self._lock:
+            cached = 250 if len(prompt) >= 1000 and prompt[:1000] in self._heads else 0
+            self._heads.add(prompt[:1000])
+            self.billed.update({**counts, "cached_tokens": cached, "completions": 1})
+        return {
+            **counts,
+            "total_tokens": sum(counts.values()),
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
+
+    def working(self, more: int) -> None:
+        with self._lock:
+            self.busy += more
+            self.busiest = max(self.busiest, self.busy)
 
     def asked(self) -> list[dict[str, Any]]:
         return [row for row in self.log if row["event"] == "asked"]
 
     def answered(self) -> list[str]:
-        return [row["key"] for row in self.log if row["event"] == "answered"]
+        return answered(self.log)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that hang up are part of the game."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Each method `do_NAME` is a behaviour."""
+    """Each method `do_NAME` is a behaviour; of `[[NAME_over_2]]` only for more than 2 questions."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: ChatServer
+    handed = ""
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except ConnectionError:
+            # A reset, and not an end: the client left bytes unread.
+            if self.handed:
+                self.server.record("unread", key=self.handed)
+            raise
 
     def log_message(self, *args: object) -> None:
         pass
@@ -125,9 +188,9 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.body: dict[str, Any] = json.loads(raw)
         self.prompt = "\n".join(m["content"] for m in self.body["messages"])
-        self.key = hashlib.sha256(json.dumps(self.body["messages"]).encode()).hexdigest()
-        marked = re.search(r"\[\[(\w+)\]\]", self.prompt)
-        behaviour = marked.group(1) if marked else self.server.next_behaviour()
+        self.key = key_of(self.body["messages"])
+        self.handed = ""
+        behaviour = self.server.behaviour(self.prompt, key_of(self.body["messages"][:2]))
         parameters = {k: v for k, v in self.body.items() if k != "messages"}
         self.server.record(
             "asked",
@@ -137,9 +200,26 @@ class Handler(BaseHTTPRequestHandler):
             authorization=self.headers.get("Authorization"),
             headers=str(self.headers),
         )
-        if not self.refused():
+        if self.refused():
+            return
+        slots = self.server.slots
+        if slots is not None and not slots.acquire(blocking=self.server.queue):
+            self.do_429()
+            return
+        try:
+            self.server.working(1)
             self.server.closing.wait(self.server.delay)
-            getattr(self, f"do_{behaviour}")()
+            self.behave(behaviour)
+        finally:
+            self.server.working(-1)
+            if slots is not None:
+                slots.release()
+
+    def behave(self, behaviour: str) -> None:
+        name, over, limit = behaviour.partition("_over_")
+        if over and entries(self.answer()) <= int(limit):
+            name = "ok"
+        getattr(self, f"do_{name}")()
 
     def refused(self) -> bool:
         for name in self.server.rejects:
@@ -174,7 +254,20 @@ class Handler(BaseHTTPRequestHandler):
     def do_content_filter(self) -> None:
         self.complete("", finish_reason="content_filter")
 
+    def do_first(self) -> None:
+        """Prefers whatever comes first."""
+        self.complete('{"reason": "It came first.", "winner": "first"}')
+
     # --- trouble in the text
+
+    def do_missing(self) -> None:
+        self.complete(without_last(self.answer()))
+
+    def do_extra(self) -> None:
+        self.complete(with_extra(self.answer()))
+
+    def do_repeated(self) -> None:
+        self.complete(with_repeated(self.answer()))
 
     def do_empty(self) -> None:
         self.complete("")
@@ -220,6 +313,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_500(self) -> None:
         self.send(500, b"Internal Server Error", {"Content-Type": "text/plain"})
+
+    def do_503(self) -> None:
+        self.send_error_json(503, "overloaded")
+
+    def do_busy(self) -> None:
+        self.send_error_json(503, "overloaded", headers={"Retry-After": "0.02"})
 
     def do_401(self) -> None:
         key = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -268,42 +367,49 @@ class Handler(BaseHTTPRequestHandler):
 
     # --- how it is sent
 
+    def answer(self) -> dict[str, Any]:
+        return reply_to(self.body, self.prompt, self.key)
+
     def verdict(self) -> str:
         """An answer in the asked-for schema, made from the prompt's hash."""
-        form = self.body.get("response_format") or {}
-        schema = form.get("json_schema", {}).get("schema")
-        if schema is not None:
-            return json.dumps(instance(schema, self.key))
-        digit = int(self.key[:2], 16)
-        answer = "yes" if digit % 2 else "no"
-        confidence = 0.5 + (digit % 50) / 100
-        verdict = {"reason": "by hash", "evidence": "", "answer": answer, "confidence": confidence}
-        return json.dumps(verdict)
+        return json.dumps(self.answer())
 
     def completion(self, text: str | None, **message: Any) -> dict[str, Any]:
         finish_reason = message.pop("finish_reason", "stop")
+        choice = {
+            "index": 0,
+            "finish_reason": finish_reason,
+            "message": {"role": "assistant", "content": text, **message},
+        }
+        style = self.server.logprobs
+        if text and style is not None and self.body.get("logprobs"):
+            choice["logprobs"] = logprobs_of(text, style, self.server.spellings)
         return {
             "id": f"chatcmpl-{self.key[:12]}",
             "object": "chat.completion",
             "created": 0,
             "model": self.body["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": finish_reason,
-                    "message": {"role": "assistant", "content": text, **message},
-                }
-            ],
-            "usage": {
-                "prompt_tokens": len(self.prompt) // 4,
-                "completion_tokens": len(text or "") // 4,
-                "total_tokens": (len(self.prompt) + len(text or "")) // 4,
-            },
+            "choices": [choice],
+            "usage": self.server.bill(self.prompt, text or ""),
         }
 
     def complete(self, text: str | None, **message: Any) -> None:
-        self.send_json(self.completion(text, **message))
-        self.server.record("answered", key=self.key)
+        completion = self.completion(text, **message)
+        if self.is_gone():
+            return
+        self.send_json(completion)
+        if not self.is_gone(after=True):
+            self.handed = self.key
+            self.server.record("answered", key=self.key)
+
+    def is_gone(self, *, after: bool = False) -> bool:
+        """Whether the client has hung up; after an answer that is only certain of a reset."""
+        if not select.select([self.connection], [], [], 0)[0]:
+            return False
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK) and not after
+        except ConnectionError:
+            return True
 
     def send_json(self, value: Any, *, content: bytes | None = None) -> None:
         content = json.dumps(value).encode() if content is None else content
@@ -323,39 +429,29 @@ class Handler(BaseHTTPRequestHandler):
         self.send(status, content, {"Content-Type": "application/json", **(headers or {})})
 
     def send(self, status: int, content: bytes, headers: Mapping[str, str]) -> None:
-        self.start(status, len(content), headers)
-        self.wfile.write(content)
-        self.wfile.flush()
+        self.start(status, len(content), headers, content)
 
-    def start(self, status: int, length: int, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(length)}.items():
-            self.send_header(name, value)
-        self.end_headers()
+    def start(
+        self, status: int, length: int, headers: Mapping[str, str], content: bytes = b""
+    ) -> None:
+        lines = {**headers, "Content-Length": str(length)}.items()
+        head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines)
+        self.wfile.write(head.encode() + b"\r\n" + content)
 
 
-def instance(schema: Mapping[str, Any], seed: str, path: str = "") -> Any:
-    """Return a value that a JSON schema allows, chosen by hash."""
-    number = int(hashlib.sha256(f"{seed}{path}".encode()).hexdigest()[:8], 16)
-    if "enum" in schema:
-        return schema["enum"][number % len(schema["enum"])]
-    kind = schema.get("type", "string")
-    if kind == "object":
-        return {
-            name: instance(part, seed, f"{path}/{name}")
-            for name, part in schema.get("properties", {}).items()
-        }
-    if kind == "array":
-        return [instance(schema.get("items", {}), seed, f"{path}/{i}") for i in range(2)]
-    if kind in ("number", "integer"):
-        low, high = schema.get("minimum", 0), schema.get("maximum", 1)
-        share = (number % 101) / 100
-        return (
-            low + round(share * (high - low)) if kind == "integer" else low + share * (high - low)
-        )
-    if kind == "boolean":
-        return bool(number % 2)
-    return f"Made up from hash {number:08x}."
+def key_of(messages: Sequence[Mapping[str, str]]) -> str:
+    """Return what a prompt is called in the log."""
+    said = [[message["role"], message["content"]] for message in messages]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def answered(log: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the keys of all answers that a client read, once for each time."""
+    keys = [row["key"] for row in log if row["event"] == "answered"]
+    for row in log:
+        if row["event"] == "unread":
+            keys.remove(row["key"])
+    return keys
 
 
 def main() -> None:
@@ -364,6 +460,9 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0)
     parser.add_argument("--script", default="", help="comma-separated behaviours")
     parser.add_argument("--default", default="ok")
+    parser.add_argument("--slots", type=int)
+    parser.add_argument("--no-queue", action="store_true", help="429 beyond the slots")
+    parser.add_argument("--logprobs", help="how replies are cut into tokens")
     parser.add_argument("--log")
     options = parser.parse_args()
     script = [name for name in options.script.split(",") if name]
@@ -372,11 +471,14 @@ def main() -> None:
         default=options.default,
         port=options.port,
         delay=options.delay,
+        slots=options.slots,
+        queue=not options.no_queue,
+        logprobs=options.logprobs,
         log=options.log,
     )
     print(server.url, flush=True)  # noqa: T201 - the one line that callers read
     try:
-        server.serve_forever()
+        server.serve_forever(0.02)
     except KeyboardInterrupt:
         server.server_close()
 

@@ -13,20 +13,24 @@ from pnyx.models.replies import Reply, Token
 
 __all__ = ["probability_of_yes"]
 
+_LEAST = 1e-6
+"""Answers are kept to 6 decimals."""
+
 
 def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
     """Return P(yes) / (P(yes) + P(no)) where the answer's word begins.
 
-    Where only one of the two is among the alternatives, the other gets the probability of the
-    least likely one listed, which it cannot exceed.
+    Where only one of the two is among the alternatives, the other gets the most that it can have:
+    no more than the least likely one listed, and no more than all that is not listed.
 
     Args:
         reply: with its tokens, if the server gave them.
         span: where in `reply.text` the answer stands (start, end).
 
     Returns:
-        A probability in (0, 1); None where the reply has no tokens, they do not spell its text,
-        or neither word is among the alternatives.
+        A probability from 1e-6 to 1 - 1e-6, for no reply makes a verdict certain; None where the
+        reply has no tokens, they do not spell its text, or neither word is among the
+        alternatives.
 
     Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
     """
@@ -38,9 +42,12 @@ def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
     no = _mass(token, before, "no")
     if yes is None and no is None:
         return None
-    least = min(math.exp(logprob) for _, logprob in token.alternatives)
-    yes, no = (least if yes is None else yes), (least if no is None else no)
-    return yes / (yes + no)
+    listed = [math.exp(logprob) for _, logprob in token.alternatives]
+    most = min(*listed, max(0.0, 1.0 - math.fsum(listed)))
+    yes, no = (most if yes is None else yes), (most if no is None else no)
+    if yes + no == 0.0:  # listed, but so unlikely that no float holds it
+        return None
+    return min(max(yes / (yes + no), _LEAST), 1.0 - _LEAST)
 
 
 def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:

@@ -1,0 +1,153 @@
+"""What the test server's model writes: replies in the asked-for shape, and their tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+STYLES = {
+    "words": r"\w+|\s+|[^\w\s]",
+    "fused": r'\s?"?\w+|\s+|[^\w\s]',
+    "letters": r".",
+    "bytes": r"\w+|\s+|[^\w\s]",
+}
+"""How a text is cut into tokens; `fused` keeps a quotation mark and the word after it together,
+`bytes` sends each byte of what is not ASCII as a token of its own."""
+
+WORD = re.compile(r'"answer": "(yes|no)"')
+_REST = -12.0
+_FORCED = -9999.0
+"""What some servers send for a token that only the schema's grammar made the model write."""
+
+
+def number_of(seed: str) -> int:
+    return int(hashlib.sha256(seed.encode()).hexdigest()[:8], 16)
+
+
+def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
+    """Return what was asked for, with values made from the seed."""
+    schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
+    texts = re.findall(r"^\[(\d+)\]$", prompt, re.MULTILINE)
+    if '"order"' in prompt and texts:
+        order = list(range(1, len(texts) + 1))
+        random.Random(seed).shuffle(order)
+        return {"order": order}
+    if schema is not None:
+        value = instance(schema, seed)
+        assert isinstance(value, dict)
+        return value
+    statements = re.findall(r"^Statement (\d+):$", prompt, re.MULTILINE)
+    if statements:
+        return {number: _verdict(f"{seed}/{number}", "reason") for number in statements}
+    return _verdict(seed, "reason", "evidence")
+
+
+def _verdict(seed: str, *texts: str) -> dict[str, Any]:
+    number = number_of(seed)
+    answer = {"answer": "yes" if number % 2 else "no", "confidence": 0.5 + (number % 50) / 100}
+    return {**dict.fromkeys(texts, ""), **answer}
+
+
+def instance(schema: Mapping[str, Any], seed: str, path: str = "") -> Any:
+    """Return a value that a JSON schema allows, chosen by hash."""
+    number = number_of(f"{seed}{path}")
+    if "enum" in schema:
+        return schema["enum"][number % len(schema["enum"])]
+    kind = schema.get("type", "string")
+    if kind == "object":
+        return {
+            name: instance(part, seed, f"{path}/{name}")
+            for name, part in schema.get("properties", {}).items()
+        }
+    if kind == "array":
+        return [instance(schema.get("items", {}), seed, f"{path}/{i}") for i in range(2)]
+    if kind in ("number", "integer"):
+        low, high = schema.get("minimum", 0), schema.get("maximum", 1)
+        share = (number % 101) / 100
+        return (
+            low + round(share * (high - low)) if kind == "integer" else low + share * (high - low)
+        )
+    if kind == "boolean":
+        return bool(number % 2)
+    return f"Made up from hash {number:08x}."
+
+
+def entries(value: Mapping[str, Any]) -> int:
+    """Return how many questions a reply speaks of: each has an object of its own."""
+    objects = [part for part in value.values() if isinstance(part, dict)]
+    return len(objects) if len(objects) == len(value) else 1
+
+
+def without_last(value: dict[str, Any]) -> str:
+    """Leave out the last entry of a keyed reply, or the last number of an order."""
+    if "order" in value:
+        return json.dumps({"order": value["order"][:-1]})
+    return json.dumps(dict(list(value.items())[:-1]) if entries(value) > 1 else value)
+
+
+def with_extra(value: dict[str, Any]) -> str:
+    """Add an entry, or a number, that nobody asked for."""
+    if "order" in value:
+        return json.dumps({"order": [*value["order"], len(value["order"]) + 4]})
+    return json.dumps({**value, "99": next(iter(value.values()))})
+
+
+def with_repeated(value: dict[str, Any]) -> str:
+    """Say the first entry, or number, twice."""
+    if "order" in value:
+        return json.dumps({"order": [*value["order"], value["order"][0]]})
+    first = json.dumps(dict(list(value.items())[:1]))[1:-1]
+    return f"{{{first}, {json.dumps(value)[1:]}"
+
+
+def tokens_of(text: str, style: str) -> list[bytes]:
+    pieces = [piece.encode() for piece in re.findall(STYLES[style], text, re.DOTALL)]
+    if style != "bytes":
+        return pieces
+    return [
+        part
+        for piece in pieces
+        for part in ([piece] if piece.isascii() else [bytes([byte]) for byte in piece])
+    ]
+
+
+def logprobs_of(text: str, style: str, spellings: Mapping[str, float]) -> dict[str, Any]:
+    """Return `choices[0].logprobs` as OpenAI sends it.
+
+    Args:
+        text: what the model wrote.
+        style: one of `STYLES`.
+        spellings: probability of each alternative where an answer's word begins; they are given
+            the quotation mark that the written token has. Elsewhere nothing else was likely.
+    """
+    starts = {len(text[: match.start(1)].encode()) for match in WORD.finditer(text)}
+    content, place = [], 0
+    for piece in tokens_of(text, style):
+        inside = next((s for s in starts if place <= s < place + len(piece)), None)
+        seen = {_shown(piece): -0.001, "maybe": _REST}
+        if inside is not None:
+            before = piece[: inside - place].decode()
+            seen = {before + word: math.log(p) for word, p in spellings.items()}
+        ranked = sorted(seen.items(), key=lambda pair: -pair[1])
+        content.append(
+            {
+                "token": _shown(piece),
+                "logprob": seen.get(_shown(piece), _FORCED),
+                "bytes": list(piece),
+                "top_logprobs": [
+                    {"token": word, "logprob": value, "bytes": list(word.encode())}
+                    for word, value in ranked
+                ],
+            }
+        )
+        place += len(piece)
+    return {"content": content, "refusal": None}
+
+
+def _shown(piece: bytes) -> str:
+    return piece.decode("utf-8", "replace")

@@ -1,0 +1,388 @@
+"""The engine against a server that misbehaves: what each trouble costs, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+
+import pytest
+
+from chat_server import ChatServer
+from pnyx.judge.answers import Judged, Unscored
+from pnyx.judge.asking import Asking
+from pnyx.judge.base import ask
+from pnyx.judge.completions import StoredModel
+from pnyx.judge.llm import LlmJudge
+from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.judge.store import Store
+from pnyx.models.chat import ChatEndpoint, Patience
+
+HASTY = Patience(timeout=0.4, attempts=2, first_wait=0.01, longest_wait=2.5)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "store.sqlite") as opened:
+        yield opened
+
+
+def judge_on(server: ChatServer, store: Store, concurrency: int = 4, **asking) -> LlmJudge:
+    endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+    return LlmJudge(StoredModel(endpoint, store, concurrency), Asking(**asking))
+
+
+def support(text: str, statement: str = "Buses got cheaper.", **fields: str) -> Support:
+    return Support(fields.pop("id", statement), text, statement, **fields)
+
+
+def batch(text: str, count: int) -> list[Support]:
+    return [support(text, f"Statement number {n}.") for n in range(count)]
+
+
+def reason(answer) -> str | None:
+    return answer.reason.partition(":")[0] if isinstance(answer, Unscored) else None
+
+
+# --- one question a call
+
+
+@pytest.mark.parametrize(
+    ("trouble", "unscored", "requests", "repaired"),
+    [
+        ("ok", None, 1, None),
+        ("fenced", None, 1, None),
+        ("thinking", None, 1, None),
+        ("429_once", None, 2, None),
+        ("429_after_once", None, 2, None),
+        ("429_date_once", None, 2, None),
+        ("500_once", None, 2, None),
+        ("503_once", None, 2, None),
+        ("busy_once", None, 2, None),
+        ("hang_once", None, 2, None),
+        ("drip_once", None, 2, None),
+        ("reset_once", None, 2, None),
+        ("cut_body_once", None, 2, None),
+        ("html_once", None, 2, None),
+        ("no_choices_once", None, 2, None),
+        ("truncated_json_once", None, 2, True),
+        ("wrong_schema_once", None, 2, True),
+        ("out_of_range_once", None, 2, True),
+        ("prose_once", None, 2, True),
+        ("truncated_json", "schema", 2, False),
+        ("wrong_schema", "schema", 2, False),
+        ("out_of_range", "schema", 2, False),
+        ("prose", "schema", 2, False),
+        ("refusal", "refusal", 1, None),
+        ("length", "length", 1, None),
+        ("content_filter", "content_filter", 1, None),
+        ("empty", "empty", 1, None),
+        ("no_content", "empty", 1, None),
+        ("too_long", "too_long", 1, None),
+        ("400", "rejected", 1, None),
+        ("429", "rate_limit", 2, None),
+        ("500", "server_error", 2, None),
+        ("503", "server_error", 2, None),
+        ("hang", "timeout", 2, None),
+        ("drip", "timeout", 2, None),
+        ("reset", "connection", 2, None),
+        ("cut_body", "not_json", 2, None),
+        ("html", "not_json", 2, None),
+        ("no_choices", "malformed", 2, None),
+    ],
+)
+def test_each_trouble_has_its_outcome_and_its_price(trouble, unscored, requests, repaired, store):
+    with ChatServer() as server:
+        judge = judge_on(server, store)
+        (fine,) = ask(judge, [support("First.")])
+        (answer,) = ask(judge, [support(f"[[{trouble}]]")])
+    assert isinstance(fine, Judged)
+    assert reason(answer) == unscored
+    assert len(server.asked()) == 1 + requests
+    assert answer.notes.get("repaired") is repaired
+
+
+def test_a_repair_turn_shows_the_reply_and_what_it_lacks(store):
+    with ChatServer() as server:
+        (answer,) = ask(judge_on(server, store), [support("[[prose_once]]")])
+        first, second = server.asked()
+    assert isinstance(answer, Judged)
+    assert answer.notes == {"repaired": True}
+    assert first["parameters"] == second["parameters"]
+    stored = {row.request.messages for row in store.rows()}
+    (long,) = [messages for messages in stored if len(messages) == 4]
+    assert long[2].content == "Yes, with a confidence of 0.9, I would say."
+    assert "could not be read" in long[3].content
+
+
+def test_a_fixed_number_of_slots_is_found_and_kept_to(store):
+    questions = [support(f"Text {n}.") for n in range(60)]
+    with ChatServer(slots=3, queue=False, delay=0.01) as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=Patience(first_wait=0.02))
+        answers = ask(LlmJudge(StoredModel(endpoint, store, 32)), questions)
+    assert all(isinstance(answer, Judged) for answer in answers)
+    assert server.busiest <= 3
+    assert max(Counter(server.answered()).values()) == 1
+    assert len(server.answered()) == 60
+
+
+def test_a_server_that_queues_is_asked_each_question_once(store):
+    questions = [support(f"Text {n}.") for n in range(40)]
+    with ChatServer(slots=2, delay=0.005) as server:
+        answers = ask(judge_on(server, store, 16), questions)
+    assert all(isinstance(answer, Judged) for answer in answers)
+    assert len(server.asked()) == 40
+    assert server.busiest == 2
+
+
+@pytest.mark.parametrize("formats", [("json_object",), ()])
+def test_without_json_schema_the_same_questions_are_answered(store, formats):
+    questions = [*batch("Text.", 5), support("Other.", "Single.")]
+    with ChatServer(formats=formats) as server:
+        judge = judge_on(server, store, 1, batch=3)
+        answers = ask(judge, questions)
+        calls = sum(1 for row in server.log if row["event"] == "answered")
+    assert all(isinstance(answer, Judged) for answer in answers)
+    assert calls == 3
+    assert judge.model.endpoint.response_format == (formats[0] if formats else "text")
+
+
+def test_usage_is_counted_with_what_was_cached(store):
+    questions = [support(f"Text {n}.") for n in range(4)]
+    with ChatServer() as server:
+        judge = judge_on(server, store, 1)
+        ask(judge, questions)
+    assert judge.model.counts.tokens["cached_tokens"] == server.billed["cached_tokens"] == 750
+    assert judge.model.counts.tokens["prompt_tokens"] == server.billed["prompt_tokens"]
+
+
+# --- several questions a call
+
+
+def calls(server: ChatServer) -> list[int]:
+    """Return how many questions each request asked."""
+    sizes = []
+    for row in server.asked():
+        schema = row["parameters"]["response_format"]["json_schema"]["schema"]
+        keyed = all(name.isdigit() for name in schema["properties"])
+        sizes.append(len(schema["properties"]) if keyed else 1)
+    return sizes
+
+
+def test_questions_about_one_text_share_calls(store):
+    questions = [*batch("One.", 7), *batch("Two.", 2), support("Two.", "S.", guideline="G")]
+    with ChatServer() as server:
+        answers = ask(judge_on(server, store, 1, batch=4), questions)
+        assert calls(server) == [4, 3, 2, 1]
+    assert [answer.notes.get("batch") for answer in answers] == [4] * 4 + [3] * 3 + [2] * 2 + [None]
+    assert all(isinstance(answer, Judged) for answer in answers)
+
+
+@pytest.mark.parametrize("trouble", ["length", "too_long"])
+@pytest.mark.parametrize(
+    ("limit", "sizes"),
+    [(8, [8]), (4, [8, 4, 4]), (2, [8, 4, 2, 2, 4, 2, 2]), (3, [8, 4, 2, 2, 4, 2, 2])],
+)
+def test_what_is_too_much_is_split_until_it_fits(store, trouble, limit, sizes):
+    questions = batch(f"[[{trouble}_over_{limit}]]", 8)
+    with ChatServer() as server:
+        answers = ask(judge_on(server, store, 1, batch=8), questions)
+        assert calls(server) == sizes
+    assert all(isinstance(answer, Judged) for answer in answers)
+    assert {answer.notes["batch"] for answer in answers} == {min(sizes)}
+
+
+@pytest.mark.parametrize("trouble", ["length", "too_long"])
+def test_what_is_too_much_by_itself_ends_unscored_one_by_one(store, trouble):
+    with ChatServer() as server:
+        answers = ask(judge_on(server, store, 1, batch=4), batch(f"[[{trouble}]]", 4))
+        assert calls(server) == [4, 2, 1, 1, 2, 1, 1]
+    assert [reason(answer) for answer in answers] == [trouble] * 4
+
+
+def test_what_a_batch_leaves_out_is_asked_again_alone(store):
+    with ChatServer() as server:
+        answers = ask(judge_on(server, store, 1, batch=3), batch("[[missing]]", 3))
+        assert calls(server) == [3, 1]
+    assert [answer.notes.get("batch") for answer in answers] == [3, 3, None]
+    assert all(isinstance(answer, Judged) for answer in answers)
+
+
+@pytest.mark.parametrize("trouble", ["extra", "repeated", "truncated_json"])
+def test_a_batch_that_cannot_be_read_is_repaired_or_split(store, trouble):
+    with ChatServer() as server:
+        repaired = ask(judge_on(server, store, 1, batch=3), batch(f"[[{trouble}_once]]", 3))
+        assert calls(server) == [3, 3]
+        asked = len(server.asked())
+        many = batch(f"[[{trouble}_over_1]] for ever", 3)
+        split = ask(judge_on(server, store, 1, batch=3), many)
+        assert calls(server)[asked:] == [3, 3, 1, 2, 2, 1, 1]
+    assert [answer.notes for answer in repaired] == [{"repaired": True, "batch": 3}] * 3
+    assert all(isinstance(answer, Judged) for answer in split)
+
+
+def test_a_batch_answers_what_its_own_reply_says_whatever_the_order(store):
+    """Each statement's answer is read at its own number, in a sample's order too."""
+    questions = batch("Text.", 6)
+    with ChatServer() as server:
+        for sample in (0, 1, 2):
+            answers = ask(judge_on(server, store, 1, batch=6, sample=sample), questions)
+            raw = json.loads(answers[0].raw)
+            shown = _shown(server, store, sample)
+            assert sorted(shown) == sorted(question.statement for question in questions)
+            for question, answer in zip(questions, answers, strict=True):
+                said = raw[str(shown.index(question.statement) + 1)]
+                assert answer.value is (said["answer"] == "yes")
+    orders = [_shown(server, store, sample) for sample in (0, 1, 2)]
+    assert orders[0] == [question.statement for question in questions]
+    assert orders[1] != orders[0] != orders[2] != orders[1]
+
+
+def _shown(server, store, sample) -> list[str]:
+    (row,) = [row for row in store.rows() if row.request.sample == sample]
+    return re.findall(r"^(Statement number \d\.)$", row.request.messages[1].content, re.MULTILINE)
+
+
+# --- ratings, preferences, rankings
+
+DIMENSIONS = ("clarity", "cogency", "reasonableness")
+
+
+def rating(text: str) -> Rating:
+    return Rating("r", text, DIMENSIONS, (1, 3))
+
+
+def test_a_rating_without_a_dimension_keeps_the_others(store):
+    with ChatServer() as server:
+        (answer,) = ask(judge_on(server, store), [rating("[[missing]]")])
+        assert len(server.asked()) == 1
+    assert [type(score) for score in answer.value] == [int, int, type(None)]
+    assert answer.notes == {"dimensions": {"reasonableness": "missing: not in the reply"}}
+
+
+@pytest.mark.parametrize("trouble", ["extra", "repeated"])
+def test_a_rating_that_says_too_much_is_repaired_or_unscored(store, trouble):
+    with ChatServer() as server:
+        judge = judge_on(server, store)
+        (good,) = ask(judge, [rating(f"[[{trouble}_once]]")])
+        (bad,) = ask(judge, [rating(f"[[{trouble}]]")])
+        assert len(server.asked()) == 4
+    assert good.notes == {"repaired": True}
+    assert reason(bad) == "schema"
+
+
+def test_a_rating_in_another_order_is_read_back_in_its_own(store):
+    scores = {"clarity": 1, "cogency": 2, "reasonableness": 3}
+    reply = {name: {"reason": "", "score": score} for name, score in scores.items()}
+    with ChatServer(reply=json.dumps(reply)) as server:
+        for sample in range(4):
+            (answer,) = ask(judge_on(server, store, sample=sample), [rating("Text.")])
+            assert answer.value == [1, 2, 3]
+        orders = [
+            tuple(row["parameters"]["response_format"]["json_schema"]["schema"]["properties"])
+            for row in server.asked()
+        ]
+    assert orders[0] == DIMENSIONS
+    assert len(set(orders)) > 1
+
+
+def test_a_preference_that_follows_the_position_is_a_tie(store):
+    with ChatServer() as server:
+        judge = judge_on(server, store)
+        (position,) = ask(judge, [Preference("1", "[[first]] Yes.", "No.", "Is it?")])
+        assert len(server.asked()) == 2
+        (failed,) = ask(judge, [Preference("2", "[[refusal]] Yes.", "No.", "Is it?")])
+        assert len(server.asked()) == 3
+    assert position.value == "tie"
+    assert position.notes == {"orders": ["a", "b"]}
+    assert reason(failed) == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "note"), [("missing", "missing"), ("repeated", "repeated"), ("extra", "invented")]
+)
+def test_a_ranking_is_a_permutation_whatever_the_reply_lacks(store, trouble, note):
+    texts = tuple(f"Text {n}." for n in range(6))
+    questions = [
+        Ranking("1", f"[[{trouble}]] Which?", texts),
+        Ranking("2", f"[[{trouble}]] Which?", texts),
+    ]
+    with ChatServer() as server:
+        for sample in (0, 1):
+            answers = ask(judge_on(server, store, sample=sample), questions)
+            for answer in answers:
+                assert sorted(answer.value) == list(range(6))
+                assert list(answer.notes) == [note]
+        assert len(server.asked()) == 2
+
+
+# --- probability by token
+
+
+@pytest.mark.parametrize("style", ["words", "fused", "letters", "bytes"])
+@pytest.mark.parametrize(
+    ("spellings", "expected"),
+    [
+        # by hand: the sum over the spellings of yes, as a share of that and the sum for no
+        ({"yes": 0.6, "no": 0.2, "maybe": 0.1}, 0.6 / 0.8),
+        ({"Yes": 0.3, "yes": 0.2, " YES": 0.1, "No": 0.15, "no": 0.05}, 0.6 / 0.8),
+        ({"no": 0.9, "No": 0.05, "y": 0.01}, 0.01 / 0.96),
+        # of the one that is not listed: no more than the least likely alternative has
+        ({"yes": 0.9, "maybe": 0.06, "perhaps": 0.02}, 0.9 / 0.92),
+        ({"no": 0.9, "maybe": 0.06, "perhaps": 0.02}, 0.02 / 0.92),
+        # ... and no more than all that is not listed
+        ({"yes": 0.97}, 0.97 / 1.0),
+        ({"no": 0.8, "not": 0.15}, 0.05 / 0.85),
+        # neither: nothing is known
+        ({"maybe": 0.6, "yesterday": 0.2, "nobody": 0.1}, None),
+    ],
+)
+def test_the_probability_by_token_is_the_one_worked_out_by_hand(store, style, spellings, expected):
+    with ChatServer(logprobs=style, spellings=spellings) as server:
+        question = support("Ünïcode — 東京 “quoted”.")
+        (auto,) = ask(judge_on(server, store), [question])
+        (token,) = ask(judge_on(server, store, probability="tok"), [question])
+        (both,) = ask(judge_on(server, store, probability="both"), [question])
+        assert len(server.asked()) == 1, "one reply serves all three"
+        (stated,) = ask(judge_on(server, store, probability="ask"), [question])
+        assert "logprobs" not in server.asked()[-1]["parameters"]
+    assert stated.provenance.method == "stated"
+    if expected is None:
+        assert reason(token) == "logprobs"
+        assert auto.provenance.method == both.provenance.method == "stated"
+        return
+    assert token.probability == pytest.approx(expected, abs=1e-6)
+    assert token.provenance.method == auto.provenance.method == "token"
+    assert auto.probability == token.probability
+    assert both.provenance.method == "token+stated"
+    said = both.notes["probabilities"]
+    assert said["token"] == token.probability
+    assert both.probability == pytest.approx((said["token"] + said["stated"]) / 2, abs=1e-6)
+
+
+def test_in_a_batch_each_answer_has_its_own_token(store):
+    with ChatServer(logprobs="words") as server:
+        answers = ask(judge_on(server, store, batch=4, probability="tok"), batch("Text.", 4))
+        assert len(server.asked()) == 1
+    assert [answer.probability for answer in answers] == [0.75] * 4
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"rejects": ("logprobs",)}, {"rejects": ("top_logprobs",)}]
+)
+def test_without_logprobs_a_probability_by_token_is_unscored_and_never_a_number(store, options):
+    with ChatServer(logprobs="words" if options else None, **options) as server:
+        judge = judge_on(server, store, probability="tok")
+        answers = ask(judge, [support("One."), support("Two.")])
+        (auto,) = ask(judge_on(server, store), [support("One.")])
+    assert [reason(answer) for answer in answers] == ["logprobs", "logprobs"]
+    assert auto.provenance.method == "stated"
+    assert 0 <= auto.probability <= 1
+
+
+def test_hopeless_odds_are_still_a_probability(store):
+    spellings = {"yes": math.exp(-0.0000001), "no": math.exp(-700)}
+    with ChatServer(logprobs="words", spellings=spellings) as server:
+        (answer,) = ask(judge_on(server, store, probability="tok"), [support("T.")])
+    assert 0 < answer.probability < 1
