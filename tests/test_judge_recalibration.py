@@ -11,9 +11,11 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from chat_server import ChatServer
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.base import ask
+from pnyx.judge.completions import StoredModel
 from pnyx.judge.curves import (
     FITS,
     TEMPERATURES,
@@ -27,6 +29,7 @@ from pnyx.judge.curves import (
 )
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.labels import HumanLabels
+from pnyx.judge.llm import LlmJudge
 from pnyx.judge.questions import Support
 from pnyx.judge.recalibration import (
     Recalibrated,
@@ -34,8 +37,10 @@ from pnyx.judge.recalibration import (
     read_calibration,
     write_calibration,
 )
+from pnyx.judge.store import Store
 from pnyx.judge.sure import Side, Sure
 from pnyx.measure.binary import f1
+from pnyx.models.chat import ChatEndpoint
 
 GRID = np.linspace(0, 1, 201)
 # Judges give at most six places; the coarse ones make ties.
@@ -323,6 +328,21 @@ def test_a_probability_of_another_kind_is_unscored(encoder):
     judge = Recalibrated(encoder, calibration(judge=encoder.name, source="token"))
     (answer,) = ask(judge, QUESTIONS[:1])
     assert answer.reason.startswith("uncalibrated: found a probability by 'calibrated'")
+
+
+def test_an_answer_to_another_prompt_is_unscored(tmp_path):
+    """Over real HTTP, with the hash that the answers carry."""
+    with ChatServer() as server, Store(tmp_path / "store.sqlite") as store:
+        judge = LlmJudge(StoredModel(ChatEndpoint(server.url, "test"), store, 4))
+        (plain,) = ask(judge, QUESTIONS[:1])
+        used = {"name": "support", "hash": plain.provenance.details["prompt_file"]}
+        fields = {"judge": judge.name, "source": plain.provenance.method}
+        for prompts, kind in (((used,), Judged), (({**used, "hash": "0" * 64},), Unscored)):
+            (answer,) = ask(
+                Recalibrated(judge, calibration(**fields, prompts=prompts)), QUESTIONS[:1]
+            )
+            assert isinstance(answer, kind)
+    assert answer.reason.startswith("uncalibrated: asked with")
 
 
 def test_another_judge_or_task_is_refused(encoder):

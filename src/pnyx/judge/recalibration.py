@@ -45,7 +45,8 @@ class Recalibration:
         curve: from the judge's probability of yes to the mended one.
         threshold: the lowest mended probability that counts as yes, in [0, 1].
         sure: where the judge's answer stands, for a cascade; None where that was not asked for.
-        prompts: the prompts of the run whose answers these are, as in its manifest.
+        prompts: the prompts of the run whose answers these are, as in its manifest; empty where
+            that is not known.
         about: counts, figures and files of the fit, ready for JSON.
     """
 
@@ -67,7 +68,7 @@ class Recalibration:
     def digest(self) -> str:
         """SHA-256 of all that decides an answer; not of when and on what it was fitted."""
         fields = self.row()
-        decisive = ("judge", "task", "source", "method", "parameters", "threshold")
+        decisive = ("judge", "task", "source", "prompts", "method", "parameters", "threshold")
         text = json.dumps({name: fields[name] for name in decisive}, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -248,8 +249,8 @@ def _shares(value: Any, name: str) -> tuple[float, ...]:
 class Recalibrated:
     """A judge with its probabilities of yes mended; its verdicts follow from these.
 
-    An answer without a probability, or whose probability was obtained otherwise than those that
-    the curve was fitted on, is `Unscored("uncalibrated: ...")`.
+    An answer without a probability, or whose probability was obtained otherwise (or with another
+    prompt) than those that the curve was fitted on, is `Unscored("uncalibrated: ...")`.
 
     Args:
         judge: the judge that is asked.
@@ -307,12 +308,16 @@ class Recalibrated:
         provenance = Provenance(self.name, by.prompt_hash, method, details)
         if isinstance(answer, Unscored):
             return dataclasses.replace(answer, provenance=provenance)
+        prompts = {prompt.get("hash") for prompt in self.calibration.prompts}
         problem = ""
         if answer.probability is None:
             problem = "no probability to calibrate"
         elif source and by.method != source:
             found = shorten(by.method, 40)
             problem = f"found a probability by {found!r}, the curve is for {shorten(source, 40)!r}"
+        elif prompts and by.details.get("prompt_file", "") not in prompts:
+            found = shorten(by.details.get("prompt", ""), 40)
+            problem = f"asked with {found!r}, not with the prompt that the curve was fitted on"
         if problem or answer.probability is None:
             return Unscored(f"uncalibrated: {problem}", provenance, answer.raw, answer.notes)
         return self._mended(answer, answer.probability, provenance)
