@@ -18,6 +18,7 @@ SLOW = {
     "test_judge_store_merge",
     "test_judge_store_tools",
     "test_models_chat",
+    "test_models_local",
     "test_search_ranking",
     "test_view_browser",
 }

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
     from pnyx.models.encoder import Encoder, load_encoder
+    from pnyx.models.local import LocalModel, open_local
     from pnyx.records import (
         Argument,
         Citation,
@@ -117,6 +118,7 @@ _HOMES = {
     "pnyx.measure.gold": ("join_labels",),
     "pnyx.measure.sentences": ("citation_precision", "sentence_precision"),
     "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
+    "pnyx.models.local": ("LocalModel", "open_local"),
     "pnyx.models.encoder": ("Encoder", "load_encoder"),
     "pnyx.records": (
         "Argument",
@@ -161,6 +163,7 @@ __all__ = [
     "Judged",
     "LlmJudge",
     "LlmWriter",
+    "LocalModel",
     "Lookup",
     "Measured",
     "MissingExtra",
@@ -201,6 +204,7 @@ __all__ = [
     "load_encoder",
     "load_example",
     "measure_agreement",
+    "open_local",
     "read_calibration",
     "read_evidence",
     "read_qrels",

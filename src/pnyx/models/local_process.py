@@ -1,0 +1,194 @@
+"""The process of a local model, seen from the one that asks: started, spoken to, ended for sure."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from pnyx.errors import ModelError, shorten
+
+__all__ = ["Worker"]
+
+_WORKER = Path(__file__).with_name("local_worker.py")
+_END_SECONDS = 5.0
+_TAIL_BYTES = 16_384
+
+
+class Worker:
+    """A running process with a loaded model.
+
+    It ends with this object, with this process however that ends, and on `end`.
+
+    Args:
+        path: the GGUF file.
+        name: what it calls itself in its replies.
+        slots: requests that it works on at once.
+        context: tokens of context for each, or None for what model and memory allow.
+        load_seconds: the longest that loading may take.
+
+    Attributes:
+        base_url: where it listens: this machine only, at a port that the system picked, which it
+            holds as long as it lives.
+        key: what it wants to see in each request; made for this process alone.
+        window: tokens of context for each request.
+
+    Raises:
+        ModelError: the file cannot be loaded.
+    """
+
+    def __init__(
+        self, path: Path, name: str, *, slots: int, context: int | None, load_seconds: float
+    ) -> None:
+        self.key = secrets.token_hex(16)
+        self._grammars: dict[str, str | None] = {}
+        self._lock = threading.Lock()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives with the process
+        # -P keeps the script's folder off the path; a session of its own keeps Ctrl-C away.
+        self._process = subprocess.Popen(  # noqa: S603 - our own script
+            [sys.executable, "-P", str(_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+        self.end = weakref.finalize(self, _end, self._process, self._errors, os.getpid())
+        settings = {
+            "path": str(path),
+            "name": name,
+            "key": self.key,
+            "parent": os.getpid(),
+            "slots": slots,
+            "context": context or 0,
+            "threads": _threads(),
+            "cache_mib": 0,
+            "load_seconds": load_seconds,
+        }
+        started = self._loaded(settings, load_seconds)
+        self.base_url = f"{started['address']}/v1"
+        self.window: int = started["window"]
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def ended(self, seconds: float = 0.0) -> bool:
+        """Say whether the process is gone, or goes within some seconds."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def grammar(self, schema: Mapping[str, Any]) -> str | None:
+        """Return llama.cpp's grammar of a JSON schema, or None where it cannot make one.
+
+        A grammar and not the schema is sent with requests, because llama.cpp lets a reply to a
+        schema begin with a Markdown fence: wasted tokens that its text then lacks.
+        """
+        key = json.dumps(schema, sort_keys=True)
+        with self._lock:
+            if key not in self._grammars:
+                try:
+                    self._grammars[key] = self._exchange({"schema": schema}).get("grammar")
+                except (OSError, ValueError):
+                    return None  # it has just ended, which the request is about to find out
+            return self._grammars[key]
+
+    def last_words(self) -> str:
+        """Return how the process ended and, where it said so, why; one line."""
+        code = self._process.poll()
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
+        said = _why_aborted(self._log())
+        return f"{said} ({how})" if said else how
+
+    def _loaded(self, settings: dict[str, Any], seconds: float) -> dict[str, Any]:
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            self._process.kill()
+
+        timer = threading.Timer(seconds, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            started = self._exchange(settings)
+        except (OSError, ValueError):
+            started = {}
+        finally:
+            timer.cancel()
+        if "address" in started:
+            return started
+        self.ended(_END_SECONDS)
+        why = f"not loaded within {seconds:.0f} s"
+        if not late.is_set():
+            said = _why_not_loaded(self._log()) or shorten(started.get("error", ""), 200)
+            why = said or self.last_words()
+        self.end()
+        raise ModelError(f"the model cannot be loaded: {why}")
+
+    def _exchange(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Send a line of JSON and read one; raises OSError or ValueError at its end."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:  # for the type checker: both are pipes
+            raise ValueError("no pipe")
+        stdin.write(json.dumps(value).encode() + b"\n")
+        stdin.flush()
+        answer: dict[str, Any] = json.loads(stdout.readline())
+        return answer
+
+    def _log(self) -> list[str]:
+        """Return the lines that the process wrote last on standard error."""
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # no pread on Windows
+            start = max(0, os.fstat(self._errors.fileno()).st_size - _TAIL_BYTES)
+            tail = os.pread(self._errors.fileno(), _TAIL_BYTES, start).decode("utf-8", "replace")
+            return [line.strip() for line in tail.splitlines() if line.strip()]
+        return []
+
+
+def _why_not_loaded(log: list[str]) -> str:
+    """Return the line that says most: llama.cpp's first error, else the last line."""
+    errors = [line.split(": ", 1)[-1] for line in log if " E " in line[:20]]
+    return shorten(next(iter(errors or log[-1:]), ""), 200)
+
+
+def _why_aborted(log: list[str]) -> str:
+    """Return the failed assertion, if there is one; earlier errors were answers to requests."""
+    said = [line for line in log if "ASSERT" in line or "what():" in line]
+    return shorten(said[-1], 200) if said else ""
+
+
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> None:
+    """Kill the process, which holds nothing worth saving, and reap it."""
+    if os.getpid() != owner:
+        return  # a forked child: the process is its parent's
+    process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_END_SECONDS)
+    for pipe in (process.stdin, process.stdout, errors):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _threads() -> int:
+    """Return how many threads to compute with; -1 for one on each physical core.
+
+    llama.cpp's threads wait for each other many times for each token, and spin while they do. One
+    that shares its core with something else holds up all the others.
+    """
+    every = os.cpu_count() or 1
+    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
+    busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return -1 if ours == every and not busy else max(1, ours - busy)

@@ -1,0 +1,215 @@
+"""The process in which a local language model runs: llama.cpp's server, through xllamacpp.
+
+Started by `pnyx.models.local` as a script of its own, so that nothing that a model file or
+llama.cpp does can harm the process that asks. It imports nothing of Pnyx.
+
+Lines of JSON on standard input and output: first the settings come in (the key among them, which
+must not show in a list of processes) and `{"address", "window"}` or `{"error"}` goes out; then
+each `{"schema"}` is answered by the `{"grammar"}` that holds a reply to it. When standard input
+ends, or the parent is gone, this process ends, whatever it is doing.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import queue
+import signal
+import struct
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+__all__ = ["main"]
+
+_SCALARS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
+_STRING, _ARRAY = 8, 9
+_MAX_STRING = 1 << 20
+_MAX_KEYS = 512
+_UNKNOWN_BYTES_PER_TOKEN = 1 << 17
+_LEAST_WINDOW, _LARGEST_WINDOW = 2048, 32_768
+_GRACE = 5.0  # the parent, which says why, is to be first
+_STEP = 256  # llama.cpp rounds up to it
+
+
+def main() -> None:
+    """Load the model, say where it listens, and live as long as the parent does."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever llama.cpp prints is no answer
+    settings = json.loads(sys.stdin.readline())
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
+    threading.Thread(target=_watch_parent, args=(settings["parent"],), daemon=True).start()
+    # Loading holds the interpreter, so that the threads above stand still meanwhile.
+    faulthandler.dump_traceback_later(settings["load_seconds"] + _GRACE, exit=True)
+    _die_with_parent(True)
+    try:
+        window = _window(settings)
+        server = _serve(settings, window)
+    except Exception as error:
+        _answer(answers, {"error": f"{type(error).__name__}: {error}"})
+        os._exit(1)  # llama.cpp's threads may hang an orderly exit
+    faulthandler.cancel_dump_traceback_later()
+    _die_with_parent(False)
+    _answer(answers, {"address": server.listening_address, "window": window})
+    while True:
+        _answer(answers, _grammar(json.loads(lines.get())["schema"]))
+
+
+def _listen(lines: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
+
+
+def _watch_parent(parent: int) -> None:
+    """End with the parent even where a forked child of it holds our standard input open."""
+    while os.getppid() == parent:
+        threading.Event().wait(1.0)
+    os._exit(0)
+
+
+def _die_with_parent(wanted: bool) -> None:
+    """Have Linux end this process when the thread that started it ends.
+
+    That thread waits until the model is loaded, and may go then: the wish holds until then only.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL if wanted else 0)
+
+
+def _answer(answers: Any, value: dict[str, Any]) -> None:
+    answers.write(json.dumps(value) + "\n")
+    answers.flush()
+
+
+def _grammar(schema: dict[str, Any]) -> dict[str, Any]:
+    import xllamacpp
+
+    # One space where people put one, and no other: each token of layout costs as much as one of
+    # the answer. Only LLGuidance heeds this; it is no part of JSON schema.
+    layout = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+    try:
+        return {"grammar": xllamacpp.json_schema_to_grammar({**schema, "x-guidance": layout})}
+    except Exception as error:
+        return {"error": str(error)}
+
+
+def _serve(settings: dict[str, Any], window: int) -> Any:
+    """Load the model and listen on a port that the system picks."""
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = settings["path"]
+    params.model_alias = {settings["name"]}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [settings["key"]]
+    params.n_parallel = settings["slots"]
+    params.n_ctx = window * settings["slots"]
+    params.cache_ram_mib = settings["cache_mib"]
+    for threads in (params.cpuparams, params.cpuparams_batch):
+        threads.n_threads = settings["threads"]
+        threads.poll = 0  # threads that spin while they wait take the core from what they wait for
+    params.n_predict = window
+    params.enable_reasoning = 0  # hidden reasoning would stand before the answer that is asked for
+    params.offline = True
+    params.ui = False
+    params.endpoint_slots = False
+    params.verbosity = 1  # errors only: the parent keeps what is written here
+    return xllamacpp.Server(params)
+
+
+def _window(settings: dict[str, Any]) -> int:
+    """Return how many tokens of context to hold.
+
+    The model's own window, unless its keys and values would then take more than a quarter of the
+    memory that is available.
+    """
+    own, per_token = _shape(Path(settings["path"]))
+    room = _available_memory() // 4 // per_token // max(1, settings["slots"])
+    wanted = settings["context"] or max(_LEAST_WINDOW, min(room, _LARGEST_WINDOW))
+    window = min(own, wanted) if own else wanted
+    return int(max(_STEP, window - window % _STEP))
+
+
+def _shape(path: Path) -> tuple[int, int]:
+    """Return (the model's own window or 0, bytes of keys and values for one token)."""
+    try:
+        with path.open("rb") as file:
+            found = _metadata(file)
+    except (OSError, struct.error, ValueError, KeyError, OverflowError, RecursionError):
+        return 0, _UNKNOWN_BYTES_PER_TOKEN  # llama.cpp says what is wrong with the file
+    arch = found.get("general.architecture", "")
+
+    def number(key: str) -> int:
+        value = found.get(f"{arch}.{key}", 0)
+        return value if type(value) is int and 0 < value < 1 << 31 else 0
+
+    heads = number("attention.head_count") or 1
+    width = number("embedding_length") // heads
+    keys = number("attention.key_length") or width
+    values = number("attention.value_length") or width
+    per_layer = (number("attention.head_count_kv") or heads) * (keys + values) * 2
+    per_token = per_layer * number("block_count") or _UNKNOWN_BYTES_PER_TOKEN
+    return number("context_length"), per_token
+
+
+def _metadata(file: BinaryIO) -> dict[str, Any]:
+    """Read the scalars and strings at a GGUF file's beginning, up to its tokenizer."""
+    _magic, _version, _tensors, count = struct.unpack("<4sIQQ", file.read(24))
+    found: dict[str, Any] = {}
+    for _ in range(min(count, _MAX_KEYS)):
+        key = _string(file)
+        if key.startswith("tokenizer."):
+            break
+        found[key] = _value(file, *struct.unpack("<I", file.read(4)))
+    return found
+
+
+def _string(file: BinaryIO) -> str:
+    (length,) = struct.unpack("<Q", file.read(8))
+    if length > _MAX_STRING:
+        raise ValueError("a string of absurd length")
+    return file.read(length).decode("utf-8", "replace")
+
+
+def _value(file: BinaryIO, kind: int) -> Any:
+    if kind == _STRING:
+        return _string(file)
+    if kind == _ARRAY:
+        item, length = struct.unpack("<IQ", file.read(12))
+        if length > _MAX_STRING:
+            raise ValueError("an array of absurd length")
+        values = [_value(file, item) for _ in range(length)]
+        # Some models have different numbers of heads in each layer: the largest is the safe one.
+        return max((v for v in values if isinstance(v, int)), default=None)
+    code = "<" + _SCALARS[kind]
+    return struct.unpack(code, file.read(struct.calcsize(code)))[0]
+
+
+def _available_memory() -> int:
+    """Return the bytes that can be had: of the machine, or of the container if that is less."""
+    rooms = []
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        rooms += [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
+        group = Path("/sys/fs/cgroup")
+        limit = (group / "memory.max").read_text(encoding="ascii").strip()
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+        if limit != "max":
+            rooms.append(max(0, int(limit) - used))
+    except (OSError, ValueError):
+        pass
+    if not rooms and hasattr(os, "sysconf"):
+        rooms.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    return min(rooms, default=1 << 32)
+
+
+if __name__ == "__main__":
+    main()
