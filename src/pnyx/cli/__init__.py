@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "Mend a judge's probabilities on labels, and say where it is sure.",
     "store": "What the judgement store holds; clear it out, export it, merge several.",
     "prompt": "The packaged prompts, and exactly what a model would be sent.",
+    "doctor": "What is installed, what an endpoint can do, and what will be used.",
     "validate": "Check a file against its format.",
     "convert": "Between equivalent formats, without loss.",
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.judge.store_merge import MergedSource
     from pnyx.judge.store_tools import Cleared, ModelStats, StoreStats
 
-__all__ = ["command"]
+__all__ = ["command", "in_units"]
 
 store_option = click.option(
     "--store",
@@ -74,7 +74,7 @@ def stats(store: str | None, as_json: bool) -> None:
 
 def _print_stats(found: StoreStats) -> None:
     click.echo(
-        f"{shorten(found.path, 200)}: {_replies(found.replies)}, {_size(found.bytes)} on disk"
+        f"{shorten(found.path, 200)}: {_replies(found.replies)}, {in_units(found.bytes)} on disk"
     )
     for model in found.models:
         click.echo(f"\n{shorten(model.model, 100)}")
@@ -141,10 +141,10 @@ def gc(
 
 
 def _cleared_line(cleared: Cleared) -> str:
-    what = f"{_replies(cleared.replies)} ({_size(cleared.content_bytes)})"
+    what = f"{_replies(cleared.replies)} ({in_units(cleared.content_bytes)})"
     if cleared.dry_run:
         return f"{what} would be deleted"
-    sizes = f"{_size(cleared.bytes_before)} before, {_size(cleared.bytes_after)} now"
+    sizes = f"{in_units(cleared.bytes_before)} before, {in_units(cleared.bytes_after)} now"
     return f"{what} deleted; the file: {sizes}"
 
 
@@ -221,7 +221,8 @@ def _replies(count: int) -> str:
     return f"{count:,} {'reply' if count == 1 else 'replies'}"
 
 
-def _size(count: int) -> str:
+def in_units(count: int) -> str:
+    """Return a number of bytes for people."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
         if count >= unit:
             return f"{count / unit:,.1f} {name}"

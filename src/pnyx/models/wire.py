@@ -151,6 +151,10 @@ class Wire:
             else:
                 await _closed([transport])
 
+    def prepare(self, count: int) -> None:
+        """Have the means for so many requests at once at hand, so that none waits for them."""
+        self._idle += [self._transport() for _ in range(count - len(self._idle))]
+
     @property
     def silent(self) -> float:
         """Seconds since anything came back."""

@@ -1,0 +1,256 @@
+"""`pnyx doctor`: what is installed, what an endpoint can do, and what will be used."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from pnyx.cli.options import json_option
+from pnyx.errors import ModelError, PnyxError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.models.base import ChatModel
+    from pnyx.models.findings import Findings
+    from pnyx.models.ledger import Ledger
+    from pnyx.models.replies import Reply
+
+__all__ = ["command"]
+
+_SECONDS = 60.0
+_LONGEST_REPLY = 256
+"""Far more than the answer takes: models that think before they answer need it."""
+
+
+@click.command(name="doctor")
+@click.option(
+    "--llm",
+    metavar="SPEC",
+    envvar="PNYX_LLM",
+    multiple=True,
+    help="Language model to ask what it can do, as for pnyx judge. Repeatable  [default: "
+    "$PNYX_LLM, else none].",
+)
+@click.option(
+    "--store",
+    type=click.Path(),
+    default=None,
+    help="The judgement store to look at  [default: $PNYX_STORE, else the one in the user's data "
+    "folder].",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 256),
+    default=16,
+    show_default=True,
+    help="The most tiny requests at once, to see how the endpoint scales.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 60),
+    default=20.0,
+    show_default=True,
+    help="Seconds for one request.",
+)
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    llm: tuple[str, ...],
+    store: str | None,
+    concurrency: int,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Say what is installed, what an endpoint can do, and what will be used.
+
+    Without --llm and $PNYX_LLM nothing is asked over the network. Each --llm is sent a few small
+    requests (their number and tokens are shown), within a minute for all. They go past the
+    judgement store, for they are about the server as it is now, and take nothing from it. Exit
+    status 2: something that is needed or named cannot be used.
+
+    \b
+    Example:
+      pnyx doctor
+      pnyx doctor --llm http://127.0.0.1:8000/v1#my-model
+      pnyx doctor --llm local --json
+    """
+    from pnyx.cli.installed import installed, packaged, stored
+
+    by = "$PNYX_LLM" if ctx.get_parameter_source("llm") is ParameterSource.ENVIRONMENT else "--llm"
+    report: dict[str, Any] = {**installed(), "packaged": packaged(), "store": stored(store)}
+    report["endpoints"] = _endpoints(tuple(dict.fromkeys(llm)), concurrency, timeout)
+    report["will_use"] = _will_use(report, by)
+    report["problems"] = _problems(report)
+    if as_json:
+        click.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        from pnyx.cli.doctor_page import page
+
+        for line in page(report):
+            click.echo(line)
+    if report["problems"]:
+        more = len(report["problems"]) - 1
+        raise ModelError(report["problems"][0] + (f" (and {more} more)" if more else ""))
+
+
+def _endpoints(specs: Sequence[str], concurrency: int, timeout: float) -> list[dict[str, Any]]:
+    """Probe each endpoint in turn; they share a minute, and none stops another."""
+    rows = []
+    deadline = time.monotonic() + _SECONDS
+    for left, spec in zip(range(len(specs), 0, -1), specs, strict=True):
+        seconds = max(1.0, (deadline - time.monotonic()) / left)
+        try:
+            rows.append(_endpoint(spec, concurrency, timeout, seconds))
+        except PnyxError as error:
+            rows.append({"model": "", "usable": False, "problem": str(error)})
+    return rows
+
+
+def _endpoint(spec: str, concurrency: int, timeout: float, seconds: float) -> dict[str, Any]:
+    """Return what one endpoint can do.
+
+    Raises:
+        InputError: the specification cannot be used.
+    """
+    from pnyx.judge.base import run_blocking
+    from pnyx.models.chat import Patience, endpoint_from
+    from pnyx.models.ledger import Ledger
+    from pnyx.models.prices import price_of
+    from pnyx.models.probe import probe
+
+    patience = Patience(timeout=timeout, attempts=2, connect_attempts=1, longest_wait=2.0)
+    model = endpoint_from(spec, patience=patience)
+    price = price_of(model.model)
+    ledger = model.ledger = Ledger(price)
+    request, probability = _question()
+    try:
+        found = run_blocking(
+            lambda: probe(
+                model,
+                request,
+                probability,
+                concurrency=concurrency,
+                timeout=timeout,
+                seconds=seconds,
+            )
+        )
+    finally:
+        _close(model)
+    return {
+        **found.as_json(),
+        "probability": _method(found, probability),
+        "price_usd_per_million": None
+        if price is None
+        else {"input": price.input, "cached_input": price.cached_input, "output": price.output},
+        **_spent(ledger),
+    }
+
+
+def _spent(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "prompt_tokens": ledger.prompt_tokens,
+        "completion_tokens": ledger.completion_tokens,
+        "reasoning_tokens": ledger.reasoning_tokens,
+        "without_usage": ledger.without_usage,
+        "cost_usd": ledger.cost,
+    }
+
+
+def _question() -> tuple[Any, Callable[[Reply], float | None]]:
+    """Return a request as a judge makes it, and what reads a reply to it.
+
+    What reads returns P(yes) by the reply's tokens, None where they do not give it, and raises
+    ValueError where the reply cannot be read.
+    """
+    from pnyx.judge.asking import Asking
+    from pnyx.judge.forms import FORMS
+    from pnyx.judge.prompting import load_prompt
+    from pnyx.judge.questions import Support
+    from pnyx.judge.tokens import probability_of_yes
+
+    prompt = load_prompt("support-direct")
+    asking = Asking(prompts={"support": prompt}, max_tokens=_LONGEST_REPLY)
+    questions = [Support("doctor", "The bus is red and the car is blue.", "The bus is red.")]
+
+    def read(reply: Reply) -> float | None:
+        (reading,) = FORMS[Support].read(prompt, questions, 0, reply.text)
+        return probability_of_yes(reply, reading.span) if reading and reading.span else None
+
+    return asking.request(questions), read
+
+
+def _method(found: Findings, read: Callable[[Reply], float | None]) -> str | None:
+    """Return how `--probability auto` will have P(yes): `token`, `stated`, None if not known."""
+    if found.reply is None:
+        return None
+    try:
+        return "stated" if read(found.reply) is None else "token"
+    except ValueError:
+        return None
+
+
+def _close(model: ChatModel) -> None:
+    close = getattr(model, "close", None)
+    if close is not None:
+        close()
+
+
+def _will_use(report: dict[str, Any], by: str) -> dict[str, str]:
+    """Return which judge and writer the plain commands would use, and why."""
+    named = report["endpoints"]
+    usable = [row for row in named if row["usable"]]
+    models = list(dict.fromkeys(row["model"] for row in usable))
+    if not named:
+        packaged = report["packaged"]
+        others = ", ".join(packaged["needs_llm"])
+        return {
+            "judge": packaged["judge"] or "none",
+            "judge_why": "the packaged encoder, as neither --llm nor $PNYX_LLM names a model; "
+            f"{others} need one",
+            "writer": "extractive",
+            "writer_why": "it quotes sentences from the passages; a language model would write",
+        }
+    if not models:
+        why = f"nothing that {by} names can be used"
+        return {"judge": "none", "judge_why": why, "writer": "none", "writer_why": why}
+    left_out = len(named) - len(usable)
+    but = f"; {left_out} more cannot be used" if left_out else ""
+    if len(models) > 1:
+        return {
+            "judge": " + ".join(models),
+            "judge_why": f"a panel of the models named by {by}{but}",
+            "writer": "none",
+            "writer_why": "pnyx argue takes one model: give it one --llm",
+        }
+    at = f", at {len(usable)} addresses" if len(usable) > 1 else ""
+    return {
+        "judge": models[0],
+        "judge_why": f"named by {by}{at}{but}",
+        "writer": models[0],
+        "writer_why": "the model that judges also writes; --writer extractive quotes instead",
+    }
+
+
+def _problems(report: dict[str, Any]) -> list[str]:
+    """Return a line for each thing that is needed or named and cannot be used."""
+    lines = [
+        f"the dependency {name} is {_found(package)}: reinstall pnyx"
+        for name, package in report["dependencies"].items()
+        if not package["enough"]
+    ]
+    lines += [report["packaged"]["problem"], report["store"]["problem"]]
+    lines += [row["problem"] for row in report["endpoints"] if not row["usable"]]
+    store = report["store"]
+    if report["endpoints"] and not (store["writable"] or store["problem"]):
+        lines.append(f"{store['path']}: the judgement store cannot be written")
+    return [shorten(line, 400) for line in lines if line]
+
+
+def _found(package: dict[str, Any]) -> str:
+    version, least = package["version"], package["least"]
+    return "missing" if version is None else f"{version}, expected at least {least}"
