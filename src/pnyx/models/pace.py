@@ -20,8 +20,8 @@ from pnyx.models.turns import Line, Turn
 __all__ = ["Limit", "Pace", "Slot"]
 
 _FIRST = 8
-_DECREASE = 0.75
-_LEAST_HOLD, _FIRST_HOLD, _MOST_HOLD = 1, 4, 64
+_DECREASE, _AFTER_A_TRY = 0.75, 0.9
+_LEAST_HOLD, _FIRST_HOLD, _MOST_HOLD = 1, 8, 64
 
 
 class Limit:
@@ -91,7 +91,9 @@ class Limit:
         # started at: at least half of what was allowed is taken to be borne.
         refused = max(min(load, self.value), self.value // 2 + 1)
         self._borne = max(1, refused - 1)
-        self.value = max(1, int(refused * _DECREASE))
+        # One step beyond what was borne for long is little too much, and little is taken back.
+        little = self._trying and self._step == 1 and load >= self.value
+        self.value = max(1, int(refused * (_AFTER_A_TRY if little else _DECREASE)))
         self._hold = min(_MOST_HOLD, self._hold * 2) if self._trying else _FIRST_HOLD
         self._step = 1
         self._served = 0
