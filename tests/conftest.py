@@ -11,6 +11,7 @@ SLOW = {
     "test_cli_calibrate",
     "test_cli_convert",
     "test_cli_demo",
+    "test_cli_doctor",
     "test_cli_hostile",
     "test_cli_judge",
     "test_corpora_reading",
@@ -19,6 +20,7 @@ SLOW = {
     "test_judge_store_tools",
     "test_models_chat",
     "test_models_local",
+    "test_models_probe",
     "test_search_ranking",
     "test_view_browser",
 }

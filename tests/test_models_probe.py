@@ -1,0 +1,299 @@
+"""What `pnyx.models.probe` finds out, over real HTTP; how windows are published."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_server import ChatServer, Handler
+from pnyx.errors import PnyxError
+from pnyx.models.chat import ChatEndpoint, Patience, endpoint_from
+from pnyx.models.findings import Findings
+from pnyx.models.probe import probe
+from pnyx.models.published import models_in, window_in
+from pnyx.models.replies import ChatRequest, Message, Reply
+
+VERDICT = '{"answer": "yes", "confidence": 0.9}'
+SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"enum": ["yes", "no"]}, "confidence": {"type": "number"}},
+}
+REQUEST = ChatRequest((Message("user", "Is it so? Reply in JSON."),), SCHEMA, logprobs=10)
+MODELS = {"data": [{"id": "test"}]}
+FAST = Patience(timeout=2, attempts=2, connect_attempts=1, first_wait=0.01, longest_wait=0.05)
+
+
+class Publishing(Handler):
+    """Answers GET requests out of `server.pages`: path -> JSON; anything else is a 404."""
+
+    def do_GET(self) -> None:  # noqa: N802 - http.server's name for it
+        page = self.server.pages.get(self.path)
+        self.server.record("got", path=self.path)
+        if page is None:
+            self.send_error_json(404, "not here")
+        else:
+            self.send_json(page)
+
+
+class PublishingServer(ChatServer):
+    def __init__(self, pages: dict[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(**{"reply": VERDICT, **options})
+        self.RequestHandlerClass = Publishing
+        self.pages = {"/v1/models": MODELS} if pages is None else pages
+
+
+def read(reply: Reply) -> None:
+    value = json.loads(reply.text)
+    if set(value) != {"answer", "confidence"}:
+        raise ValueError("other fields")
+
+
+def run(server: ChatServer, model: str = "test", **options: Any) -> Findings:
+    endpoint = ChatEndpoint(server.url, model, "sk-secret", patience=FAST)
+    options = {"concurrency": 2, "timeout": 2, "seconds": 20, **options}
+    return anyio.run(lambda: probe(endpoint, REQUEST, read, **options))
+
+
+def outcomes(found: Findings) -> dict[str, str]:
+    return {shape.form: shape.outcome for shape in found.shapes}
+
+
+def test_a_server_that_can_do_everything():
+    with PublishingServer(logprobs="words") as server:
+        found = run(server)
+        asked = len(server.log) - len(server.answered())
+        billed = server.billed
+    assert (found.usable, found.problem, found.late) == (True, "", False)
+    assert found.published.models == ("test",)
+    assert set(outcomes(found).values()) == {"followed"}
+    assert (found.used, found.limit, found.refused) == ("json_schema", "max_tokens", ())
+    assert found.alternatives >= 3
+    assert {"prompt_tokens", "completion_tokens", "cached_tokens"} <= set(found.usage)
+    assert (found.first, found.ceiling) == (8, 32)
+    assert [step.at_once for step in found.steps] == [1, 2]
+    # What it says that it took is what the server saw.
+    assert found.requests == asked
+    assert found.tokens == billed["prompt_tokens"] + billed["completion_tokens"]
+    assert "reply" not in found.as_json()
+    assert "sk-secret" not in json.dumps(found.as_json())
+
+
+@pytest.mark.parametrize(
+    ("formats", "used", "expected"),
+    [
+        (["json_object"], "json_object", ["refused", "followed", "followed"]),
+        (["json_schema"], "json_schema", ["followed", "refused", "followed"]),
+        ([], "text", ["refused", "refused", "followed"]),
+    ],
+)
+def test_each_form_is_tried_and_a_refused_one_is_told(formats, used, expected):
+    with PublishingServer(formats=formats) as server:
+        found = run(server)
+    assert list(outcomes(found).values()) == expected
+    assert found.used == used
+
+
+def test_a_schema_that_is_taken_but_not_heeded_is_told():
+    with PublishingServer(reply='{"verdict": "yes"}') as server:
+        found = run(server)
+    assert found.usable
+    assert outcomes(found)["json_schema"] == "not followed"
+    assert found.shapes[0].detail == "other fields"
+
+
+def test_replies_that_are_cut_off():
+    with PublishingServer(default="length") as server:
+        found = run(server)
+    assert found.usable
+    assert outcomes(found)["json_schema"] == "cut off"
+
+
+def test_logprobs_refused_missing_or_given():
+    with PublishingServer(rejects=["logprobs"]) as server:
+        refused = run(server)
+    with PublishingServer() as server:
+        missing = run(server)
+    with PublishingServer(logprobs="words") as server:
+        given_ones = run(server)
+    assert (refused.alternatives, refused.refused) == (0, ("logprobs",))
+    assert (missing.alternatives, missing.alternatives_alone, missing.refused) == (0, 0, ())
+    assert given_ones.alternatives >= 3
+
+
+def test_refused_parameters_are_named():
+    with PublishingServer(rejects=["temperature", "seed", "max_tokens"]) as server:
+        found = run(server)
+    assert set(found.refused) == {"temperature", "seed", "max_tokens"}
+    assert found.limit == "max_completion_tokens"
+
+
+@pytest.mark.parametrize(
+    ("pages", "window", "source"),
+    [
+        ({"/v1/models": {"data": [{"id": "test", "max_model_len": 4096}]}}, 4096, "max_model_len"),
+        ({"/v1/models": [{"id": "test", "context_length": 8192}]}, 8192, "context_length"),
+        (
+            {"/v1/models": {"data": [{"id": "a"}, {"id": "test", "context_window": 9000}]}},
+            9000,
+            "context_window",
+        ),
+        (
+            {"/v1/models": {"data": [{"id": "test", "meta": {"n_ctx_train": 131072}}]}},
+            131072,
+            "meta.n_ctx_train, what it was trained for",
+        ),
+        (
+            {
+                "/v1/models": {"data": [{"id": "test", "meta": {"n_ctx_train": 131072}}]},
+                "/props": {"default_generation_settings": {"n_ctx": 2048}},
+            },
+            2048,
+            "n_ctx of /props",
+        ),
+        (
+            {"/v1/models": {"data": [{"id": "m.gguf", "max_model_len": 512}]}},
+            512,
+            "max_model_len of the only model listed",
+        ),
+        ({"/v1/models": {"data": [{"id": "a", "max_model_len": 1}, {"id": "b"}]}}, None, ""),
+        ({"/v1/models": {"data": [{"id": "test", "max_model_len": "big"}]}}, None, ""),
+        ({"/v1/models": MODELS}, None, ""),
+        ({}, None, ""),
+    ],
+)
+def test_the_window_is_what_the_server_publishes(pages, window, source):
+    with PublishingServer(pages) as server:
+        found = run(server, concurrency=1)
+    assert (found.window, found.window_from) == (window, source)
+    assert found.usable
+
+
+def test_a_model_list_that_is_none():
+    with PublishingServer({}) as server:
+        found = run(server, concurrency=1)
+    assert found.published.models is None
+    assert found.published.problem == "HTTP 404"
+
+
+@settings(max_examples=60)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["data", "id", "meta", "n_ctx", "max_model_len", "x"]), inner
+            )
+        ),
+    )
+)
+def test_no_list_of_models_crashes_the_reader(value):
+    for entry in models_in(json.dumps(value).encode()) or ():
+        found = window_in(entry)
+        assert found is None or (type(found[0]) is int and found[0] > 0)
+
+
+@given(st.binary(max_size=40))
+def test_no_bytes_crash_the_reader(body):
+    assert models_in(body) is None or isinstance(models_in(body), list)
+
+
+def test_requests_beyond_the_slots_are_turned_away_and_the_ramp_ends():
+    with PublishingServer(slots=3, queue=False, delay=0.15) as server:
+        found = run(server, concurrency=32)
+    assert [step.at_once for step in found.steps] == [1, 2, 4]
+    last = found.steps[-1]
+    assert (last.served + last.turned_away, last.failed) == (4, 0)
+    assert last.turned_away >= 1
+    assert found.scales_to == 2
+
+
+def test_the_ramp_ends_where_more_at_once_gains_nothing():
+    with PublishingServer(slots=2, delay=0.1) as server:
+        found = run(server, concurrency=64)
+    assert found.scales_to == 2
+    assert [step.at_once for step in found.steps] == [1, 2, 4, 8]
+    assert found.steps[-1].latency > found.steps[0].latency
+
+
+def test_a_probe_leaves_the_endpoint_as_it_was():
+    with PublishingServer() as server:
+        endpoint = ChatEndpoint(server.url, "test", patience=FAST, concurrency=5)
+        pace = endpoint.pace
+        anyio.run(lambda: probe(endpoint, REQUEST, read, concurrency=2, timeout=2, seconds=20))
+    assert (endpoint.pace, endpoint.patience) == (pace, FAST)
+    assert endpoint.response_format == "json_schema"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("401", "HTTP 401"),
+        ("html", "does not answer as an OpenAI-compatible endpoint"),
+        ("404", "there is no model"),
+        ("quota", "quota is used up"),
+        ("500", "server_error"),
+        ("429", "rate_limit"),
+        ("reset", "connection"),
+        ("hang", "timeout"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_used(behaviour, said):
+    with PublishingServer(default=behaviour) as server:
+        found = run(server, timeout=0.3)
+    assert not found.usable
+    assert said in found.problem
+    assert "sk-secret" not in json.dumps(found.as_json())
+    assert found.steps == []
+
+
+def test_nothing_listens():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        endpoint = ChatEndpoint(f"http://127.0.0.1:{free.getsockname()[1]}/v1", "m", patience=FAST)
+        found = anyio.run(lambda: probe(endpoint, REQUEST, read, timeout=2, seconds=5))
+    assert not found.usable
+    assert "cannot be reached" in found.problem
+
+
+def test_one_unlucky_request_leaves_the_others():
+    with PublishingServer(script=["empty"]) as server:
+        found = run(server)
+    assert found.usable
+    assert outcomes(found)["json_schema"] == "failed"
+    assert found.steps[0].served == 1
+
+
+def test_a_probe_ends_in_time():
+    with PublishingServer(delay=0.4) as server:
+        found = run(server, seconds=1.0, concurrency=32)
+    assert found.late
+    assert found.usable
+    assert found.seconds < 3
+
+
+def test_a_local_model_is_asked_through_the_same_protocol():
+    try:
+        model: Any = endpoint_from("local")
+    except PnyxError as error:
+        pytest.skip(str(error))
+    answer = {"properties": {"answer": SCHEMA["properties"]["answer"]}, "required": ["answer"]}
+    request = replace(REQUEST, schema={"type": "object", **answer}, max_tokens=32)
+    try:
+        found = anyio.run(
+            lambda: probe(model, request, lambda r: json.loads(r.text), concurrency=1, seconds=60)
+        )
+    finally:
+        model.close()
+    assert found.usable, found.problem
+    assert outcomes(found)["json_schema"] == "followed"
+    assert found.alternatives > 1
+    assert found.window >= 256
+    assert "chance" in found.notice
