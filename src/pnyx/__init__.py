@@ -60,7 +60,10 @@ if TYPE_CHECKING:
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
     from pnyx.models.encoder import Encoder, load_encoder
+    from pnyx.models.ledger import Ledger
     from pnyx.models.local import LocalModel, open_local
+    from pnyx.models.pool import EndpointPool
+    from pnyx.models.prices import Price, price_of, read_prices
     from pnyx.records import (
         Argument,
         Citation,
@@ -120,6 +123,9 @@ _HOMES = {
     "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
     "pnyx.models.local": ("LocalModel", "open_local"),
     "pnyx.models.encoder": ("Encoder", "load_encoder"),
+    "pnyx.models.ledger": ("Ledger",),
+    "pnyx.models.pool": ("EndpointPool",),
+    "pnyx.models.prices": ("Price", "price_of", "read_prices"),
     "pnyx.records": (
         "Argument",
         "Citation",
@@ -153,6 +159,7 @@ __all__ = [
     "Document",
     "Encoder",
     "EncoderJudge",
+    "EndpointPool",
     "ExtractiveWriter",
     "Hit",
     "HumanLabels",
@@ -161,6 +168,7 @@ __all__ = [
     "InputError",
     "Judge",
     "Judged",
+    "Ledger",
     "LlmJudge",
     "LlmWriter",
     "LocalModel",
@@ -174,6 +182,7 @@ __all__ = [
     "PnyxError",
     "Preference",
     "Premise",
+    "Price",
     "Provenance",
     "Qrel",
     "Question",
@@ -205,8 +214,10 @@ __all__ = [
     "load_example",
     "measure_agreement",
     "open_local",
+    "price_of",
     "read_calibration",
     "read_evidence",
+    "read_prices",
     "read_qrels",
     "read_questions",
     "read_responses",

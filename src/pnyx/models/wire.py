@@ -226,7 +226,7 @@ class Wire:
         self._cancel_timer = _later(self._silence - silent, self._look)
 
 
-def is_loopback(base_url: str) -> bool:
+def _is_loopback(base_url: str) -> bool:
     """Say whether an address is this machine's own."""
     host = urllib.parse.urlsplit(base_url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
@@ -235,7 +235,7 @@ def is_loopback(base_url: str) -> bool:
 def _proxy(base_url: str) -> str | None:
     """Return the proxy that the environment names for an address; none for this machine."""
     parts = urllib.parse.urlsplit(base_url)
-    if is_loopback(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
+    if _is_loopback(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
         return None
     proxies = urllib.request.getproxies()
     return proxies.get(parts.scheme) or proxies.get("all")
