@@ -171,7 +171,7 @@ def test_it_starts_again_after_a_crash_between_two_questions_and_within_one(mode
     after = pid_of(model)
     assert after != before
     threading.Timer(0.3, os.kill, (after, signal.SIGKILL)).start()
-    long = asked(document(2, 400), max_tokens=40)
+    long = asked(document(2, 200), max_tokens=20)
     assert isinstance(anyio.run(model.complete, asked("Say no.")), Reply)
     assert isinstance(anyio.run(model.complete, long), Reply)
     assert not running(after)
