@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import socket
@@ -464,3 +465,15 @@ def test_a_password_in_the_address_is_refused_and_not_shown():
 def test_a_local_model_stands_alone():
     with pytest.raises(InputError, match="answers alone"):
         endpoint_from(["local", "http://h/v1#m"])
+
+
+def test_silence_is_told_under_a_plain_event_loop_too():
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
+        patience = Patience(timeout=0.5, attempts=1, silence=0.1)
+        endpoint = ChatEndpoint(url, "test", patience=patience)
+        endpoint.on_wait = said.append
+        outcome = asyncio.run(endpoint.complete(request()))  # as in a notebook, without anyio.run
+    assert isinstance(outcome, CallFailed)
+    assert "has sent nothing" in said[0]

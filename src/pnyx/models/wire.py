@@ -8,6 +8,7 @@ for the address that the user gave.
 
 from __future__ import annotations
 
+import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -103,6 +104,7 @@ class Wire:
         self._on_silence = on_silence
         self._silence = silence
         self._cancel_timer: Callable[[], None] | None = None
+        self._token: Any = None
 
     async def post(self, body: bytes) -> Answer | NoAnswer:
         """Ask for a completion and read the answer."""
@@ -142,7 +144,7 @@ class Wire:
         except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol) as error:
             return NoAnswer("unreachable", f"connection: {error or type(error).__name__}")
         except (httpx2.TransportError, httpx2.DecodingError) as error:
-            self._heard = anyio.current_time()
+            self._heard = time.monotonic()
             return NoAnswer("connection", f"connection: {error or type(error).__name__}")
         finally:
             self._under_way -= 1
@@ -158,9 +160,8 @@ class Wire:
     @property
     def silent(self) -> float:
         """Seconds since anything came back."""
-        import anyio
-
-        return anyio.current_time() - self._heard if self._heard else 0.0
+        # Not the event loop's clock: it cannot be read from a timer under a plain asyncio.run.
+        return time.monotonic() - self._heard if self._heard else 0.0
 
     async def close(self) -> None:
         """Close all connections."""
@@ -176,7 +177,7 @@ class Wire:
 
         response = await transport.handle_async_request(request)
         response.request = request
-        self._heard = anyio.current_time()
+        self._heard = time.monotonic()
         parts = []
         left = MAX_BODY_BYTES
         try:
@@ -205,14 +206,16 @@ class Wire:
             raise ModelError(f"the proxy {self._proxy!r} of the environment: {error}") from error
 
     def _began(self) -> None:
-        import anyio
 
         if self._under_way == 0:
-            self._heard = anyio.current_time()
+            self._heard = time.monotonic()
         self._under_way += 1
         self.sent += 1
         if self._cancel_timer is None and self._on_silence is not None:
-            self._cancel_timer = _later(self._silence, self._look)
+            from anyio.lowlevel import current_token
+
+            self._token = current_token()
+            self._cancel_timer = _later(self._token, self._silence, self._look)
 
     def _look(self) -> None:
         """Say that nothing has come back for long; look again when that may next be so."""
@@ -223,7 +226,7 @@ class Wire:
         if silent >= self._silence * 0.99:
             self._on_silence(silent, self._under_way)
             silent = 0.0
-        self._cancel_timer = _later(self._silence - silent, self._look)
+        self._cancel_timer = _later(self._token, self._silence - silent, self._look)
 
 
 def _is_loopback(base_url: str) -> bool:
@@ -260,11 +263,8 @@ async def _closed(transports: list[httpx2.AsyncHTTPTransport]) -> None:
             await transport.aclose()
 
 
-def _later(seconds: float, call: Callable[[], None]) -> Callable[[], None]:
-    """Have this event loop call something later; returns what cancels it."""
-    from anyio.lowlevel import current_token
-
-    token: Any = current_token()
+def _later(token: Any, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+    """Have the event loop of a token call something later; returns what cancels it."""
     loop = getattr(token, "native_token", token)
     if hasattr(loop, "call_later"):
         cancel: Callable[[], None] = loop.call_later(seconds, call).cancel
