@@ -23,7 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pnyx.measure
-from chat_server import ChatServer, instance
+from chat_replies import instance
+from chat_server import ChatServer
 from pnyx import cli, errors
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
@@ -479,7 +480,7 @@ def test_the_command_lines_defaults_are_those_of_python():
             assert _parameter("argue", name).default == defaults[name].default
     for verb in ("argue", "judge", "demo"):
         assert _parameter(verb, "timeout").default == Patience().timeout
-        parameters = inspect.signature(StoredModel).parameters
+        parameters = inspect.signature(ChatEndpoint).parameters
         assert _parameter(verb, "concurrency").default == parameters["concurrency"].default
     for verb in ("search", "argue"):
         assert _parameter(verb, "model").default == DEFAULT_MODEL

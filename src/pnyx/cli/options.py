@@ -213,10 +213,11 @@ def open_models(
     sign = _sign_of_life()
     for endpoint in endpoints:
         endpoint.on_retry = sign
+        endpoint.on_wait = _say
         if ledger is not None:
             endpoint.ledger = ledger(endpoint.model, len(endpoints))
     with Store(store) as opened:
-        yield [StoredModel(e, opened, concurrency, offline=offline) for e in endpoints]
+        yield [StoredModel(e, opened, offline=offline) for e in endpoints]
 
 
 def _by_model(specs: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
@@ -250,6 +251,10 @@ def _sign_of_life() -> Callable[[str], None]:
             click.echo(f"pnyx: asking the model again: {line}", err=True)
 
     return say
+
+
+def _say(line: str) -> None:
+    click.echo(f"pnyx: {line}", err=True)
 
 
 def default_judge(model: StoredModel | None) -> Judge:

@@ -18,6 +18,7 @@ NOTES: dict[str, str] = {
     "batch": "how many questions shared the call",
     "probabilities": "probability of yes by method: stated, token",
     "dimensions": "of a rating: dimension -> why it is unscored",
+    "reasons": "of a rating: dimension -> the reason for its score",
     "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",
@@ -29,6 +30,9 @@ NOTES: dict[str, str] = {
     "uncalibrated": "the probability before recalibration",
 }
 """Name of a note -> what it says. Notes of other names are allowed nowhere."""
+
+_BY_DIMENSION = ("dimensions", "reasons")
+"""Notes that each line of a rating tells in fields of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +106,17 @@ def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]
         dimension = question.extra.get("dimension")
         return [{**base, "dimension": dimension, **verdict_fields(answer)}]
     rows = []
+    reasons = answer.notes.get("reasons", {})
+    notes = {name: note for name, note in answer.notes.items() if name not in _BY_DIMENSION}
     for place, dimension in enumerate(question.dimensions):
         fields = verdict_fields(answer)
+        fields["explanation"] = reasons.get(dimension, fields["explanation"])
+        fields["notes"] = notes or None
         if isinstance(answer, Judged) and isinstance(answer.value, list):
             fields["value"] = answer.value[place]
             if answer.value[place] is None:
-                reasons = answer.notes.get("dimensions", {})
-                fields["unscored"] = reasons.get(dimension, "missing: not in the reply")
+                missing = answer.notes.get("dimensions", {})
+                fields["unscored"] = missing.get(dimension, "missing: not in the reply")
         rows.append({**base, "dimension": dimension, **fields})
     return rows
 

@@ -64,26 +64,23 @@ class _Flight:
 class _Running:
     """What the uses of a model within one event loop share."""
 
-    def __init__(self, concurrency: int) -> None:
-        import anyio
-
+    def __init__(self) -> None:
         self.uses = 0
-        self.limiter: anyio.CapacityLimiter = anyio.CapacityLimiter(concurrency)
         self.flights: dict[str, _Flight] = {}
 
 
 class StoredModel:
     """A chat endpoint whose replies are kept.
 
-    Safe to use from several event loops and threads; the limit on concurrency holds per loop.
-    From code that is not async: `run_blocking(model.complete(request))`
-    (`pnyx.judge.base.run_blocking`).
+    Safe to use from several event loops and threads. From code that is not async:
+    `run_blocking(model.complete(request))` (`pnyx.judge.base.run_blocking`).
 
     Args:
         endpoint: the model.
         store: where its replies are kept.
-        concurrency: the most requests under way at once, at least 1; how many of them the
-            endpoint takes is its own affair (`pnyx.models.pace`).
+        concurrency: how many questions a judge works on at once, at least 1; by default as many
+            as the endpoint ever takes. How many requests it takes now is its own affair
+            (`pnyx.models.pace`).
         offline: ask nothing; what the store does not hold fails again as it failed before, or
             with `not_in_store`, and is listed in `missing`. This is how stored replies are judged
             anew after a parser changed, and how a run is planned.
@@ -93,12 +90,14 @@ class StoredModel:
         self,
         endpoint: ChatModel,
         store: Store,
-        concurrency: int = 32,
+        concurrency: int | None = None,
         *,
         offline: bool = False,
     ) -> None:
         from anyio.lowlevel import RunVar
 
+        if concurrency is None:
+            concurrency = endpoint.concurrency
         if concurrency < 1:
             raise ValueError(f"concurrency is {concurrency}, expected at least 1")
         self.endpoint = endpoint
@@ -156,8 +155,7 @@ class StoredModel:
     async def _ask(self, running: _Running, key: str, request: ChatRequest) -> Reply | CallFailed:
         flight = running.flights[key] = _Flight()
         try:
-            async with running.limiter:
-                outcome = await self.endpoint.complete(request)
+            outcome = await self.endpoint.complete(request)
             if isinstance(outcome, Reply):
                 # In the loop's own thread on purpose: a commit takes tens of microseconds, and
                 # nothing can come between the reply's arrival and its being kept.
@@ -185,7 +183,7 @@ class StoredModel:
         """Share connections, limit and flights among all uses within this event loop."""
         running: _Running | None = self._loops.get(None)
         if running is None:
-            running = _Running(self.concurrency)
+            running = _Running()
             self._loops.set(running)
         running.uses += 1
         try:

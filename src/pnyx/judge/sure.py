@@ -92,9 +92,8 @@ class Sure:
             ("yes", ">=", self.high, self.yes),
         ):
             found = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
-            parts.append(
-                f"never {verdict}" if limit is None else f"{verdict} where {sign} {limit:.4g}{found}"
-            )
+            kept = f"{verdict} where {sign} {limit or 0:.4g}{found}"
+            parts.append(f"never {verdict}" if limit is None else kept)
         return f"keeps {self.share:.0%} ({'; '.join(parts)})"
 
 

@@ -22,12 +22,19 @@ class ChatModel(Protocol):
         model: its name; part of the address of each reply in the judgement store, so two models
             that answer differently must differ in it.
         on_retry: called with one line before each further attempt, so that a wait can be shown.
+        on_wait: called with one line when nothing at all has come back for long.
         ledger: keeps the books and the budget, if it is set.
     """
 
     model: str
     on_retry: Callable[[str], None] | None
+    on_wait: Callable[[str], None] | None
     ledger: Ledger | None
+
+    @property
+    def concurrency(self) -> int:
+        """The most requests ever under way at once."""
+        ...
 
     @property
     def address(self) -> str:

@@ -96,6 +96,7 @@ class LocalModel:
         path: the file.
         notice: what is known of its verdicts; one line for people.
         on_retry: called with one line when loading takes long or the process is started again.
+        on_wait: never called: a process on this machine cannot fall silent unnoticed.
         ledger: counts what is used, and keeps to its budget.
 
     Raises:
@@ -118,6 +119,7 @@ class LocalModel:
         self.model = f"{path.name}@{fingerprint(files)}"
         self.notice = notice
         self.on_retry: Callable[[str], None] | None = None
+        self.on_wait: Callable[[str], None] | None = None
         self.ledger: Ledger | None = None
         # The first attempt says it all: what fails here fails again, and crashes are seen to here.
         self._patience = replace(

@@ -67,8 +67,7 @@ class RatingForm:
         return [
             Reading(
                 value=scores if len(scores) > 1 else scores[0],
-                explanation="; ".join(f"{name}: {why}" for name, why in reasons.items() if why),
-                notes={"dimensions": missing} if missing else {},
+                notes={"reasons": reasons, **({"dimensions": missing} if missing else {})},
             )
         ]
 
