@@ -107,11 +107,10 @@ def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]
         return [{**base, "dimension": dimension, **verdict_fields(answer)}]
     rows = []
     reasons = answer.notes.get("reasons", {})
-    notes = {name: note for name, note in answer.notes.items() if name not in _BY_DIMENSION}
     for place, dimension in enumerate(question.dimensions):
         fields = verdict_fields(answer)
         fields["explanation"] = reasons.get(dimension, fields["explanation"])
-        fields["notes"] = notes or None
+        fields["notes"] = _notes_on(answer.notes, dimension, place) or None
         if isinstance(answer, Judged) and isinstance(answer.value, list):
             fields["value"] = answer.value[place]
             if answer.value[place] is None:
@@ -119,6 +118,19 @@ def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]
                 fields["unscored"] = missing.get(dimension, "missing: not in the reply")
         rows.append({**base, "dimension": dimension, **fields})
     return rows
+
+
+def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str, Any]:
+    """Return what the notes say of one dimension of a rating."""
+    kept = {}
+    for name, note in notes.items():
+        if name in _BY_DIMENSION:
+            continue
+        if name == "votes":
+            kept[name] = [vote[place] if isinstance(vote, list) else vote for vote in note]
+        else:
+            kept[name] = note[dimension] if isinstance(note, dict) and dimension in note else note
+    return kept
 
 
 def verdict_fields(answer: Answer) -> dict[str, Any]:

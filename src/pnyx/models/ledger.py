@@ -206,14 +206,17 @@ class Ledger:
         """Raise BudgetReached where a bound does not fit beside what is spent for good."""
         if self._fits(bound, reserved=False):
             return
+        tokens = bound.prompt + bound.completion
         used = self._settled.tokens() + self._assumed.tokens()
-        at_most = self.cost_at_most
+        if self.budget_tokens is not None and used + tokens > self.budget_tokens:
+            raise BudgetReached(
+                f"{used:,} tokens are used of {self.budget_tokens:,}, "
+                f"and the request may take {tokens:,}"
+            )
+        most = self.price.cost_at_most(bound.prompt, bound.completion) if self.price else 0
         raise BudgetReached(
-            f"{used:,} tokens are used of {self.budget_tokens:,}"
-            if self.budget_tokens is not None and at_most is None
-            else f"${at_most or 0:.4f} is spent of ${self.budget_usd:.4f}"
-            if self.budget_usd is not None
-            else f"{used:,} tokens are used of {self.budget_tokens:,}"
+            f"${self.cost_at_most or 0:.4f} is spent of ${self.budget_usd or 0:.4f}, "
+            f"and the request may take ${most:.4f}"
         )
 
     def _fits(self, bound: Bound, *, reserved: bool) -> bool:
