@@ -9,7 +9,9 @@ With `--slots` it works on so many requests at once; those beyond wait in line (
 
 Figures of `/stats`: requests, answered, refused, billed (prompt and completion tokens of answered
 requests: bytes of the body / 4, and bytes of the content / 4), most (requests worked on at once),
-busy (seconds of work times slots, so that busy / (slots * elapsed) is the share of the ideal).
+busy (seconds of work times slots, so that busy / (slots * elapsed) is the share of the ideal),
+elapsed (from the first request to the last answer), steady (answers a second from the first
+quarter of the answers to nine tenths of them, without ramp-up and tail).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import asyncio
 import contextlib
 import json
 import time
+from array import array
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -45,6 +48,7 @@ class State:
     first: float = 0.0
     last: float = 0.0
     line: deque[tuple[Connection, int]] = field(default_factory=deque)
+    times: array[float] = field(default_factory=lambda: array("d"))
 
     def __post_init__(self) -> None:
         usage = '"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}'
@@ -60,9 +64,16 @@ class State:
 
     def stats(self) -> dict[str, float]:
         names = "requests answered refused prompt_tokens completion_tokens most busy".split()
-        return {**{n: getattr(self, n) for n in names}, "elapsed": self.last - self.first}
+        elapsed = self.last - self.first
+        return {**{n: getattr(self, n) for n in names}, "elapsed": elapsed, "steady": self.steady()}
+
+    def steady(self) -> float:
+        begin, end = len(self.times) // 4, len(self.times) * 9 // 10
+        spent = self.times[end] - self.times[begin] if end > begin else 0.0
+        return (end - begin) / spent if spent > 0 else 0.0
 
     def reset(self) -> None:
+        self.times = array("d")
         self.requests = self.answered = self.refused = self.most = 0
         self.prompt_tokens = self.completion_tokens = 0
         self.busy = self.first = self.last = 0.0
@@ -134,6 +145,7 @@ class Connection(asyncio.Protocol):
         if started:
             state.busy += now - started
         state.last = now
+        state.times.append(now)
         tokens = max(1, size // 4)
         state.prompt_tokens += tokens
         state.completion_tokens += state.tokens_out
