@@ -3,7 +3,8 @@
 As a program: `python tests/chat_server.py --port 8900 --log served.jsonl`, then
 `--llm http://127.0.0.1:8900/v1#test`. A prompt that contains `[[NAME]]` gets the behaviour NAME
 (see `Handler`), one that contains `[[NAME_once]]` only the first time (a repair turn belongs to
-its prompt); otherwise the behaviours of `--script` are played in turn, then `ok` for ever.
+its prompt), one that contains `[[NAME_unrepaired]]` until a repair turn; otherwise the behaviours
+of `--script` are played in turn, then `ok` for ever.
 
 The verdicts of `ok` are made from a hash of the prompt: they mean nothing, but they are the same
 every time.
@@ -121,17 +122,19 @@ class ChatServer(ThreadingHTTPServer):
             self.log.append(row)
             if self._log_path is not None:
                 with Path(self._log_path).open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(row) + "\n")
+                    short = {k: v for k, v in row.items() if k not in ("parameters", "headers")}
+                    stream.write(json.dumps(short) + "\n")
 
-    def behaviour(self, prompt: str, item: str) -> str:
+    def behaviour(self, prompt: str, item: str, turn: int) -> str:
         """Return how a prompt is treated; `item` tells it from others, repair turns apart."""
-        marked = re.search(r"\[\[(\w+)\]\]", prompt)
+        mark = mark_of(prompt)
         with self._lock:
             self._seen[item] += 1
-            if not marked:
+            if not mark:
                 return self.script.pop(0) if self.script else self.default
-            name, once, _ = marked.group(1).partition("_once")
-            return name if not once or self._seen[item] == 1 else "ok"
+            name, limit, _ = re.split(r"(_once|_unrepaired|$)", mark, maxsplit=1)
+            bad = not limit or (turn == 1 if limit == "_unrepaired" else self._seen[item] == 1)
+            return name if bad else "ok"
 
     def bill(self, prompt: str, text: str) -> dict[str, Any]:
         """Count a completion; a prompt's first 1,000 characters are cached once seen."""
@@ -190,12 +193,14 @@ class Handler(BaseHTTPRequestHandler):
         self.prompt = "\n".join(m["content"] for m in self.body["messages"])
         self.key = key_of(self.body["messages"])
         self.handed = ""
-        behaviour = self.server.behaviour(self.prompt, key_of(self.body["messages"][:2]))
+        said = self.body["messages"]
+        behaviour = self.server.behaviour(self.prompt, key_of(said[:2]), len(said) // 2)
         parameters = {k: v for k, v in self.body.items() if k != "messages"}
         self.server.record(
             "asked",
             key=self.key,
             behaviour=behaviour,
+            item=mark_of(self.prompt),
             parameters=parameters,
             authorization=self.headers.get("Authorization"),
             headers=str(self.headers),
@@ -437,6 +442,12 @@ class Handler(BaseHTTPRequestHandler):
         lines = {**headers, "Content-Length": str(length)}.items()
         head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines)
         self.wfile.write(head.encode() + b"\r\n" + content)
+
+
+def mark_of(prompt: str) -> str:
+    """Return the NAME of the `[[NAME]]` in a prompt, or an empty string."""
+    marked = re.search(r"\[\[(\w+)\]\]", prompt)
+    return marked.group(1) if marked else ""
 
 
 def key_of(messages: Sequence[Mapping[str, str]]) -> str:

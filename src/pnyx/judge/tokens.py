@@ -54,7 +54,10 @@ def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
     """Return the token that holds a character of the text, and what of it stands before."""
     if not reply.tokens:
         return None
-    pieces = [token.text.encode("utf-8", "surrogateescape") for token in reply.tokens]
+    try:
+        pieces = [token.text.encode("utf-8", "surrogateescape") for token in reply.tokens]
+    except UnicodeEncodeError:  # half characters: out of a damaged store
+        return None
     offset = b"".join(pieces).find(reply.text.encode("utf-8", "replace"))
     if offset < 0:
         return None

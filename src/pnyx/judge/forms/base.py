@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from pnyx.errors import shorten
 from pnyx.judge.answers import Value
 from pnyx.judge.prompting import Prompt
+from pnyx.judge.reading import UnreadableReply
 from pnyx.models.replies import ChatRequest
 
-__all__ = ["Form", "Reading", "keyed", "plain_word", "reordered"]
+__all__ = ["Form", "Reading", "by_name", "keyed", "plain_word", "reordered"]
 
 T = TypeVar("T")
 
@@ -105,6 +107,21 @@ def keyed(item: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         "required": list(names),
         "properties": {name: dict(item) for name in names},
     }
+
+
+def by_name(given: Mapping[str, T]) -> dict[str, T]:
+    """Return the fields of a keyed reply, their names without white space around them.
+
+    Raises:
+        UnreadableReply: two become the same: which of them counts is anybody's guess.
+    """
+    found: dict[str, T] = {}
+    for name, entry in given.items():
+        name = name.strip()
+        if name in found:
+            raise UnreadableReply(f"{shorten(name, 40)!r} comes twice")
+        found[name] = entry
+    return found
 
 
 def plain_word(value: Any) -> Any:

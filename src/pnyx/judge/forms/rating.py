@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.dimensions import definition
-from pnyx.judge.forms.base import Reading, keyed, reordered
+from pnyx.judge.forms.base import Reading, by_name, keyed, reordered
 from pnyx.judge.prompting import Prompt
 from pnyx.judge.questions import Rating
 from pnyx.judge.reading import UnreadableReply, one_object, validated_value
@@ -46,7 +46,7 @@ class RatingForm:
     ) -> list[Reading | None]:
         """See `Form.read`; dimensions that the reply leaves out are unscored, each by itself."""
         (question,) = questions
-        given = {name.strip(): entry for name, entry in one_object(text).items()}
+        given = by_name(one_object(text))
         unknown = [name for name in given if name not in question.dimensions]
         if unknown:
             raise UnreadableReply(f"found a score on {unknown[0][:40]!r}, not asked for")

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError
-from pnyx.judge.forms.base import Reading, keyed, plain_word, reordered
+from pnyx.judge.forms.base import Reading, by_name, keyed, plain_word, reordered
 from pnyx.judge.prompting import Prompt
 from pnyx.judge.questions import Support
 from pnyx.judge.reading import UnreadableReply, one_object, validated, validated_value, word_spans
@@ -61,20 +61,20 @@ class SupportForm:
     def _read_many(
         self, model: type[BaseModel], questions: Sequence[Support], sample: int, text: str
     ) -> list[Reading | None]:
-        given = one_object(text)
+        given = by_name(one_object(text))
         spans = word_spans(text, "answer")
         exact = len(spans) == len(given)  # not where a key is spelt with escapes
-        by_number: dict[str, Reading] = {}
+        found: dict[str, Reading] = {}
         for place, (name, entry) in enumerate(given.items()):
             verdict = validated_value(model, entry, name)
-            by_number[name.strip()] = _reading(verdict, spans[place : place + 1] if exact else [])
+            found[name] = _reading(verdict, spans[place : place + 1] if exact else [])
         readings: list[Reading | None] = [None] * len(questions)
         for number, (position, _) in enumerate(self._shown(questions, sample), 1):
-            readings[position] = by_number.pop(str(number), None)
+            readings[position] = found.pop(str(number), None)
         if not given:
             raise UnreadableReply("it holds no verdict")
-        if by_number:
-            raise UnreadableReply(f"found a verdict on {next(iter(by_number))!r}, not a statement")
+        if found:
+            raise UnreadableReply(f"found a verdict on {next(iter(found))[:40]!r}, not a statement")
         return readings
 
 

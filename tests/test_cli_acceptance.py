@@ -1,0 +1,262 @@
+"""Thousands of questions to a misbehaving server in another process: killed, resumed, repeated."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from chat_server import answered, key_of
+from conftest import heed_interrupts
+from pnyx.judge.results import tally
+from pnyx.judge.store import Store
+from pnyx.models.replies import printable
+
+
+class Trouble(NamedTuple):
+    """What becomes of an item: reason (None where it is scored), requests, those of a second run,
+    and how many of the items are so."""
+
+    reason: str | None
+    requests: int
+    again: int
+    items: int
+
+
+TROUBLES = {
+    "fenced": Trouble(None, 1, 0, 40),
+    "thinking": Trouble(None, 1, 0, 40),
+    "429_once": Trouble(None, 2, 0, 8),
+    "429_after_once": Trouble(None, 2, 0, 2),
+    "429_date_once": Trouble(None, 2, 0, 1),
+    "500_once": Trouble(None, 2, 0, 25),
+    "503_once": Trouble(None, 2, 0, 8),
+    "hang_once": Trouble(None, 2, 0, 2),
+    "drip_once": Trouble(None, 2, 0, 2),
+    "reset_once": Trouble(None, 2, 0, 8),
+    "cut_body_once": Trouble(None, 2, 0, 20),
+    "html_once": Trouble(None, 2, 0, 20),
+    "prose_unrepaired": Trouble(None, 2, 0, 30),
+    "truncated_json_unrepaired": Trouble(None, 2, 0, 30),
+    "empty_once": Trouble("empty", 1, 1, 20),
+    "empty": Trouble("empty", 1, 1, 15),
+    "too_long": Trouble("too_long", 1, 1, 15),
+    "busy": Trouble("server_error", 6, 6, 5),
+    "prose": Trouble("schema", 2, 0, 30),
+    "out_of_range": Trouble("schema", 2, 0, 30),
+    "refusal": Trouble("refusal", 1, 0, 30),
+    "length": Trouble("length", 1, 0, 30),
+    "content_filter": Trouble("content_filter", 1, 0, 30),
+}
+CONCURRENCY = 4
+
+
+class Served:
+    """A test server in a process of its own."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.log_path = folder / "served.jsonl"
+        command = [sys.executable, str(Path(__file__).with_name("chat_server.py"))]
+        command += ["--log", str(self.log_path), *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.spec = self.process.stdout.readline().strip() + "#test"
+
+    def rows(self) -> int:
+        """Return how many rows the log has."""
+        return self.log_path.read_bytes().count(b"\n") if self.log_path.exists() else 0
+
+    def log(self) -> list[dict[str, Any]]:
+        if not self.log_path.exists():
+            return []
+        lines = self.log_path.read_text().split("\n")
+        return [json.loads(line) for line in lines[:-1]]
+
+
+@contextlib.contextmanager
+def served(folder: Path, *options: str) -> Iterator[Served]:
+    folder.mkdir()
+    server = Served(folder, *options)
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.communicate()
+
+
+def write_items(path: Path, count: int, troubles: dict[str, Trouble], seed: int) -> None:
+    """Write items, the first hundred without trouble, the others shuffled by a seed."""
+    marks = [name for name, trouble in troubles.items() for _ in range(trouble.items)]
+    marks += [""] * (count - 100 - len(marks))
+    random.Random(seed).shuffle(marks)
+    with path.open("w") as stream:
+        for number, mark in enumerate([""] * 100 + marks):
+            text = f"[[{mark}]] Text {number}." if mark else f"Text {number}."
+            item = {"id": str(number), "text": text, "statement": "S.", "trouble": mark}
+            stream.write(json.dumps(item) + "\n")
+
+
+def command(folder: Path, spec: str, out: str, store: str, *more: str) -> list[str]:
+    arguments = ["judge", "support", str(folder / "items.jsonl"), "--out", str(folder / out)]
+    arguments += ["--llm", spec, "--store", str(folder / store), *more]
+    return [sys.executable, "-m", "pnyx", *arguments]
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
+
+
+def stored_keys(path: Path) -> set[str]:
+    """Return what is in a store, as the server's log calls it."""
+    with Store(path) as store:
+        messages = [row.request.messages for row in store.rows()]
+    return {
+        key_of([{"role": m.role, "content": printable(m.content)} for m in prompt])
+        for prompt in messages
+    }
+
+
+def test_two_thousand_questions_end_complete_and_are_never_paid_for_twice(tmp_path):
+    write_items(tmp_path / "items.jsonl", 2000, TROUBLES, seed=1)
+    more = ("--concurrency", "48", "--timeout", "2.5", "--json")
+    with served(tmp_path / "server") as server:
+        line = command(tmp_path, server.spec, "out", "store.sqlite", *more)
+        first = subprocess.run(line, capture_output=True, text=True, check=False)
+        log = server.log()
+        assert first.returncode == 3, first.stderr
+        manifest = json.loads(first.stdout)
+        expected = Counter(t.reason for t in TROUBLES.values() for _ in range(t.items) if t.reason)
+        assert manifest["counts"]["reasons"] == dict(expected)
+        assert manifest["counts"]["asked"] == 2000
+        assert manifest["counts"]["scored"] == 2000 - expected.total()
+        _check_each_item(rows_of(tmp_path / "out"), log, "requests")
+        assert max(Counter(answered(log)).values()) == 1
+        _check_spending(manifest)
+
+        again = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert again.returncode == 3, again.stderr
+        later = server.log()[len(log) :]
+        _check_each_item(rows_of(tmp_path / "out"), later, "again")
+        healed = TROUBLES["empty_once"].items
+        counts = json.loads(again.stdout)["counts"]
+        assert counts["scored"] == manifest["counts"]["scored"] + healed
+
+        before = (tmp_path / "out" / "answers.jsonl").read_bytes()
+        asked = len(server.log())
+        third = subprocess.run([*line, "--from-store"], capture_output=True, check=False)
+        assert third.returncode == 3
+        assert (tmp_path / "out" / "answers.jsonl").read_bytes() == before
+        assert len(server.log()) == asked
+
+
+def _check_each_item(rows: list[dict[str, Any]], log: list[dict[str, Any]], run: str) -> None:
+    """Check the outcome of each item, and how often each trouble was met."""
+    for row in rows:
+        trouble = TROUBLES.get(row["trouble"])
+        wanted = trouble.reason if trouble else None
+        if run == "again" and row["trouble"] == "empty_once":
+            wanted = None
+        found = row["unscored"]
+        assert (found and found.partition(":")[0]) == wanted, row
+        repaired = (row["notes"] or {}).get("repaired")
+        assert repaired is (
+            True
+            if row["trouble"].endswith("_unrepaired")
+            else False
+            if wanted == "schema"
+            else None
+        )
+    assert tally(rows)["asked"] == len(rows)
+    met = Counter(row["item"] for row in log if row["event"] == "asked")
+    plain = len(rows) - sum(trouble.items for trouble in TROUBLES.values())
+    expected = {name: getattr(t, run) * t.items for name, t in TROUBLES.items()}
+    expected[""] = plain if run == "requests" else 0
+    assert dict(met) == {name: count for name, count in expected.items() if count}
+
+
+def _check_spending(manifest: dict[str, Any]) -> None:
+    (model,) = manifest["models"]
+    tokens = manifest["tokens"]
+    assert model["spent"]["prompt_tokens"] == tokens["prompt_tokens"]
+    assert 0 < tokens["cached_tokens"] < tokens["prompt_tokens"]
+    passing = sum(
+        t.items for name, t in TROUBLES.items() if name.endswith("_once") and not t.reason
+    )
+    assert model["retries"] == passing + 5 * TROUBLES["busy"].items
+
+
+KILLED = {
+    name: TROUBLES[name]._replace(items=10)
+    for name in ("fenced", "429_once", "500_once", "reset_once", "prose_unrepaired", "refusal")
+}
+
+
+def test_killed_ten_times_it_ends_with_the_same_answers_and_asks_nothing_twice(tmp_path):
+    write_items(tmp_path / "items.jsonl", 600, KILLED, seed=2)
+    with served(tmp_path / "undisturbed") as server:
+        line = command(tmp_path, server.spec, "out", "a.sqlite")
+        assert subprocess.run(line, capture_output=True, check=False).returncode == 3
+    dice = random.Random(3)
+    kills: list[tuple[float, set[str]]] = []
+    with served(tmp_path / "killed", "--delay", "0.03") as server:
+        line = command(
+            tmp_path, server.spec, "killed-out", "b.sqlite", "--concurrency", str(CONCURRENCY)
+        )
+        for _ in range(10):
+            until = server.rows() + dice.randint(1, 90)
+            process = subprocess.Popen(line, stderr=subprocess.PIPE)
+            while server.rows() < until:
+                assert process.poll() is None
+                time.sleep(0.02)
+            time.sleep(dice.random() * 0.1)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kills.append((time.monotonic(), stored_keys(tmp_path / "b.sqlite")))
+        assert subprocess.run(line, capture_output=True, check=False).returncode == 3
+        log = server.log()
+    ours = (tmp_path / "killed-out" / "answers.jsonl").read_bytes()
+    assert ours == (tmp_path / "out" / "answers.jsonl").read_bytes()
+    assert len(kills[-1][1]) < 600, "the last kill came before the end"
+    for killed, kept in kills:
+        later = {row["key"] for row in log if row["event"] == "asked" and row["at"] > killed}
+        assert not kept & later, "what is in the store is never asked again"
+    # What was under way as the client died may have been read and not kept; nothing else.
+    lost: set[str] = set()
+    for killed, kept in kills:
+        read = {r["key"] for r in log if r["event"] == "answered" and r["at"] < killed}
+        assert len(read - kept - lost) <= CONCURRENCY
+        lost |= read - kept
+    assert {key for key, count in Counter(answered(log)).items() if count > 1} <= lost
+
+
+def test_ctrl_c_says_how_to_resume_and_leaves_only_the_store(tmp_path):
+    write_items(tmp_path / "items.jsonl", 300, {}, seed=4)
+    with served(tmp_path / "server", "--delay", "0.05") as server:
+        line = command(tmp_path, server.spec, "out", "store.sqlite")
+        process = subprocess.Popen(
+            line, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+        )
+        while server.rows() < 60:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=10)
+        assert process.returncode == 130
+        assert error == "pnyx: interrupted; the same command resumes where it stopped\n"
+        files = {path.name for path in tmp_path.iterdir()}
+        assert {"items.jsonl", "server", "store.sqlite"} <= files
+        assert all(f.startswith("store.sqlite") for f in files - {"items.jsonl", "server"})
+        kept = stored_keys(tmp_path / "store.sqlite")
+        before = time.monotonic()
+        assert subprocess.run(line, check=False).returncode == 0
+        later = {r["key"] for r in server.log() if r["event"] == "asked" and r["at"] > before}
+    assert len(kept) >= 20
+    assert not kept & later
