@@ -51,10 +51,14 @@ class Bound:
 
 def prompt_bytes(request: ChatRequest) -> int:
     """Return the bytes of a request's messages and schema, as UTF-8."""
-    size = sum(len(m.content.encode("utf-8", "replace")) for m in request.messages)
+    size = _text_bytes(request)
     if request.schema is not None:
         size += len(json.dumps(request.schema, ensure_ascii=False).encode("utf-8", "replace"))
     return size
+
+
+def _text_bytes(request: ChatRequest) -> int:
+    return sum(len(m.content.encode("utf-8", "replace")) for m in request.messages)
 
 
 def bound_of(request: ChatRequest) -> Bound:
@@ -373,14 +377,15 @@ def estimate(
             they go from 6 bytes a token and one token a reply to the bounds that a budget
             reserves.
     """
-    number = size = most_prompt = most_completion = 0
+    number = size = text = most_prompt = most_completion = 0
     for request in requests:
         bound = bound_of(request)
         number += 1
         size += prompt_bytes(request)
+        text += _text_bytes(request)
         most_prompt += bound.prompt
         most_completion += bound.completion
-    low = [round(size / _BYTES_PER_TOKEN), number]
+    low = [round(text / _BYTES_PER_TOKEN), number]  # not every server bills the schema
     high = [most_prompt, most_completion]
     seen = [
         (usage["prompt_tokens"] / sent, usage["completion_tokens"])
