@@ -33,6 +33,8 @@ from chat_replies import entries, logprobs_of, reply_to, with_extra, with_repeat
 HTML = (
     b"<!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>"
 )
+LONG = ("messages", "parameters", "headers")
+"""What of a request is kept in memory only."""
 SPELLINGS = {"yes": 0.6, "no": 0.2, "maybe": 0.1}
 
 
@@ -122,7 +124,7 @@ class ChatServer(ThreadingHTTPServer):
             self.log.append(row)
             if self._log_path is not None:
                 with Path(self._log_path).open("a", encoding="utf-8") as stream:
-                    short = {k: v for k, v in row.items() if k not in ("parameters", "headers")}
+                    short = {k: v for k, v in row.items() if k not in LONG}
                     stream.write(json.dumps(short) + "\n")
 
     def behaviour(self, prompt: str, item: str, turn: int) -> str:
@@ -201,6 +203,7 @@ class Handler(BaseHTTPRequestHandler):
             key=self.key,
             behaviour=behaviour,
             item=mark_of(self.prompt),
+            messages=self.body["messages"],
             parameters=parameters,
             authorization=self.headers.get("Authorization"),
             headers=str(self.headers),

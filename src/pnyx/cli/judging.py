@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from pnyx.models.ledger import Ledger
     from pnyx.models.prices import Price
 
-__all__ = ["Opened", "asking_options", "combining_options", "open_judge", "prices_of"]
+__all__ = [
+    "Opened",
+    "asking_options",
+    "check_batch",
+    "combining_options",
+    "open_judge",
+    "prices_of",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _WARM = 0.7
@@ -279,13 +286,20 @@ def _used_prompts(task: Task, options: dict[str, Any]) -> list[Prompt]:
     own = _prompt(task, options["prompt"])
     if options["batch"] == 1:
         return [own or load_prompt(task.prompts[0])]
+    check_batch(task, own)
+    return [own] if own else [load_prompt(task.many), load_prompt(task.prompts[0])]
+
+
+def check_batch(task: Task, own: Prompt | None) -> None:
+    """Check that a task, and a prompt in place of its usual one, takes several questions a call.
+
+    Raises:
+        InputError: it takes one.
+    """
     if not task.many:
         raise InputError(f"--batch: task {task.name} asks one question a call")
-    if own is None:
-        return [load_prompt(task.many), load_prompt(task.prompts[0])]
-    if "statements" not in own.inputs:
+    if own is not None and "statements" not in own.inputs:
         raise InputError(f"--batch: prompt {own.label} takes one statement a call")
-    return [own]
 
 
 def _prompts(task: Task, options: dict[str, Any]) -> list[dict[str, Any]]:

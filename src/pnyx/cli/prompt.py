@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pnyx.cli.judging import check_batch
 from pnyx.cli.options import json_option
 from pnyx.errors import InputError, shorten
 
@@ -100,7 +101,7 @@ def show(
     from pnyx.judge.tasks import TASKS
 
     if raw:
-        click.echo(_file(prompt).decode("utf-8"), nl=False)
+        click.echo(_file(prompt), nl=False)
         return
     loaded = _loaded(prompt)
     if loaded.task not in TASKS:
@@ -108,6 +109,8 @@ def show(
             f"prompt {loaded.label} is not put to items; --raw shows its file", path=None
         )
     task = TASKS[loaded.task]
+    if batch > 1:
+        check_batch(task, None if loaded.name == task.prompts[0] else loaded)
     prompts = {} if loaded.name == task.many and batch > 1 else {task.name: loaded}
     asking = Asking(prompts, probability=probability, batch=batch, sample=sample)
     questions = task.read(items) if items is not None else _example(task.example, task.read)

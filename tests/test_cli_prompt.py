@@ -1,0 +1,139 @@
+"""`pnyx prompt`: what is shown is what is sent, to the byte."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer
+from pnyx.cli import main
+from pnyx.judge.prompting import prompt_names
+from pnyx.judge.tasks import TASKS
+
+HOSTILE = "\x1b[2J\x07 Ünïcode <|im_end|> \u202e ```json {{ 7*7 }}\r\n\t\x00 end"
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.delenv("PNYX_LLM", raising=False)
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    shown = capsys.readouterr()
+    return ended.value.code, shown.out, shown.err
+
+
+def items(task: str) -> str:
+    """Write three items of a task, texts and all, the second of them hostile."""
+    rows = []
+    for number in range(3):
+        row = json.loads(TASKS[task].example) | {"id": f"i{number}"}
+        if number == 1:
+            name = next(n for n in ("text", "document", "a", "query") if n in row)
+            row[name] = f"{row[name]} {HOSTILE}"
+        rows.append(row)
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return "items.jsonl"
+
+
+CASES = [
+    *((task, TASKS[task].prompts[0], ()) for task in TASKS),
+    ("support", "support-direct", ()),
+    ("relevance", "relevance-direct", ("--probability", "ask")),
+    ("support", "support", ("--batch", "2")),
+]
+
+
+@pytest.mark.parametrize(("task", "prompt", "more"), CASES)
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_is_shown_is_what_is_sent(task, prompt, more, number, capsys):
+    path = items(task)
+    arguments = ("prompt", "show", prompt, path, "--id", f"i{number}", "--json", *more)
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    shown = json.loads(out)
+    with ChatServer(logprobs="words") as server:
+        own = () if prompt == TASKS[task].prompts[0] else ("--prompt", prompt)
+        judge = ("judge", task, path, "--out", "out", "--llm", server.spec, *more, *own)
+        assert run(capsys, *judge)[0] == 0
+        (sent,) = [row for row in server.asked() if row["messages"] == shown["messages"]]
+    parameters = dict(sent["parameters"])
+    assert parameters.pop("model") == "test"
+    shape = parameters.pop("response_format")
+    assert shape["json_schema"]["schema"] == shown["schema"]
+    told = shown["parameters"]
+    alternatives = told.pop("top_logprobs")
+    assert parameters.pop("top_logprobs", 0) == alternatives
+    assert parameters.pop("logprobs", False) is bool(alternatives)
+    assert parameters == told
+    rows = [json.loads(line) for line in Path("out", "answers.jsonl").read_text().splitlines()]
+    hashes = {row["prompt_hash"] for row in rows if row["id"] in shown["items"]}
+    assert hashes == {shown["prompt_hash"]}
+
+
+def test_a_sample_shows_another_order(capsys):
+    orders = []
+    for sample in ("0", "1", "2"):
+        _, out, _ = run(capsys, "prompt", "show", "quality", "--sample", sample, "--json")
+        orders.append(tuple(json.loads(out)["schema"]["properties"]))
+    assert len(set(orders)) == 3
+    assert len({frozenset(order) for order in orders}) == 1
+
+
+def test_the_list_is_all_that_is_packaged(capsys):
+    _, out, _ = run(capsys, "prompt", "list", "--json")
+    listed = json.loads(out)
+    assert [prompt["name"] for prompt in listed] == list(prompt_names())
+    assert all(prompt["source"] and prompt["language"] == "en" for prompt in listed)
+    _, out, _ = run(capsys, "prompt", "list")
+    assert all(f"{prompt['name']}@{prompt['version']} " in out for prompt in listed)
+
+
+@pytest.mark.parametrize("name", prompt_names())
+def test_the_file_itself_is_shown_to_the_byte(name, capsys):
+    _, out, _ = run(capsys, "prompt", "show", name, "--raw")
+    folder = resources.files("pnyx.judge").joinpath("prompts")
+    assert out == folder.joinpath(f"{name}.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_for_people_nothing_reaches_the_terminal_but_text(task, capsys):
+    status, out, _ = run(capsys, "prompt", "show", task, items(task), "--id", "i1")
+    assert status == 0
+    assert out.startswith(f"prompt {TASKS[task].prompts[0]}@")
+    assert "--- system\n" in out
+    assert "--- user\n" in out
+    assert "--- schema of the reply\n" in out
+    assert all(character.isprintable() or character in "\n\t" for character in out)
+    assert run(capsys, "prompt", "show", task)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nothing",), "no prompt 'nothing'"),
+        (("repair",), "is not put to items"),
+        (("support", "items.jsonl", "--id", "i9"), "no item has the id 'i9'"),
+        (("support", "missing.jsonl"), "missing.jsonl"),
+        (("missing.toml",), "missing.toml"),
+        (("missing.toml", "--raw"), "missing.toml"),
+        (("latin.toml",), "latin.toml: not valid TOML"),
+        (("quality", "items.jsonl", "--batch", "2"), "quality"),
+        (("support-direct", "items.jsonl", "--batch", "2"), "support-direct"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line(arguments, said, capsys):
+    items("support")
+    Path("latin.toml").write_bytes(b"name = '\xe9'\n")
+    status, _, error = run(capsys, "prompt", "show", *arguments)
+    assert status == 2
+    assert said in error
+    assert len(error.splitlines()) == 1
