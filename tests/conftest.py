@@ -7,6 +7,7 @@ import signal
 import pytest
 
 SLOW = {
+    "test_cli_acceptance",
     "test_cli_argue",
     "test_cli_calibrate",
     "test_cli_convert",
@@ -14,8 +15,13 @@ SLOW = {
     "test_cli_doctor",
     "test_cli_hostile",
     "test_cli_judge",
+    "test_cli_plan",
+    "test_cli_prompt",
     "test_corpora_reading",
     "test_corpora_roundtrip",
+    "test_judge_engine",
+    "test_judge_forms",
+    "test_judge_loops",
     "test_judge_store_merge",
     "test_judge_store_tools",
     "test_models_chat",
