@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pnyx.corpora.bundled import load_example
     from pnyx.errors import IndexFolderError, InputError, MissingExtra, ModelError, PnyxError
     from pnyx.judge.answers import Judged, Provenance, Unscored
+    from pnyx.judge.asking import Asking
     from pnyx.judge.base import Judge, ask
     from pnyx.judge.cascade import Cascade, cascade_from
     from pnyx.judge.combine import combine, self_agreement
@@ -98,6 +99,7 @@ _HOMES = {
     "pnyx.corpora.bundled": ("load_example",),
     "pnyx.errors": ("IndexFolderError", "InputError", "MissingExtra", "ModelError", "PnyxError"),
     "pnyx.judge.answers": ("Judged", "Provenance", "Unscored"),
+    "pnyx.judge.asking": ("Asking",),
     "pnyx.judge.base": ("Judge", "ask"),
     "pnyx.judge.cascade": ("Cascade", "cascade_from"),
     "pnyx.judge.combine": ("combine", "self_agreement"),
@@ -152,6 +154,7 @@ __all__ = [
     "Agreement",
     "ArguedSide",
     "Argument",
+    "Asking",
     "Cascade",
     "Case",
     "ChatEndpoint",
