@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
-from pnyx.cli.progress import watched
+from chat_server import ChatServer
+from pnyx.cli.progress import spent_so_far, watched
 from pnyx.judge.base import Judge, ask
+from pnyx.judge.completions import StoredModel
 from pnyx.judge.encoder import EncoderJudge
+from pnyx.judge.llm import LlmJudge
 from pnyx.judge.questions import Support
+from pnyx.judge.store import Store
+from pnyx.models.chat import ChatEndpoint
+from pnyx.models.ledger import Ledger
+from pnyx.models.prices import Price
 
 QUESTIONS = [Support(str(i), "Fines lift turnout.", f"Fines work {i}.") for i in range(3)]
 
@@ -40,3 +48,25 @@ def test_on_a_terminal_answers_are_counted_and_unchanged(
     assert answers == [ask(judge, QUESTIONS)] * 2
     assert "judging" in terminal.getvalue()
     assert "6/6" in terminal.getvalue()
+
+
+def test_the_bar_says_what_is_unscored_and_what_was_spent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = [Support(str(n), f"{m} Text {n}.", "S.") for n, m in enumerate(["", "[[prose]]", ""])]
+    ledger = Ledger(Price(1000.0, 1000.0, 1000.0))
+    with ChatServer() as server, Store(tmp_path / "store.sqlite") as store:
+        model = StoredModel(ChatEndpoint(server.url, "test", ledger=ledger), store)
+        assert spent_so_far([model]) == "$0.0000"
+        with watched(LlmJudge(model), [model]) as wrapped:
+            ask(wrapped, asked)
+        tokens = server.billed["prompt_tokens"] + server.billed["completion_tokens"]
+    assert spent_so_far([model]) == f"{tokens} tokens, ${tokens / 1000:.4f}"
+    shown = " ".join(terminal.getvalue().split())
+    assert "3/3" in shown
+    assert "1 unscored" in shown
+    assert f"{tokens} tokens, ${tokens / 1000:.4f}" in shown

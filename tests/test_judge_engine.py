@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 
+import anyio
 import pytest
 
 from chat_server import ChatServer
@@ -17,7 +18,7 @@ from pnyx.judge.completions import StoredModel
 from pnyx.judge.llm import LlmJudge
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint, Patience
+from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience
 
 HASTY = Patience(timeout=0.4, attempts=2, first_wait=0.01, longest_wait=2.5)
 
@@ -258,7 +259,7 @@ def test_a_rating_without_a_dimension_keeps_the_others(store):
         (answer,) = ask(judge_on(server, store), [rating("[[missing]]")])
         assert len(server.asked()) == 1
     assert [type(score) for score in answer.value] == [int, int, type(None)]
-    assert answer.notes == {"dimensions": {"reasonableness": "missing: not in the reply"}}
+    assert answer.notes["dimensions"] == {"reasonableness": "missing: not in the reply"}
 
 
 @pytest.mark.parametrize("trouble", ["extra", "repeated"])
@@ -268,7 +269,7 @@ def test_a_rating_that_says_too_much_is_repaired_or_unscored(store, trouble):
         (good,) = ask(judge, [rating(f"[[{trouble}_once]]")])
         (bad,) = ask(judge, [rating(f"[[{trouble}]]")])
         assert len(server.asked()) == 4
-    assert good.notes == {"repaired": True}
+    assert good.notes["repaired"] is True
     assert reason(bad) == "schema"
 
 
@@ -386,3 +387,25 @@ def test_hopeless_odds_are_still_a_probability(store):
     with ChatServer(logprobs="words", spellings=spellings) as server:
         (answer,) = ask(judge_on(server, store, probability="tok"), [support("T.")])
     assert 0 < answer.probability < 1
+
+
+def test_questions_that_fail_at_the_end_of_a_run_do_not_make_the_endpoint_a_dead_one():
+    """Each of them was under way as another was answered: that is no endpoint that is down."""
+    patience = Patience(attempts=4, first_wait=0.05)
+    outcomes: list[object] = []
+
+    async def main(url: str) -> None:
+        endpoint = ChatEndpoint(url, "test", patience=patience)
+
+        async def complete(text: str) -> None:
+            outcomes.append(await endpoint.complete(ChatRequest((Message("user", text),))))
+
+        async with anyio.create_task_group() as group:
+            for number in range(25):
+                group.start_soon(complete, f"[[503]] {number}")
+            await anyio.sleep(0.02)
+            group.start_soon(complete, "Fine.")
+
+    with ChatServer() as server:
+        anyio.run(main, server.url)
+    assert Counter(type(outcome).__name__ for outcome in outcomes) == {"CallFailed": 25, "Reply": 1}

@@ -88,7 +88,7 @@ class ChatEndpoint:
         self._sorter = Sorter(self.base_url, model, api_key)
         self._retries = 0
         self._dialect = Dialect()
-        self._answered = False
+        self._replies = 0
         self._given_up_in_a_row = 0
         self._wires: anyio.lowlevel.RunVar[_Shared | None] = RunVar("pnyx-chat-wire", None)
 
@@ -162,7 +162,7 @@ class ChatEndpoint:
                 has answered none of many requests in a row.
         """
         async with self.connected() as wire:
-            attempt = 1
+            attempt, before = 1, self._replies
             while True:
                 try:
                     outcome = await self._attempt(wire, request)
@@ -175,7 +175,7 @@ class ChatEndpoint:
                 unreachable = outcome.kind == "unreachable"
                 limit = self.patience.connect_attempts if unreachable else self.patience.attempts
                 if attempt >= limit:
-                    return self._given_up(outcome, attempt)
+                    return self._given_up(outcome, attempt, alone=self._replies > before)
                 self._check_silence(outcome, wire.silent)
                 await self._rest(outcome, attempt, limit)
                 attempt += 1
@@ -193,15 +193,18 @@ class ChatEndpoint:
         else:
             await anyio.sleep(seconds)
 
-    def _given_up(self, last: Again, attempts: int) -> CallFailed:
+    def _given_up(self, last: Again, attempts: int, *, alone: bool) -> CallFailed:
+        """Fail a request; `alone` if others were answered meanwhile, so that it is no outage."""
         reason = f"{last.failed.reason} ({attempts} attempts)"
         if last.kind == "unreachable":
             raise ModelError(f"{self.base_url} cannot be reached: {reason}; is the server running?")
-        if last.kind == "body" and not self._answered:
+        if last.kind == "body" and not self._replies:
             raise ModelError(
                 f"{self.base_url} does not answer as an OpenAI-compatible endpoint: {reason}; "
                 "is the address complete? It often ends in /v1"
             )
+        if alone:
+            return CallFailed(reason)
         self._given_up_in_a_row += 1
         if self._given_up_in_a_row >= max(_LEAST_GIVEN_UP, 2 * self.pace.limit):
             raise ModelError(
@@ -262,7 +265,7 @@ class ChatEndpoint:
             outcome = self._sorter.sort(answer, form)
             if isinstance(outcome, Reply):
                 self._dialect = self._dialect.merged(dialect)
-                self._answered = True
+                self._replies += 1
             if not isinstance(outcome, Refused):
                 return outcome
             simpler = self._simpler(dialect, outcome, parameters)
@@ -283,7 +286,7 @@ class ChatEndpoint:
             return simpler
         # Old servers say no more than "Bad Request". Before anything has worked, the answer's
         # shape is the likeliest cause; the guess is remembered only if it turns out right.
-        if "response_format" in parameters and not self._answered and refused.status != 404:
+        if "response_format" in parameters and not self._replies and refused.status != 404:
             return dialect.without("response_format")
         return None
 
