@@ -7,6 +7,7 @@ import signal
 import pytest
 
 SLOW = {
+    "test_benchmarks_judging",
     "test_cli_acceptance",
     "test_cli_argue",
     "test_cli_calibrate",

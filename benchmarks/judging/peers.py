@@ -287,7 +287,9 @@ def verdict_model() -> Any:
 def main() -> None:
     job = json.loads(sys.argv[1])
     client, packages = CLIENTS[job["client"]]
-    rows = [[json.loads(line) for line in Path(path).open()] for path in job["work"]]
+    rows = [
+        [json.loads(line) for line in Path(path).read_text().splitlines()] for path in job["work"]
+    ]
     measured = []
     talk = io.StringIO()
     with contextlib.redirect_stdout(talk):

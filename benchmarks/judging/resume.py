@@ -81,9 +81,10 @@ def main() -> None:
         "calls at once."
     )
     report.head("run", "calls", "stored after", "seconds", "answers.jsonl")
-    with tempfile.TemporaryDirectory() as temporary, serving(
-        "--latency", str(options.latency)
-    ) as server:
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        serving("--latency", str(options.latency)) as server,
+    ):
         folder = Path(temporary)
         items = folder / "items.jsonl"
         items.write_text("".join(json.dumps(item) + "\n" for item in make_items(count, 1)))

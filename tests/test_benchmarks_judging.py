@@ -1,0 +1,110 @@
+"""Each benchmark of the judge engine runs at toy size and prints its table."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks" / "judging"
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Import a benchmark as it is when run as a script, and forget it afterwards."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(FOLDER)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if str(FOLDER) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def table(tmp_path, script, *options):
+    """Run a benchmark and return the cells of its table's rows, and all that it printed."""
+    page = tmp_path / "page.md"
+    name = script.removesuffix(".py")
+    first, last = f"<!-- judging {name} -->", f"<!-- end of judging {name} -->"
+    page.write_text(f"before\n{first}\nold\n{last}\nafter\n")
+    done = subprocess.run(
+        [sys.executable, FOLDER / script, *options, "--write", page],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"PNYX_STORE": str(tmp_path / "unused.sqlite")},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    written = page.read_text()
+    assert written == f"before\n{first}\n{done.stdout.strip()}\n{last}\nafter\n"
+    assert not (tmp_path / "unused.sqlite").exists()
+    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line[:2] == "| "]
+    assert len({len(row) for row in rows}) == 1
+    assert re.match(r"20\d\d-\d\d-\d\dT.* UTC; .* cores, .*Python .*pnyx ", done.stdout)
+    return rows[1:], done.stdout
+
+
+def test_overhead(tmp_path):
+    rows, _ = table(
+        tmp_path, "overhead.py", "--questions", "20", "--repeats", "1", "--peers", "pnyx", "httpx2"
+    )
+    assert [row[0] for row in rows] == ["pnyx.ask, LlmJudge, store on disk", "bare httpx2"]
+    for row in rows:
+        assert row[1] == "20"
+        assert float(row[2].replace(",", "")) > 0
+        assert float(row[3]) > 0
+
+
+@pytest.mark.parametrize(("case", "refuses"), [("2", False), ("6", True)])
+def test_saturation(tmp_path, case, refuses):
+    rows, _ = table(
+        tmp_path,
+        "saturation.py",
+        *("--questions", "60", "--cases", case, "--clients", "pnyx", "--concurrency", "32"),
+    )
+    ((server, client, whole, _, refused, _, lost),) = rows
+    assert server.startswith("4 × 20 ms")
+    assert client == "pnyx"
+    assert 0 < float(whole.rstrip("%")) <= 100
+    assert (int(refused) > 0) == refuses
+    assert lost == "0"
+
+
+def test_resume(tmp_path):
+    rows, printed = table(tmp_path, "resume.py", "--questions", "200")
+    calls = {row[0]: int(row[1]) for row in rows}
+    assert calls["first"] == 200
+    assert calls["again, same store"] == 0
+    assert [row[4] for row in rows if row[0] in ("again, same store", "resumed")] == [
+        "identical",
+        "identical",
+    ]
+    assert 200 <= calls["killed half way"] + calls["resumed"] <= 232
+    assert "DIFFERENT" not in printed
+
+
+def test_a_failing_peer_is_reported(tmp_path, bench):
+    """A client that cannot run leaves its last words, which its row shows."""
+    job = {"client": "pnyx", "url": "", "work": ["absent.jsonl"], "concurrency": 1}
+    found = bench("common").run_client(sys.executable, job | {"folder": str(tmp_path)}, 60)
+    assert found["error"].startswith("FileNotFoundError")
+
+
+def test_tokens_counts_agreement(tmp_path, bench):
+    """The figures of agreement, by a table worked by hand: 20 yes-yes, 5, 10, 15 no-no."""
+    tokens = bench("tokens")
+    one = [True] * 25 + [False] * 25
+    two = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
+    assert tokens.kappa(one, two) == pytest.approx(0.4)  # (0.7 - 0.5) / (1 - 0.5)
+    assert tokens.kappa([True, True], [True, True]) is None
+    pairs = tokens.reports(1, tmp_path)
+    assert len(pairs) == 1
+    assert pairs[0].nuggets
+    assert pairs[0].attestation
+    prompt = tokens.batched_prompt()
+    assert "reason" not in prompt.schema["properties"]
