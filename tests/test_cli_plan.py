@@ -112,6 +112,19 @@ def test_a_plan_counts_only_what_the_store_lacks_and_learns_from_it(capsys):
     assert low * 0.9 <= manifest["tokens"]["prompt_tokens"] <= high * 1.1
 
 
+def test_a_plan_asks_no_second_order_where_the_first_was_refused(capsys):
+    texts = ["Yes.", "[[refusal]] Yes.", "[[400]] Yes."]
+    rows = [{"id": t, "a": t, "b": "No.", "question": "Is it?"} for t in texts]
+    path = write("pairs.jsonl", rows)
+    with ChatServer() as server:
+        arguments = ("preference", path, "--llm", server.spec)
+        assert run(capsys, *arguments, "--concurrency", "1", "--out", "out")[0] == 3
+        assert len(server.asked()) == 4
+        _, plan, _ = run(capsys, *arguments, "--plan")
+    (planned,) = plan["models"]
+    assert (planned["calls"], planned["from_store"]) == (2, 3), "both orders of the third"
+
+
 def test_a_plan_reads_like_a_plan(capsys):
     Path("prices.toml").write_text("[models]\ntest = { input = 2.0, output = 8.0 }\n")
     with ChatServer() as server:

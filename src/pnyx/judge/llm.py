@@ -91,11 +91,12 @@ class LlmJudge:
     async def _both_orders(self, question: Preference) -> Answer:
         """Ask (a, b) and (b, a): a preference that turns with the order is none, so a tie."""
         (given,) = await self._call([question])
-        if isinstance(given, Unscored) and not self.model.offline:  # a plan counts both
-            return given
-        (turned,) = await self._call([replace(question, a=question.b, b=question.a)])
+        turn = replace(question, a=question.b, b=question.a)
         if isinstance(given, Unscored):
+            if self.model.key(self.asking.request([question])) in self.model.missing:
+                await self._call([turn])  # a plan counts both
             return given
+        (turned,) = await self._call([turn])
         if isinstance(turned, Unscored):
             return replace(turned, reason=f"{turned.reason} (asked with b first)")
         orders = [str(given.value), swapped(turned.value)]
