@@ -67,7 +67,7 @@ def test_saturation(tmp_path, case, refuses):
         "saturation.py",
         *("--questions", "60", "--cases", case, "--clients", "pnyx", "--concurrency", "32"),
     )
-    ((server, client, whole, _, refused, _, lost),) = rows
+    ((server, client, whole, _, _, refused, _, lost),) = rows
     assert server.startswith("4 × 20 ms")
     assert client == "pnyx"
     assert 0 < float(whole.rstrip("%")) <= 100

@@ -8,8 +8,10 @@ The server answers each call after a fixed time and works on a fixed number at o
 beyond them wait in its line (queue) or are turned away with 429, with or without Retry-After. No
 client is told the number of slots: all have the same, too high, limit on concurrency, except the
 rows that say so. The ideal is slots / latency calls a second. Whole run: the ideal's time over the
-client's, from the first question to the last verdict, ramp-up and tail included. Steady: answers a
-second, by the server's clock, between the first quarter of the answers and nine tenths of them.
+client's, from the first question to the last verdict, ramp-up and tail included. Slots busy: of the
+same time, the share in which the server's slots worked on an answer; it is higher by as much as the
+server, whose timers have steps of a millisecond, is late itself. Steady: answers a second, by the
+server's clock, between the first quarter of the answers and nine tenths of them.
 """
 
 from __future__ import annotations
@@ -105,7 +107,14 @@ def main() -> None:
         "the row says otherwise; one run each."
     )
     report.head(
-        "server", "client", "whole run", "steady", "429s", "calls/answer", "without a verdict"
+        "server",
+        "client",
+        "whole run",
+        "slots busy",
+        "steady",
+        "429s",
+        "calls/answer",
+        "without a verdict",
     )
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -116,8 +125,9 @@ def main() -> None:
                 row(report, case, name, pythons[name], folder, options.questions, options)
     report.line()
     report.line(
-        "Whole run and steady: share of the ideal, slots / latency. Without a verdict: questions "
-        "that the client gave up; it is not asked again. The openai SDK tries a call three times."
+        "Whole run and steady: share of the ideal, slots / latency. Slots busy: share of the whole "
+        "run's time, by the server's clock, whose own lateness does not count. Without a verdict: "
+        "questions that the client gave up. The openai SDK tries a call three times."
     )
     report.write(options.write)
 
@@ -148,12 +158,12 @@ def row(
     for limit in limits:
         told = "" if limit == options.concurrency else ", told the slots"
         if python.startswith("error"):
-            report.row(case.label, name + told, python, *["-"] * 4)
+            report.row(case.label, name + told, python, *["-"] * 5)
             continue
         with serving(*case.options) as server:
             found = measure(name, python, server, folder, questions, limit)
         if "error" in found:
-            report.row(case.label, name + told, f"failed: {found['error']}", *["-"] * 4)
+            report.row(case.label, name + told, f"failed: {found['error']}", *["-"] * 5)
             continue
         (run,), seen = found["runs"], found["server"]
         ideal = case.latency * math.ceil(questions / case.slots)
@@ -164,6 +174,7 @@ def row(
             case.label,
             name + told,
             f"{whole:.1%}",
+            f"{seen['busy'] / case.slots / run['wall']:.1%}",
             f"{seen['steady'] * case.latency / case.slots:.1%}",
             f"{seen['refused']:,.0f}",
             f"{seen['requests'] / max(1, seen['answered']):.2f}",
