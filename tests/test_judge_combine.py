@@ -104,7 +104,7 @@ def test_half_of_the_votes_is_not_enough(question, how):
     reason = "panel: 1 of 4 scored (2 timeout, 1 schema)"
     assert outcome(of(question, *answers, how=how)) == reason
     assert outcome(of(question, answers[0], answers[1], how=how)).startswith("panel: 1 of 2")
-    assert outcome(of(question, *[silent()] * 3)) == "panel: 0 of 3 scored (3 timeout)"
+    assert outcome(of(question, *[silent()] * 3)) == "timeout: 0 of 3 scored (3 timeout)"
     assert not isinstance(of(question, answers[0], answers[1], answers[1]), Unscored)
 
 
@@ -274,7 +274,8 @@ def test_every_outcome_is_a_fitting_answer_or_a_reason(case, how):
         assert isinstance(answer, Unscored)
     if isinstance(answer, Unscored):
         word = answer.reason.partition(":")[0]
-        assert word in ("panel", "tie")
+        causes = {a.reason.partition(":")[0] for a in answers if isinstance(a, Unscored)}
+        assert word in {"panel", "tie", "missing"} | causes
         return
     if isinstance(question, Rating):
         values = answer.value if isinstance(answer.value, list) else [answer.value]

@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
+from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
@@ -409,3 +410,37 @@ def test_questions_that_fail_at_the_end_of_a_run_do_not_make_the_endpoint_a_dead
     with ChatServer() as server:
         anyio.run(main, server.url)
     assert Counter(type(outcome).__name__ for outcome in outcomes) == {"CallFailed": 25, "Reply": 1}
+
+
+# --- the endpoint, or just these questions?
+
+
+def test_many_questions_that_always_fail_do_not_pass_for_an_outage(store):
+    """As in a rerun, in which only what failed before is asked: the run still ends complete."""
+    questions = [support(f"[[500]] {n}", id=str(n)) for n in range(30)]
+    questions += [support(f"[[html]] {n}", id=f"h{n}") for n in range(30)]
+    with ChatServer() as server:
+        answers = ask(judge_on(server, store), questions)
+    assert Counter(map(reason, answers)) == {"server_error": 30, "not_json": 30}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"), [("500", "has answered none of the last"), ("html", "does not answer")]
+)
+def test_an_endpoint_that_answers_nothing_ends_the_run_with_one_line(trouble, message, store):
+    questions = [support(f"Text {n}.", id=str(n)) for n in range(200)]
+    with (
+        ChatServer(default=trouble) as server,
+        pytest.raises(ModelError, match=message) as error,
+    ):
+        ask(judge_on(server, store), questions)
+    assert "\n" not in str(error.value)
+    assert len(server.asked()) < 200
+
+
+def test_one_refused_statement_does_not_cost_the_others_of_its_batch(store):
+    questions = batch("Fares fell.", 4)
+    questions[2] = support("Fares fell.", "[[refusal]]")
+    with ChatServer() as server:
+        answers = ask(judge_on(server, store, batch=4), questions)
+    assert [reason(answer) for answer in answers] == [None, None, "refusal", None]

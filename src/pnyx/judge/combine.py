@@ -110,7 +110,9 @@ def _missing(votes: Sequence[object]) -> str:
         return ""
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     listed = ", ".join(f"{count} {reason}" for reason, count in ranked)
-    return f"panel: {scored} of {len(votes)} scored ({listed})"
+    # One cause for all, such as a budget that is used up, stays that cause in the counts.
+    word = next(iter(reasons)) if len(reasons) == 1 and not scored else "panel"
+    return f"{word}: {scored} of {len(votes)} scored ({listed})"
 
 
 def most_frequent(votes: Iterable[T]) -> tuple[list[T], float]:

@@ -109,7 +109,7 @@ class LlmJudge:
     async def _call(self, questions: Sequence[Any]) -> list[Answer]:
         request = self.asking.request(questions)
         outcome = await self.model.complete(request)
-        if len(questions) > 1 and _too_much(outcome, request):
+        if len(questions) > 1 and _better_apart(outcome, request):
             return await self._split(questions)
         if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
             return self._failed(questions, request, outcome)
@@ -249,11 +249,11 @@ def _no_task(question: JudgeQuestion) -> str:
     return ""
 
 
-def _too_much(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
-    """Say whether fewer questions in a call would help."""
+def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
+    """Say whether fewer questions in a call would help: one refused must not cost the others."""
     if isinstance(outcome, CallFailed):
-        return outcome.reason.startswith("too_long")
-    return (cut_reason(outcome, request) or "").startswith("length")
+        return outcome.reason.startswith(("too_long", "empty"))
+    return cut_reason(outcome, request) is not None
 
 
 def _stops_all(outcome: CallFailed) -> bool:

@@ -175,7 +175,7 @@ class ChatEndpoint:
                 unreachable = outcome.kind == "unreachable"
                 limit = self.patience.connect_attempts if unreachable else self.patience.attempts
                 if attempt >= limit:
-                    return self._given_up(outcome, attempt, alone=self._replies > before)
+                    return await self._given_up(wire, outcome, attempt, self._replies > before)
                 self._check_silence(outcome, wire.silent)
                 await self._rest(outcome, attempt, limit)
                 attempt += 1
@@ -193,25 +193,36 @@ class ChatEndpoint:
         else:
             await anyio.sleep(seconds)
 
-    def _given_up(self, last: Again, attempts: int, *, alone: bool) -> CallFailed:
+    async def _given_up(self, wire: Wire, last: Again, attempts: int, alone: bool) -> CallFailed:
         """Fail a request; `alone` if others were answered meanwhile, so that it is no outage."""
         reason = f"{last.failed.reason} ({attempts} attempts)"
         if last.kind == "unreachable":
             raise ModelError(f"{self.base_url} cannot be reached: {reason}; is the server running?")
-        if last.kind == "body" and not self._replies:
+        self._given_up_in_a_row += not alone
+        strange = last.kind == "body" and not self._replies
+        if not strange and self._given_up_in_a_row < max(_LEAST_GIVEN_UP, 2 * self.pace.limit):
+            return CallFailed(reason)
+        # What is left of a run may be just the questions that always fail: is it they, or all?
+        if await self._answers(wire):
+            self._given_up_in_a_row = 0
+            return CallFailed(reason)
+        if strange:
             raise ModelError(
                 f"{self.base_url} does not answer as an OpenAI-compatible endpoint: {reason}; "
                 "is the address complete? It often ends in /v1"
             )
-        if alone:
-            return CallFailed(reason)
-        self._given_up_in_a_row += 1
-        if self._given_up_in_a_row >= max(_LEAST_GIVEN_UP, 2 * self.pace.limit):
-            raise ModelError(
-                f"{self.base_url} has answered none of the last {self._given_up_in_a_row} "
-                f"requests: {reason}; {_RESUMES}"
-            )
-        return CallFailed(reason)
+        raise ModelError(
+            f"{self.base_url} has answered none of the last {self._given_up_in_a_row} "
+            f"requests: {reason}; {_RESUMES}"
+        )
+
+    async def _answers(self, wire: Wire) -> bool:
+        """Whether the endpoint answers the simplest of requests."""
+        greeting = ChatRequest((Message("user", "Reply with the word: ok"),), max_tokens=16)
+        try:
+            return isinstance(await self._attempt(wire, greeting), Reply)
+        except BudgetReached:
+            return True  # nothing more will be asked in any case
 
     def _check_silence(self, outcome: Again, silent: float) -> None:
         """Give up an endpoint that takes requests and sends nothing at all."""
