@@ -70,7 +70,7 @@ def simulate(slots: int, ceiling: int, count: int, spread: float = 0.0, seed: in
 def test_slots_are_used_and_refusals_stay_few(slots, ceiling, spread, seed):
     share, refused, _ = simulate(slots, ceiling, 200 * min(slots, ceiling), spread, seed)
     assert share >= 0.95
-    assert refused <= 2 * ceiling
+    assert refused <= 3 * ceiling
 
 
 @given(

@@ -19,7 +19,7 @@ from pnyx.models.turns import Line, Turn
 
 __all__ = ["Limit", "Pace", "Slot"]
 
-_FIRST = 8
+_FIRST = 32
 _DECREASE, _AFTER_A_TRY = 0.75, 0.9
 _LEAST_HOLD, _FIRST_HOLD, _MOST_HOLD = 1, 8, 64
 
