@@ -30,8 +30,14 @@ def store(tmp_path):
         yield opened
 
 
-def judge_on(server: ChatServer, store: Store, concurrency: int = 4, **asking) -> LlmJudge:
-    endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+def judge_on(
+    server: ChatServer,
+    store: Store,
+    concurrency: int = 4,
+    patience: Patience = HASTY,
+    **asking,
+) -> LlmJudge:
+    endpoint = ChatEndpoint(server.url, "test", patience=patience)
     return LlmJudge(StoredModel(endpoint, store, concurrency), Asking(**asking))
 
 
@@ -343,11 +349,11 @@ def test_a_ranking_is_a_permutation_whatever_the_reply_lacks(store, trouble, not
 def test_the_probability_by_token_is_the_one_worked_out_by_hand(store, style, spellings, expected):
     with ChatServer(logprobs=style, spellings=spellings) as server:
         question = support("Ünïcode — 東京 “quoted”.")
-        (auto,) = ask(judge_on(server, store), [question])
-        (token,) = ask(judge_on(server, store, probability="tok"), [question])
-        (both,) = ask(judge_on(server, store, probability="both"), [question])
+        (auto,) = ask(judge_on(server, store, patience=Patience()), [question])
+        (token,) = ask(judge_on(server, store, patience=Patience(), probability="tok"), [question])
+        (both,) = ask(judge_on(server, store, patience=Patience(), probability="both"), [question])
         assert len(server.asked()) == 1, "one reply serves all three"
-        (stated,) = ask(judge_on(server, store, probability="ask"), [question])
+        (stated,) = ask(judge_on(server, store, patience=Patience(), probability="ask"), [question])
         assert "logprobs" not in server.asked()[-1]["parameters"]
     assert stated.provenance.method == "stated"
     if expected is None:

@@ -76,7 +76,7 @@ def test_a_server_that_can_do_everything():
     assert (found.used, found.limit, found.refused) == ("json_schema", "max_tokens", ())
     assert found.alternatives >= 3
     assert {"prompt_tokens", "completion_tokens", "cached_tokens"} <= set(found.usage)
-    assert (found.first, found.ceiling) == (8, 32)
+    assert (found.first, found.ceiling) == (32, 32)
     assert [step.at_once for step in found.steps] == [1, 2]
     # What it says that it took is what the server saw.
     assert found.requests == asked
