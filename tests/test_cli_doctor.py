@@ -124,7 +124,7 @@ def test_an_endpoint(call, tmp_path):
         assert len(server.asked()) > 3
     assert "json_schema         followed; judges use it" in out
     assert "P(yes) by auto      from the tokens' probabilities" in out
-    assert "a run starts at    32 at once" in out
+    assert "a run starts at     32 at once" in out
     assert "not published" in out
     assert "pnyx judge          test: named by --llm" in out
     assert not (tmp_path / "store.sqlite").exists()  # nothing was stored, nothing came from there

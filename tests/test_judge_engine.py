@@ -21,7 +21,7 @@ from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.judge.store import Store
 from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience
 
-HASTY = Patience(timeout=0.4, attempts=2, first_wait=0.01, longest_wait=2.5)
+HASTY = Patience(timeout=0.8, attempts=2, first_wait=0.01, longest_wait=2.5)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from pnyx.judge.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Message, Patience, Reply
 
-HASTY = Patience(timeout=0.4, attempts=2, first_wait=0.01)
+HASTY = Patience(timeout=0.8, attempts=2, first_wait=0.01)
 VALID = {"reason": "r", "evidence": "fares fell", "answer": "yes", "confidence": 0.75}
 
 

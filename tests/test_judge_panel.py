@@ -22,7 +22,7 @@ from pnyx.judge.questions import Preference, Rating, Support
 from pnyx.judge.store import Store
 from pnyx.models.chat import ChatEndpoint, Patience
 
-HASTY = Patience(timeout=0.4, attempts=2, first_wait=0.01)
+HASTY = Patience(timeout=0.8, attempts=2, first_wait=0.01)
 TEXT = "Fares fell last year, and more people took the bus."
 SUPPORTED = Support("yes", TEXT, "Fares fell last year.")
 FOREIGN = Support("no", TEXT, "Bananas are yellow.")

@@ -34,7 +34,7 @@ SCHEMA = {
     "required": ["answer"],
     "additionalProperties": False,
 }
-HASTY = Patience(timeout=0.4, attempts=3, first_wait=0.01, longest_wait=3.0)
+HASTY = Patience(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=3.0)
 
 
 def request(text: str = "hello", **fields: object) -> ChatRequest:

@@ -27,7 +27,7 @@ from pnyx.models.ledger import (
 from pnyx.models.prices import Price, price_of, read_prices
 from pnyx.models.replies import CallFailed
 
-HASTY = Patience(timeout=0.3, attempts=3, first_wait=0.01, longest_wait=0.1)
+HASTY = Patience(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=0.1)
 SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}}
 
 
