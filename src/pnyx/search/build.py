@@ -135,6 +135,7 @@ def add_to_index(
                 "fields": manifest["fields"],
                 "statistics": count(entries),
                 "segments": entries,
+                **({"features": manifest["features"]} if "features" in manifest else {}),
             }
             write_manifest(folder, content)
         except BaseException as error:

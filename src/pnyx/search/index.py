@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError
 from pnyx.records import Evidence
 from pnyx.search.build import IndexStats, add_to_index, build_index
+from pnyx.search.features import Feature, feature_names, read_feature, require_feature
 from pnyx.search.kernels import Kernel, KernelName, SegmentPart, TermPart
 from pnyx.search.lengths import LENGTHS
 from pnyx.search.manifest import read_manifest
@@ -80,6 +81,7 @@ class Index:
         self, path: Path, manifest: dict[str, Any], kernel: KernelName | None = None
     ) -> None:
         self.path = path
+        self.manifest = manifest
         opened = open_segments(path, manifest)
         self.tokenizer = opened.tokenizer
         self.collection = Collection(
@@ -273,14 +275,22 @@ class Index:
         owner = int(np.searchsorted(self._starts, number, side="right")) - 1
         return owner, number - self._starts[owner]
 
+    def feature(self, name: str, how: str) -> Feature:
+        """Return what the index knows of each document under a name; see `require_feature`."""
+        return require_feature(self.path, self.manifest, name, how)
+
     def verify(self) -> None:
-        """Check every byte and every record of the index.
+        """Check every byte and every record of the index, and its features.
 
         Raises:
             IndexFolderError: anything is damaged.
         """
         for segment in self._segments:
             segment.verify()
+        for name in feature_names(self.manifest):
+            feature = read_feature(self.path, self.manifest, name)
+            if feature is not None:
+                feature.file.verify_all()
 
 
 def verify_index(path: str | Path) -> None:

@@ -2,6 +2,7 @@
 
     manifest.json           what the index is, its statistics, its segments; holds its own checksum
     segment-000001.data     documents, terms and postings (`pnyx.search.storage`)
+    feature-NAME-000001.data  more about every document (`pnyx.search.features`), if there is
 
 The manifest is replaced in one step, so a reader sees the old index or the new one.
 """
@@ -39,7 +40,7 @@ __all__ = [
 KIND: Final = "pnyx-index"
 FORMAT_VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
-SEGMENT_NAME: Final = re.compile(r"segment-\d{6,}\.data")
+SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-\d{6,}\.data")
 
 _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
@@ -155,8 +156,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
-    """Remove what a killed writer left behind: segments that the manifest does not name."""
-    named = {entry["file"] for entry in manifest["segments"]}
+    """Remove what a killed writer left behind: files that the manifest does not name."""
+    entries = [*manifest["segments"], *manifest.get("features", {}).values()]
+    named = {entry["file"] for entry in entries}
     for path in folder.iterdir():
         if SEGMENT_NAME.fullmatch(path.name) and path.name not in named:
             path.unlink()

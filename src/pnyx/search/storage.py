@@ -26,7 +26,14 @@ BLOCK_BYTES: Final = 1 << 16
 """Bytes per checksum: small enough that fetching one document checks little more than it."""
 
 _ALIGNMENT = 64
-_DTYPES = {"u1": np.uint8, "<u4": np.uint32, "<u8": np.uint64}
+_DTYPES = {
+    "u1": np.uint8,
+    "i1": np.int8,
+    "<u4": np.uint32,
+    "<u8": np.uint64,
+    "<f2": np.float16,
+    "<f4": np.float32,
+}
 
 
 # Writing a segment -------------------------------------------------------------------------------
@@ -86,9 +93,9 @@ class SegmentWriter:
                 self._crc = 0
 
     def array(self, name: str, dtype: str, values: NDArray[Any]) -> None:
-        """Write a whole section from an array, cast to `dtype` (one of u1, <u4, <u8)."""
+        """Write a whole section from an array of any shape, cast to `dtype` (of `_DTYPES`)."""
         self.begin(name, dtype)
-        self.write(np.ascontiguousarray(values, dtype=dtype).view(np.uint8).data)
+        self.write(np.ascontiguousarray(values, dtype=dtype).reshape(-1).view(np.uint8).data)
 
     def finish(self) -> dict[str, Any]:
         """Write the checksums, push all to the disk and return the segment's manifest entry."""

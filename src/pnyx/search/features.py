@@ -1,0 +1,176 @@
+"""What an index knows of every document beside its words: quality, vectors, clusters.
+
+A feature is a set of arrays, computed from the documents of an index and aligned with their
+numbers, in a checked, memory-mapped file of its own. It is replaced whole; an index that grew
+since has it for its first documents only, and says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.search.manifest import damaged, locked, read_manifest, remove_leftovers, write_manifest
+from pnyx.search.storage import SegmentFile, SegmentWriter
+
+__all__ = ["Feature", "feature_names", "put_feature", "read_feature", "require_feature"]
+
+_NAME = re.compile(r"[a-z_]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One feature of an index, open for reading.
+
+    Attributes:
+        name: e.g. `quality`.
+        documents: of how many documents, the first of the index, it tells.
+        meta: what it was computed with, ready for JSON: model names, versions, parameters.
+        file: the mapped file.
+        shapes: section -> shape.
+    """
+
+    name: str
+    documents: int
+    meta: Mapping[str, Any]
+    file: SegmentFile
+    shapes: Mapping[str, tuple[int, ...]]
+
+    def array(self, section: str) -> NDArray[Any]:
+        """Return a whole section, verified, read-only and in its shape.
+
+        Raises:
+            IndexFolderError: it is damaged.
+            KeyError: there is no such section.
+        """
+        shape = self.shapes[section]
+        values = self.file.section(section).whole()
+        if values.size != int(np.prod(shape)):
+            raise damaged(self.file.folder, f"section {section} of {self.name} has another shape")
+        return values.reshape(shape)
+
+
+def feature_names(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the names of an index's features, from its manifest."""
+    return sorted(manifest.get("features", {}))
+
+
+def put_feature(
+    path: str | Path,
+    name: str,
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    documents: int,
+    meta: Mapping[str, Any],
+) -> None:
+    """Write a feature of an index, in place of an older one of that name, all or nothing.
+
+    Args:
+        path: the index folder.
+        name: small letters and `_`.
+        arrays: section -> array of dtype uint8, int8, uint32, uint64, float16 or float32; those
+            that tell of documents have one row for each, in the order of their numbers.
+        documents: how many documents it tells of.
+        meta: see `Feature`.
+
+    Raises:
+        IndexFolderError: `path` is no index, or is damaged.
+        InputError: the index has another number of documents.
+        PnyxError: the disk is full or read-only, or another process is writing.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"feature {name!r}: expected small letters and _")
+    folder = Path(path)
+    with locked(folder), _disk_errors(path):
+        manifest = read_manifest(folder)
+        if manifest["statistics"]["documents"] != documents:
+            found = manifest["statistics"]["documents"]
+            raise InputError(f"has {found} documents, expected {documents}", path=path)
+        remove_leftovers(folder, manifest)
+        file = f"feature-{name}-{_next_number(manifest, name):06d}.data"
+        with SegmentWriter(folder / file) as writer:
+            for section, values in arrays.items():
+                writer.array(section, _dtype(values), values)
+            entry = writer.finish()
+        entry |= {
+            "documents": documents,
+            "meta": dict(meta),
+            "shapes": {section: list(values.shape) for section, values in arrays.items()},
+        }
+        features = {**manifest.get("features", {}), name: entry}
+        # Of the manifest's own fields only the content is written anew.
+        kept = {k: manifest[k] for k in ("tokenizer", "fields", "statistics", "segments")}
+        write_manifest(folder, kept | {"features": features})
+        remove_leftovers(folder, read_manifest(folder))
+
+
+def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:
+    """Open a feature of an index; None where it has none of that name.
+
+    Raises:
+        IndexFolderError: its file is missing or damaged.
+    """
+    entry = manifest.get("features", {}).get(name)
+    if entry is None:
+        return None
+    folder = Path(path)
+    try:
+        shapes = {section: tuple(map(int, shape)) for section, shape in entry["shapes"].items()}
+        return Feature(
+            name, int(entry["documents"]), entry["meta"], SegmentFile(folder, entry), shapes
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(folder, f"feature {name} is not understood") from error
+
+
+def require_feature(path: str | Path, manifest: Mapping[str, Any], name: str, how: str) -> Feature:
+    """Open a feature that must be there for every document.
+
+    Args:
+        path: the index folder.
+        manifest: of that folder.
+        name: the feature.
+        how: the command that makes it, for the error.
+
+    Raises:
+        InputError: it is not there, or not for documents that were added later.
+        IndexFolderError: its file is missing or damaged.
+    """
+    feature = read_feature(path, manifest, name)
+    total = manifest["statistics"]["documents"]
+    if feature is None:
+        raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=path)
+    if feature.documents != total:
+        raise InputError(
+            f"the index has {shorten(name, 40)} of {feature.documents} of its {total} documents: "
+            f"{how}",
+            path=path,
+        )
+    return feature
+
+
+def _next_number(manifest: Mapping[str, Any], name: str) -> int:
+    entry = manifest.get("features", {}).get(name)
+    return 1 if entry is None else int(entry["file"].rpartition("-")[2].partition(".")[0]) + 1
+
+
+def _dtype(values: NDArray[Any]) -> str:
+    dtype = values.dtype.newbyteorder("<").str
+    return "u1" if dtype == "|u1" else "i1" if dtype == "|i1" else dtype
+
+
+@contextlib.contextmanager
+def _disk_errors(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        name = shorten(str(path), 200)
+        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
