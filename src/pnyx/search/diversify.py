@@ -1,0 +1,162 @@
+"""A ranking that shows more than one side: maximal marginal relevance and round-robin merging.
+
+Both are what BERDS (Chen and Choi, 2024, section 5) does against retrievers that return the same
+perspective again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.errors import InputError
+from pnyx.search.index import Hit
+
+__all__ = ["Similarity", "in_order", "mmr", "of_best", "round_robin"]
+
+T = TypeVar("T", bound=Hashable)
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+Similarity: TypeAlias = npt.NDArray[np.floating] | Callable[[int], npt.NDArray[np.floating]]
+"""How alike the candidates are: their vectors [n, d], compared by cosine (a vector of length 0 is
+like nothing), or a function from a 0-based position to that candidate's similarity with each, [n].
+A matrix [n, n] of similarities serves as `matrix.__getitem__`."""
+
+
+def mmr(
+    relevance: Sequence[float] | npt.NDArray[np.floating],
+    similarity: Similarity,
+    k: int,
+    lam: float,
+) -> list[int]:
+    """Choose k of n candidates, each as relevant and as little like those before it as can be.
+
+    Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998), as in BERDS, Eq. 1: the next
+    candidate is the i that maximises
+
+        lam * relevance[i] - (1 - lam) * max(similarity(i, j) for j chosen before)
+
+    For the first choice, with nothing chosen before, the second term is 0. Between equal values
+    the candidate that comes first wins. Takes time in O(n k) similarities.
+
+    Args:
+        relevance: of each candidate, in the order of their ranks. It is used as it is: put scores
+            on the scale of the similarity first (`of_best`).
+        similarity: see `Similarity`.
+        k: how many to choose, at least 1; all where there are fewer.
+        lam: in [0, 1]. 1 ranks by relevance alone; 0 by unlikeness alone, the first candidate
+            being the start. BERDS uses .75 to .99.
+
+    Returns:
+        0-based positions, in the order in which they were chosen, each at most once.
+
+    Raises:
+        InputError: `k` or `lam` is out of range.
+        ValueError: a value is not finite, or the shapes do not fit.
+    """
+    if k < 1:
+        raise InputError(f"k is {k}, expected at least 1")
+    if not 0.0 <= lam <= 1.0:  # also refuses NaN
+        raise InputError(f"lambda is {lam:g}, expected a number from 0 to 1")
+    wanted = np.asarray(relevance, dtype=np.float64)
+    if wanted.ndim != 1 or not np.isfinite(wanted).all():
+        raise ValueError("relevance must be one finite number for each candidate")
+    alike = _by_cosine(similarity, len(wanted)) if not callable(similarity) else similarity
+    nearest = np.zeros(len(wanted))
+    left = np.ones(len(wanted), dtype=bool)
+    order: list[int] = []
+    while len(order) < min(k, len(wanted)):
+        value = lam * wanted - (1.0 - lam) * nearest
+        chosen = int(np.argmax(np.where(left, value, -np.inf)))
+        left[chosen] = False
+        seen = np.asarray(alike(chosen), dtype=np.float64)
+        if seen.shape != wanted.shape or not np.isfinite(seen).all():
+            raise ValueError("similarity must be one finite number for each candidate")
+        nearest = np.maximum(nearest, seen) if order else seen
+        order.append(chosen)
+    return order
+
+
+def _by_cosine(vectors: npt.NDArray[np.floating], count: int) -> Callable[[int], Floats]:
+    rows = np.asarray(vectors, dtype=np.float64)
+    if rows.ndim != 2 or len(rows) != count or not np.isfinite(rows).all():
+        raise ValueError(f"expected finite vectors [{count}, d], found shape {rows.shape}")
+    # Scaled by the largest entry first: the square of a huge or tiny one has no float.
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    rows = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+    def cosine(position: int) -> Floats:
+        # Not BLAS, whose rounding depends on the place of a row: copies would not tie.
+        found: Floats = np.einsum("ij,j->i", units, units[position])
+        return found
+
+    return cosine
+
+
+def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
+    """Divide scores by the best of them, as BERDS (B.6) does before it applies Eq. 1.
+
+    Args:
+        scores: of a retriever; any finite numbers.
+        best: the best score of a whole data set, as in the paper; by default that of `scores`,
+            since a question asked alone has no data set.
+
+    Returns:
+        float64 [n], at most 1 with the default; all zeros where the best score is not positive.
+    """
+    found = np.asarray(scores, dtype=np.float64)
+    top = float(found.max(initial=0.0)) if best is None else best
+    return found / top if top > 0 else np.zeros_like(found)
+
+
+def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
+    """Merge rankings: the first of each, then the second of each, and so on; each item once.
+
+    An item that was taken before is skipped, and its ranking waits for the next round (BERDS,
+    section 5: of the list of n rounds, the top k unique ones).
+
+    Args:
+        rankings: best first, of any lengths; their order decides within a round.
+        k: how many to return, at least 1; fewer where there are fewer.
+
+    Raises:
+        InputError: `k` is out of range.
+    """
+    if k < 1:
+        raise InputError(f"k is {k}, expected at least 1")
+    merged: dict[T, None] = {}
+    for depth in range(max(map(len, rankings), default=0)):
+        for ranking in rankings:
+            if depth < len(ranking):
+                merged.setdefault(ranking[depth])
+        if len(merged) >= k:
+            break
+    return list(merged)[:k]
+
+
+def in_order(hits: Sequence[Hit], order: Sequence[int]) -> list[Hit]:
+    """Put hits in another order; those that it leaves out follow in the order they have.
+
+    The rank is the new one and the score 1 / rank: evaluation tools sort a run by score, and the
+    old scores would undo the new order.
+
+    Args:
+        hits: best first.
+        order: 0-based positions in `hits`, none twice, as of `mmr` or a reranking of the first.
+
+    Raises:
+        ValueError: a position comes twice or is out of range.
+    """
+    if len(set(order)) != len(order) or not all(0 <= i < len(hits) for i in order):
+        raise ValueError("expected 0-based positions, none twice")
+    placed = set(order)
+    positions = [*order, *(i for i in range(len(hits)) if i not in placed)]
+    return [
+        hits[i]._replace(rank=rank, score=1.0 / rank) for rank, i in enumerate(positions, start=1)
+    ]
