@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pnyx.corpora.trim import trim, word_weight
 from pnyx.records import Document, Evidence
 
 __all__ = ["WORDS_PER_TOKEN", "pack"]
@@ -29,12 +30,12 @@ def pack(documents: Sequence[Evidence], max_tokens: int) -> tuple[list[Document]
     budget = max(len(documents), int(max_tokens * WORDS_PER_TOKEN))
     plain = [_plain(d) for d in documents]
     # A "word" without spaces can be arbitrarily long, so words are weighed by their letters too.
-    sizes = [_weight(d.text) for d in plain]
+    sizes = [word_weight(d.text) for d in plain]
     total = sum(sizes)
     if total <= budget:
         return plain, 0
     trimmed = [
-        replace(d, text=_cut(d.text, max(1, size * budget // total)))
+        replace(d, text=trim(d.text, max(1, size * budget // total)))
         for d, size in zip(plain, sizes, strict=True)
     ]
     return trimmed, sum(a.text != b.text for a, b in zip(plain, trimmed, strict=True))
@@ -44,27 +45,3 @@ def _plain(document: Evidence) -> Document:
     if isinstance(document, Document):
         return document
     return Document(document.id, document.text, document.title, document.url, document.source)
-
-
-_LETTERS_PER_WORD = 8
-
-
-def _word_weight(word: str) -> int:
-    return 1 + len(word) // _LETTERS_PER_WORD
-
-
-def _weight(text: str) -> int:
-    return sum(map(_word_weight, text.split()))
-
-
-def _cut(text: str, weight: int) -> str:
-    kept: list[str] = []
-    left = weight
-    for word in text.split():
-        left -= _word_weight(word)
-        if left < 0:
-            if not kept:
-                kept.append(word[: weight * _LETTERS_PER_WORD])
-            return " ".join(kept) + " …"
-        kept.append(word)
-    return " ".join(kept)

@@ -1,0 +1,38 @@
+"""Cutting a text to a number of words, whatever its author takes for a word."""
+
+from __future__ import annotations
+
+__all__ = ["trim", "word_weight"]
+
+_LETTERS_PER_WORD = 8
+
+
+def word_weight(text: str) -> int:
+    """Return for how many words a text counts: a long word for several, by its letters.
+
+    A "word" without spaces can be arbitrarily long.
+    """
+    return sum(map(_one, text.split()))
+
+
+def _one(word: str) -> int:
+    return 1 + len(word) // _LETTERS_PER_WORD
+
+
+def trim(text: str, words: int) -> str:
+    """Return the beginning of a text at a word boundary, with ` …` behind where anything is lost.
+
+    Args:
+        text: anything; white space becomes single spaces.
+        words: how many to keep, as `word_weight` counts, at least 1; something is always kept.
+    """
+    kept: list[str] = []
+    left = words
+    for word in text.split():
+        left -= _one(word)
+        if left < 0:
+            if not kept:
+                kept.append(word[: words * _LETTERS_PER_WORD])
+            return " ".join(kept) + " …"
+        kept.append(word)
+    return " ".join(kept)
