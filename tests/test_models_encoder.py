@@ -38,7 +38,7 @@ def test_cosines_are_those_of_the_original_model(encoder, a, b, cosine):
 def test_rows_are_unit_vectors_in_the_order_of_the_texts(encoder):
     texts = ["b", "a", "", "b", "x " * 5000]
     rows = encoder.encode(texts)
-    assert rows.shape == (5, encoder.dimension) == (5, 384)
+    assert rows.shape == (5, encoder.dimensions) == (5, 384)
     assert rows.dtype == np.float32
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
     assert (rows[0] == rows[3]).all()

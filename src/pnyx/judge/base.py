@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer
 from pnyx.judge.questions import JudgeQuestion
+from pnyx.models.flow import run_blocking
 
 __all__ = ["Emit", "Judge", "ask", "of_kind", "refuse_other_kinds", "run_blocking"]
 
@@ -109,21 +110,3 @@ def ask(
     if missing:
         raise RuntimeError(f"{judge.name} left {len(missing)} questions unanswered")
     return [a for a in answers if a is not None]
-
-
-def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
-    """Run async work to its end in an event loop in a thread of its own, and return its result.
-
-    A loop that already runs in the calling thread (a notebook, a web handler) does no harm. On
-    Ctrl-C the work is cancelled and has ended before KeyboardInterrupt leaves this function.
-
-    Args:
-        work: a coroutine, or a function without arguments that returns one.
-    """
-    from anyio.from_thread import start_blocking_portal
-
-    async def main() -> T:
-        return await (work() if callable(work) else work)
-
-    with start_blocking_portal() as portal:
-        return portal.call(main)

@@ -19,7 +19,6 @@ from pnyx.judge.asking import Asking, Item, Probability
 from pnyx.judge.base import Emit
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.flow import run_all
 from pnyx.judge.forms import FORMS, Reading
 from pnyx.judge.forms.preference import swapped
 from pnyx.judge.prompting import load_prompt
@@ -27,6 +26,7 @@ from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Sup
 from pnyx.judge.reading import UnreadableReply, cut_reason
 from pnyx.judge.tasks import TASKS
 from pnyx.judge.tokens import probability_of_yes
+from pnyx.models.flow import run_all
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 
 __all__ = ["LlmJudge", "find_evidence"]

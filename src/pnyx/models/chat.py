@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import re
 import urllib.parse
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError, ModelError, shorten
+from pnyx.models.addresses import is_address, read_key, without_user
 from pnyx.models.ledger import BudgetReached, Ledger, Ticket
 from pnyx.models.negotiate import Dialect, is_too_long, refused_parameter
 from pnyx.models.outcomes import Again, Refused, Sorter
@@ -381,38 +380,16 @@ def endpoint_from(
 
 def _read_spec(spec: str) -> tuple[str, str, str | None]:
     """Return (base URL, model, key) of what `--llm` names."""
-    key = _key("PNYX_API_KEY")
+    key = read_key("PNYX_API_KEY")
     kind, _, rest = spec.partition(":")
     if spec == "local" or kind == "gguf":
         raise InputError(f"--llm {shorten(spec)} answers alone, not together with other models")
     if kind == "openai" and rest:
-        key = key or _key("OPENAI_API_KEY")
+        key = key or read_key("OPENAI_API_KEY")
         if key is None:
             raise InputError(f"--llm {shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")
         return _OPENAI_URL, rest, key
     base_url, _, model = spec.partition("#")
-    if kind in ("http", "https") and model and _is_address(base_url):
+    if kind in ("http", "https") and model and is_address(base_url):
         return base_url, urllib.parse.unquote(model), key
-    shown = re.sub(r"//[^/@]*@", "//***@", spec)
-    raise InputError(f"--llm: found {shorten(shown)!r}, expected {_FORMS}")
-
-
-def _key(variable: str) -> str | None:
-    key = os.environ.get(variable, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise InputError(f"{variable} holds characters that cannot be part of a key")
-    return key or None
-
-
-def _is_address(url: str) -> bool:
-    """Say whether an address has a host and no user, password, query or bad port."""
-    try:
-        parts = urllib.parse.urlsplit(url)
-        return (
-            bool(parts.hostname)
-            and parts.username is None
-            and not parts.query
-            and (parts.port is None or parts.port > 0)
-        )
-    except ValueError:
-        return False
+    raise InputError(f"--llm: found {shorten(without_user(spec))!r}, expected {_FORMS}")

@@ -44,7 +44,7 @@ class Encoder:
 
     Attributes:
         name: `minilm-int8`.
-        dimension: length of a vector, 384.
+        dimensions: length of a vector, 384.
         max_tokens: tokens of a text that count, special tokens included; the rest is ignored.
         card: what the model is, where it comes from and how it was made (Markdown).
     """
@@ -53,7 +53,7 @@ class Encoder:
         manifest = json.loads(_read(folder, "manifest.json", None))
         files = manifest["files"]
         self.name = name
-        self.dimension: int = manifest["dimension"]
+        self.dimensions: int = manifest["dimension"]
         self.max_tokens: int = manifest["max_tokens"]
         self.card = folder.joinpath("card.md").read_text(encoding="utf-8")
         self._recent: dict[str, npt.NDArray[np.float32]] = {}
@@ -70,11 +70,11 @@ class Encoder:
                 texts into windows. The empty string has an embedding too, without meaning.
 
         Returns:
-            Float32 [n, dimension], row i for `texts[i]`, each of Euclidean length 1. A row has
+            Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1. A row has
             the same bits alone, in any batch and with any number of cores.
         """
         unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        out = np.empty((len(unique), self.dimension), dtype=np.float32)
+        out = np.empty((len(unique), self.dimensions), dtype=np.float32)
         new = []
         for text, i in unique.items():
             if (known := self._recent.get(text)) is None:
@@ -82,7 +82,7 @@ class Encoder:
             else:
                 out[i] = known
         if new:
-            fresh = np.empty((len(new), self.dimension), dtype=np.float32)
+            fresh = np.empty((len(new), self.dimensions), dtype=np.float32)
             self._fill(fresh, [_printable(text) for text in new])
             out[[unique[text] for text in new]] = fresh
             self._remember(new, fresh)

@@ -74,13 +74,8 @@ class Sorter:
         Raises:
             ModelError: nothing will ever come of this endpoint.
         """
-        if isinstance(answer, NoAnswer):
-            failed = CallFailed(self.safe(answer.detail))
-            if answer.kind == "too_big":
-                return Again(failed, "body", overloaded=False)
-            return Again(failed, answer.kind)
-        if answer.status != 200:
-            return self._status(answer)
+        if isinstance(answer, NoAnswer) or answer.status != 200:
+            return self.trouble(answer)
         outcome = read_reply(answer.body, asked=self.model, response_format=form)
         if isinstance(outcome, CallFailed):
             outcome = CallFailed(self.safe(outcome.reason))
@@ -88,6 +83,19 @@ class Sorter:
             if not outcome.reason.startswith("empty"):
                 return Again(outcome, "body", overloaded=False)
         return outcome
+
+    def trouble(self, answer: Answer | NoAnswer) -> CallFailed | Again | Refused:
+        """Say what became of a request that was not answered with HTTP 200.
+
+        Raises:
+            ModelError: nothing will ever come of this endpoint.
+        """
+        if isinstance(answer, NoAnswer):
+            failed = CallFailed(self.safe(answer.detail))
+            if answer.kind == "too_big":
+                return Again(failed, "body", overloaded=False)
+            return Again(failed, answer.kind)
+        return self._status(answer)
 
     def _status(self, answer: Answer) -> CallFailed | Again | Refused:
         status, body = answer.status, answer.text
@@ -131,7 +139,7 @@ class Sorter:
             403: "access is forbidden",
             404: f"there is no model {shorten(self.model)!r}, or the address is incomplete "
             "(it often ends in /v1)",
-            405: "the address takes no chat requests (it often ends in /v1)",
+            405: "the address takes no such requests (it often ends in /v1)",
             429: "the account's quota is used up",
         }[status]
         return f"{self.base_url} answers HTTP {status}: {meaning}: {self.safe(body)}"

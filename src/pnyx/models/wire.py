@@ -61,9 +61,10 @@ class Wire:
     """The connections of one event loop to one address.
 
     Args:
-        base_url: http or https, with the path that `/chat/completions` is added to.
+        base_url: http or https, with the path that `path` is added to.
         key: sent as the bearer token, if any.
         timeout: seconds for one answer, from connecting to the last byte.
+        path: where on that address `post` asks.
         on_silence: called with the seconds and the requests under way each time that nothing at
             all has come back for another `silence` seconds.
         silence: how long that is.
@@ -78,12 +79,13 @@ class Wire:
         key: str | None,
         timeout: float,
         *,
+        path: str = "/chat/completions",
         on_silence: Callable[[float, int], None] | None = None,
         silence: float = 15.0,
     ) -> None:
         import httpx2
 
-        self._url = httpx2.URL(base_url + "/chat/completions")
+        self._url = httpx2.URL(base_url + path)
         self._timeout = timeout
         self._headers = [
             ("Host", self._url.netloc.decode("ascii")),
@@ -107,7 +109,7 @@ class Wire:
         self._token: Any = None
 
     async def post(self, body: bytes) -> Answer | NoAnswer:
-        """Ask for a completion and read the answer."""
+        """Send a request and read the answer."""
         headers = [*self._headers, ("Content-Length", str(len(body)))]
         return await self._send("POST", self._url, headers, body)
 

@@ -1,11 +1,11 @@
-"""Running many small pieces of async work, a bounded number of them at once."""
+"""Running async work: many small pieces, a bounded number at once; or to its end, from anywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
 
-__all__ = ["run_all"]
+__all__ = ["run_all", "run_blocking"]
 
 T = TypeVar("T")
 
@@ -42,3 +42,21 @@ async def run_all(
             group.start_soon(worker)
     if failures:
         raise failures[0]
+
+
+def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
+    """Run async work to its end in an event loop in a thread of its own, and return its result.
+
+    A loop that already runs in the calling thread (a notebook, a web handler) does no harm. On
+    Ctrl-C the work is cancelled and has ended before KeyboardInterrupt leaves this function.
+
+    Args:
+        work: a coroutine, or a function without arguments that returns one.
+    """
+    from anyio.from_thread import start_blocking_portal
+
+    async def main() -> T:
+        return await (work() if callable(work) else work)
+
+    with start_blocking_portal() as portal:
+        return portal.call(main)

@@ -1,0 +1,267 @@
+"""An embedding model behind any address with an `/embeddings` in the form of OpenAI's.
+
+It is asked over the same wire, with the same patience and at the same pace as a chat model
+(`pnyx.models.wire`, `patience`, `pace`). What comes back is believed only if it is one finite
+vector of the expected length for each text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import ModelError, shorten
+from pnyx.models.flow import run_all, run_blocking
+from pnyx.models.negotiate import is_too_long, refused_parameter
+from pnyx.models.outcomes import Again, Refused, Sorter
+from pnyx.models.pace import Pace
+from pnyx.models.patience import Patience
+from pnyx.models.replies import CallFailed, printable
+from pnyx.models.wire import Answer, NoAnswer, Wire
+
+__all__ = ["EmbeddingEndpoint"]
+
+_BATCH, _BATCH_CHARACTERS = 64, 200_000
+_LONGEST = 32_768
+"""Characters of a text that are sent at all: the windows of today's models hold no more."""
+_BLANK = "."
+"""Sent for a blank text, which many servers refuse; its vector has no meaning in any case."""
+_ITS_WORDING = {400, 413, 422}
+"""Statuses with which servers refuse a request for its size or its parameters."""
+
+Vectors = NDArray[np.float32]
+
+
+class EmbeddingEndpoint:
+    """Embeds texts by asking an endpoint; equal texts of a call are asked for once.
+
+    A text that the model finds too long is cut in half until it is taken; a batch that is refused
+    is halved, and later batches are as small. It may be used from several threads.
+
+    Args:
+        base_url: up to and without `/embeddings`.
+        model: its name there.
+        api_key: sent as bearer token; None sends none.
+        patience: time limits and retries.
+        concurrency: the most requests ever under way at once; how many are is learnt.
+
+    Attributes:
+        name: `endpoint:MODEL`. Where the model is served does not change its vectors.
+        on_retry: called with one line before each further attempt, so that a wait can be shown.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        api_key: str | None = None,
+        *,
+        patience: Patience | None = None,
+        concurrency: int = 8,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.model = model
+        self.name = f"endpoint:{model}"
+        self.patience = patience or Patience()
+        self.pace = Pace(concurrency)
+        self.on_retry: Callable[[str], None] | None = None
+        self._key = api_key
+        self._sorter = Sorter(self.base_url, model, api_key)
+        self._batch = _BATCH
+        self._parameters: dict[str, Any] = {"encoding_format": "base64"}
+        self._dimensions: int | None = None
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"EmbeddingEndpoint({self.base_url!r}, {self.model!r})"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector, by the first answer; asks for one vector if there was none yet.
+
+        Raises:
+            ModelError: the endpoint cannot be used.
+        """
+        if self._dimensions is None:
+            self.encode([_BLANK])
+        assert self._dimensions is not None  # noqa: S101 - set by every answer that is believed
+        return self._dimensions
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts; see `pnyx.models.embedding.Embedder`.
+
+        Raises:
+            ModelError: the endpoint cannot be reached, refuses, or sends what are no vectors.
+        """
+        unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        if not unique:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        sent = [printable(text[:_LONGEST]) if text.strip() else _BLANK for text in unique]
+        rows: list[Vectors | None] = [None] * len(sent)
+        run_blocking(lambda: self._ask_all(sent, rows))
+        vectors = np.stack([row for row in rows if row is not None])
+        return np.ascontiguousarray(vectors[[unique[text] for text in texts]])
+
+    async def _ask_all(self, texts: list[str], rows: list[Vectors | None]) -> None:
+        wire = Wire(self.base_url, self._key, self.patience.timeout, path="/embeddings")
+
+        async def work(batch: range) -> None:
+            rows[batch.start : batch.stop] = await self._ask(wire, texts[batch.start : batch.stop])
+
+        try:
+            await run_all(self._batches(texts), work, workers=self.pace.ceiling)
+        finally:
+            await wire.close()
+
+    def _batches(self, texts: list[str]) -> Iterator[range]:
+        """Yield consecutive batches, of as many texts as are taken by then."""
+        start = 0
+        while start < len(texts):
+            stop, characters = start, 0
+            while stop < len(texts) and stop - start < self._batch:
+                characters += len(texts[stop])
+                if characters > _BATCH_CHARACTERS and stop > start:
+                    break
+                stop += 1
+            yield range(start, stop)
+            start = stop
+
+    async def _ask(self, wire: Wire, texts: list[str]) -> list[Vectors]:
+        """Return a vector for each text, in smaller batches or of a shorter text if need be."""
+        sent = self._parameters
+        outcome = await self._patiently(wire, texts, sent)
+        if not isinstance(outcome, Refused):
+            return outcome
+        if outcome.status not in _ITS_WORDING:
+            raise self._failed(self._sorter.rejected(outcome, too_long=False))
+        if (name := refused_parameter(outcome.body, sent)) is not None:
+            self._parameters = {k: v for k, v in self._parameters.items() if k != name}
+            return await self._ask(wire, texts)
+        if len(texts) > 1:
+            half = len(texts) // 2
+            first = await self._ask(wire, texts[:half])
+            if not is_too_long(outcome.body):
+                self._batch = min(self._batch, max(1, half))
+            return first + await self._ask(wire, texts[half:])
+        if is_too_long(outcome.body) and len(texts[0]) > 1:
+            return await self._ask(wire, [texts[0][: len(texts[0]) // 2]])
+        if self._parameters and self._dimensions is None:
+            # Old servers say no more than "Bad Request"; the plainest request is tried last.
+            self._parameters = {}
+            return await self._ask(wire, texts)
+        raise self._failed(self._sorter.rejected(outcome, too_long=is_too_long(outcome.body)))
+
+    async def _patiently(
+        self, wire: Wire, texts: list[str], parameters: dict[str, Any]
+    ) -> list[Vectors] | Refused:
+        """Ask once, however many attempts that takes."""
+        body = {"model": self.model, "input": texts, **parameters}
+        raw = json.dumps(body, separators=(",", ":")).encode()
+        attempt = 0
+        while True:
+            attempt += 1
+            async with self.pace.slot() as slot:
+                outcome = self._sort(await wire.post(raw), len(texts))
+                if not isinstance(outcome, Again):
+                    slot.served()
+                elif outcome.overloaded:
+                    slot.overloaded()
+            if isinstance(outcome, CallFailed):
+                raise self._failed(outcome)
+            if not isinstance(outcome, Again):
+                return outcome
+            await self._rest(outcome, attempt)
+
+    async def _rest(self, outcome: Again, attempt: int) -> None:
+        """Wait before another attempt, or give up."""
+        import anyio
+
+        unreachable = outcome.kind == "unreachable"
+        limit = self.patience.connect_attempts if unreachable else self.patience.attempts
+        reason = outcome.failed.reason
+        if attempt >= limit:
+            what = "cannot be reached" if unreachable else "gives no vectors"
+            raise ModelError(f"{self.base_url} {what}: {reason} ({attempt} attempts)")
+        if self.on_retry is not None:
+            self.on_retry(f"{reason} (attempt {attempt} of {limit})")
+        seconds = self.patience.wait(attempt, outcome.retry_after)
+        if outcome.retry_after is not None:
+            self.pace.cool(seconds)
+        else:
+            await anyio.sleep(seconds)
+
+    def _sort(
+        self, answer: Answer | NoAnswer, count: int
+    ) -> list[Vectors] | CallFailed | Again | Refused:
+        if isinstance(answer, NoAnswer) or answer.status != 200:
+            if isinstance(answer, Answer) and answer.status == 413:
+                return Refused(413, answer.text or "too large")
+            return self._sorter.trouble(answer)
+        try:
+            value = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            found = self._sorter.safe(answer.text[:200])
+            return Again(CallFailed(f"not_json: {found!r}"), "body", overloaded=False)
+        return self._believed(_raw_vectors(value, count))
+
+    def _believed(self, found: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
+        """Return unit vectors, or why these are none."""
+        if isinstance(found, str):
+            return CallFailed(f"malformed: {self._sorter.safe(found)}")
+        with self._lock:
+            expected = self._dimensions or len(found[0])
+            for vector in found:
+                if len(vector) != expected:
+                    return CallFailed(
+                        f"malformed: a vector has {len(vector)} numbers, expected {expected}"
+                    )
+                if not np.isfinite(vector).all() or not vector.any():
+                    return CallFailed("malformed: a vector is not finite, or all zero")
+            self._dimensions = expected
+        return [_unit(vector) for vector in found]
+
+    def _failed(self, failed: CallFailed) -> ModelError:
+        return ModelError(f"{self.base_url} gives no vectors: {failed.reason}")
+
+
+def _unit(vector: NDArray[np.float64]) -> Vectors:
+    """Scale to length 1; the largest entry first, so that no square overflows or vanishes."""
+    scaled = vector / np.abs(vector).max()
+    unit: Vectors = (scaled / np.linalg.norm(scaled)).astype(np.float32)
+    return unit
+
+
+def _raw_vectors(value: object, count: int) -> list[NDArray[np.float64]] | str:
+    """Read the answer of an embeddings endpoint, or say what is wrong with it."""
+    data = value.get("data") if isinstance(value, dict) else None
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        return f"found {shorten(json.dumps(value), 100)}, expected a list of embeddings"
+    if len(data) != count:
+        return f"{len(data)} embeddings for {count} texts"
+    places = [row.get("index", i) for i, row in enumerate(data)]
+    if any(type(place) is not int for place in places) or sorted(places) != list(range(count)):
+        return "the embeddings' indexes are not those of the texts"
+    vectors = [_numbers(data[i].get("embedding")) for i in np.argsort(places).tolist()]
+    good = [vector for vector in vectors if vector is not None]
+    return good if len(good) == count else "an embedding is no list of numbers"
+
+
+def _numbers(value: object) -> NDArray[np.float64] | None:
+    """Read floats in JSON, or little-endian float32 in base64."""
+    try:
+        if isinstance(value, str):
+            found = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+            with np.errstate(invalid="ignore"):  # what is not finite is refused by the caller
+                return found.astype(np.float64) if len(found) else None
+        if isinstance(value, list) and value and all(type(x) in (int, float) for x in value):
+            return np.array(value, dtype=np.float64)
+    except (ValueError, OverflowError, binascii.Error):
+        pass
+    return None
