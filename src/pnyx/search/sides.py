@@ -1,0 +1,105 @@
+"""Which side a text takes on a question: the corpus's own label, and a judge's verdicts."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pnyx.judge.answers import Answer, Judged, Provenance
+from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance
+
+if TYPE_CHECKING:
+    import Stemmer
+
+__all__ = ["CORPUS_LABEL", "is_yes", "label_verdicts", "same_question", "stance_side"]
+
+CORPUS_LABEL = "corpus label"
+"""The judge named where a verdict is the corpus's own stance label."""
+
+# Words that carry the form of a motion, not its matter.
+_FORM_WORDS = frozenset(
+    "a an the this that these those of to in on for be is are was were been being do does did has"
+    " have had should would could can may must will shall it there we you they i house believes"
+    " believe supports support motion resolved".split()
+)
+_NEGATIONS = frozenset("not no never cannot nor neither without".split())
+
+
+def same_question(topic: str, question: str) -> int:
+    """Compare a corpus topic with a question by their content words.
+
+    Returns:
+        1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
+        cannot be compared. Only the same stems count, so paraphrases give 0.
+    """
+    topic_words, topic_negated = _content(topic)
+    question_words, question_negated = _content(question)
+    if not topic_words or topic_words != question_words:
+        return 0
+    return 1 if topic_negated == question_negated else -1
+
+
+def _content(text: str) -> tuple[list[str], bool]:
+    words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
+    negations = sum(w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words)
+    content = [
+        w
+        for w in words
+        if w not in _FORM_WORDS and w not in _NEGATIONS and not w.endswith(("n't", "n’t"))
+    ]
+    return sorted(_stemmer().stemWords(content)), negations % 2 == 1
+
+
+@functools.cache
+def _stemmer() -> Stemmer.Stemmer:
+    """Load the English stemmer: "ban boxing" and "Should boxing be banned?" share their stems."""
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def label_verdicts(question: Question, document: Evidence) -> dict[Side, Answer] | None:
+    """Return the corpus's own verdicts where its label is about this very question."""
+    if not isinstance(document, Argument) or document.stance is None:
+        return None
+    relation = same_question(document.topic or document.conclusion, question.text)
+    if relation == 0:
+        return None
+    flipped: dict[Stance, Stance] = {"pro": "con", "con": "pro", "neutral": "neutral"}
+    stance = document.stance if relation == 1 else flipped[document.stance]
+    provenance = Provenance(
+        judge=CORPUS_LABEL,
+        method="label",
+        details={"topic": document.topic, "stance": document.stance, "relation": relation},
+    )
+    return {side: Judged(stance == side, provenance) for side in SIDES}
+
+
+def is_yes(answer: Answer) -> bool:
+    """Say whether a judge said yes; what is unscored is no yes, and no no either."""
+    return isinstance(answer, Judged) and answer.value is True
+
+
+def _sure(probability: float | None, certainty: float) -> bool:
+    return probability is None or probability >= certainty
+
+
+def _probability(answer: Answer) -> float | None:
+    return answer.probability if isinstance(answer, Judged) else None
+
+
+def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozenset[Side]:
+    """Choose the sides a document is used for; between two yeses the more probable wins."""
+    yes = frozenset(
+        side
+        for side, answer in stance.items()
+        if is_yes(answer) and _sure(_probability(answer), certainty)
+    )
+    if len(yes) < len(SIDES):
+        return yes
+    pro, con = (_probability(stance[side]) for side in SIDES)
+    if pro is None or con is None or pro == con:
+        return yes
+    return frozenset(("pro",)) if pro > con else frozenset(("con",))
