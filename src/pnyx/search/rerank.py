@@ -1,0 +1,287 @@
+"""Listwise reranking: a judge orders a window of documents that slides from the back to the front.
+
+RankGPT (Sun et al., EMNLP 2023), conditioned on a side as in ConQRet (3.2.1, Table 9) or on a
+definition of relevance as in DIRAS (Fig. 13). Every window is one Ranking question, so any judge
+that ranks will do: a language model, people's labels, a former run, several of these.
+
+    reranked = rerank(question, [index.document(h.doc_id).text for h in hits], LlmJudge(model))
+    hits = in_order(hits, reranked.order)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pnyx.corpora.trim import trim, word_weight
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.claims import claims
+from pnyx.judge.questions import Ranking
+from pnyx.models.flow import run_all
+from pnyx.records import SIDES, Question, Side
+
+__all__ = ["Listwise", "Reranked", "rerank", "rerank_async", "rerank_many"]
+
+_CONCURRENCY = 32
+"""Questions worked on at once; how many requests an endpoint gets is the affair of its pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listwise:
+    """How a ranked list is put to a judge.
+
+    Attributes:
+        window: documents in one question to the judge, at least 2.
+        step: by how many the window moves, from 1 to `window`; the best `window - step` of one
+            window are in the next one, so so many can rise from the back to the front.
+        stance: the side that the documents are to help argue; None for relevance alone.
+        definition: what is relevant, in place of the question's own definition.
+        words: a document longer than this is trimmed, so that a window fits a model's context
+            (long words count for several). RankGPT shows 300.
+
+    Raises:
+        InputError: a number out of range.
+    """
+
+    window: int = 20
+    step: int = 10
+    stance: Side | None = None
+    definition: str = ""
+    words: int = 300
+
+    def __post_init__(self) -> None:
+        if self.window < 2:
+            raise InputError(f"window is {self.window}, expected at least 2")
+        if not 1 <= self.step <= self.window:
+            raise InputError(f"step is {self.step}, expected 1 to the window, {self.window}")
+        if self.words < 1:
+            raise InputError(f"words is {self.words}, expected at least 1")
+
+    def windows(self, count: int) -> list[range]:
+        """Return the ranks (0-based) of each window over `count` documents, as they are asked.
+
+        The last one begins at rank 0, whatever `count` is; one document alone is not asked about.
+        """
+        found = []
+        stop = count
+        while stop > 0:
+            start = max(0, stop - self.window)
+            if stop - start > 1:
+                found.append(range(start, stop))
+            stop = stop - self.step if start > 0 else 0
+        return found
+
+    def criterion(self, question: Question) -> str:
+        """Return what makes a document better, in words; empty for plain relevance."""
+        parts = []
+        if definition := (self.definition or question.definition).strip():
+            parts.append(f"What is relevant to the query:\n{definition}")
+        if self.stance is not None:
+            claim = claims(question.text)[SIDES.index(self.stance)]
+            parts.append(
+                f"Documents are wanted that help to argue the {self.stance} side of the query, "
+                f"which asserts: {claim}\n"
+                "A document is better the more, and the better, reasons and evidence it gives for "
+                "that side. One that speaks for the other side only, or for none, comes behind "
+                "all that help."
+            )
+        return "\n\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """A new order of a ranked list.
+
+    Attributes:
+        order: 0-based positions in the list as given, best first; all of them, each once.
+        windows: how many windows the judge was asked about.
+        unscored: how many of them it did not answer; they kept the order they had.
+        counts: what went wrong: `missing`, `repeated` and `invented` identifiers, and documents
+            `trimmed`; only what is above 0.
+        problems: the same for people, one line each; empty where nothing went wrong.
+    """
+
+    order: tuple[int, ...]
+    windows: int = 0
+    unscored: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def rerank(
+    question: Question,
+    texts: Sequence[str],
+    judge: Judge,
+    *,
+    window: int = 20,
+    step: int = 10,
+    stance: Side | None = None,
+    definition: str = "",
+    words: int = 300,
+    on_report: Callable[[str], None] | None = None,
+) -> Reranked:
+    """Rerank the documents of one question; see `Listwise` for the options.
+
+    Nothing that a judge replies is fatal: documents that a reply leaves out keep their order behind
+    the rest, repeated and invented identifiers are passed over, a window without an answer keeps
+    its order, and all of it is counted.
+
+    Args:
+        question: what the documents are to serve; its `definition` counts where none is given.
+        texts: the documents, in the order of their ranks.
+        judge: answers Ranking questions. The id of a window's question is the question's own, or
+            `ID:pro` with a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are
+            several windows.
+        window: see `Listwise`.
+        step: see `Listwise`.
+        stance: see `Listwise`.
+        definition: see `Listwise`.
+        words: see `Listwise`.
+        on_report: called with each line of `Reranked.problems`, as soon as it is known.
+
+    Raises:
+        InputError: an option out of range, or the judge does not rank.
+        ModelError: the judge cannot go on at all.
+    """
+    how = Listwise(window, step, stance, definition, words)
+    return rerank_many([(question, texts)], judge, how, on_report=on_report)[0]
+
+
+def rerank_many(
+    asked: Sequence[tuple[Question, Sequence[str]]],
+    judge: Judge,
+    how: Listwise | None = None,
+    *,
+    concurrency: int = _CONCURRENCY,
+    on_report: Callable[[str], None] | None = None,
+) -> list[Reranked]:
+    """Rerank the documents of many questions; see `rerank`.
+
+    The windows of one question follow one another, for each needs what the last one brought up;
+    different questions are worked on at once.
+
+    Args:
+        asked: each question with its documents, in the order of their ranks.
+        judge: see `rerank`.
+        how: see `Listwise`.
+        concurrency: questions worked on at once, at least 1.
+        on_report: as for `rerank`, each line behind the id of its question.
+
+    Returns:
+        One result for each question, in order; it does not depend on `concurrency`.
+    """
+    return run_blocking(
+        lambda: rerank_async(asked, judge, how, concurrency=concurrency, on_report=on_report)
+    )
+
+
+async def rerank_async(
+    asked: Sequence[tuple[Question, Sequence[str]]],
+    judge: Judge,
+    how: Listwise | None = None,
+    *,
+    concurrency: int = _CONCURRENCY,
+    on_report: Callable[[str], None] | None = None,
+) -> list[Reranked]:
+    """Rerank within a running event loop; see `rerank_many`."""
+    if Ranking not in judge.kinds:
+        raise InputError(
+            f"{shorten(judge.name, 40)} does not rank: reranking needs a language model or labels"
+        )
+    plan = how or Listwise()
+    results: dict[int, Reranked] = {}
+
+    async def work(item: tuple[int, tuple[Question, Sequence[str]]]) -> None:
+        position, (question, texts) = item
+        results[position] = await _slide(question, texts, judge, plan)
+        if on_report is not None:
+            place = f"{shorten(question.id, 40)}: " if len(asked) > 1 else ""
+            for problem in results[position].problems:
+                on_report(place + problem)
+
+    await run_all(enumerate(asked), work, workers=concurrency)
+    return [results[position] for position in range(len(asked))]
+
+
+async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Listwise) -> Reranked:
+    """Order window after window; each sees what the last one left on its ranks."""
+    shown = [trim(text, how.words) if word_weight(text) > how.words else text for text in texts]
+    trimmed = sum(a is not b for a, b in zip(shown, texts, strict=True))
+    order = list(range(len(texts)))
+    windows = how.windows(len(texts))
+    counts = Counter(trimmed=trimmed if windows else 0)
+    reasons: list[str] = []
+    for ranks in windows:
+        present = order[ranks.start : ranks.stop]
+        asked = Ranking(
+            id=_window_id(question, how, ranks, len(windows)),
+            query=question.text,
+            texts=tuple(shown[i] for i in present),
+            criterion=how.criterion(question),
+            group=question.id,
+        )
+        answer = _checked(await _answer(judge, asked), len(present))
+        if isinstance(answer, Unscored):
+            reasons.append(answer.reason)
+            continue
+        counts.update(_faults(answer))
+        order[ranks.start : ranks.stop] = [present[i] for i in _positions(answer)]
+    counts = +counts
+    problems = tuple(_lines(counts, reasons, len(windows), len(texts), how))
+    return Reranked(tuple(order), len(windows), len(reasons), dict(counts), problems)
+
+
+def _window_id(question: Question, how: Listwise, ranks: range, windows: int) -> str:
+    parts = [question.id, *([how.stance] if how.stance else [])]
+    return ":".join([*parts, f"{ranks.start + 1}-{ranks.stop}"] if windows > 1 else parts)
+
+
+async def _answer(judge: Judge, asked: Ranking) -> Answer:
+    answers: list[Answer] = []
+    await judge.answer([asked], lambda _, answer: answers.append(answer))
+    (answer,) = answers
+    return answer
+
+
+def _checked(answer: Answer, count: int) -> Answer:
+    """Return the answer, or Unscored where it is no order of the window: judges are pluggable."""
+    if isinstance(answer, Unscored) or sorted(_positions(answer)) == list(range(count)):
+        return answer
+    return Unscored(f"order: not each of {count} positions once", Provenance(judge="rerank"))
+
+
+def _positions(answer: Judged) -> list[int]:
+    value = answer.value
+    return [i for i in value if type(i) is int] if isinstance(value, list) else []
+
+
+def _faults(answer: Judged) -> dict[str, int]:
+    """Return how many identifiers a reply left out, repeated and made up."""
+    notes = answer.notes
+    return {
+        "missing": len(notes.get("missing", ())),
+        "repeated": len(notes.get("repeated", ())),
+        "invented": int(notes.get("invented", 0)),
+    }
+
+
+def _lines(
+    counts: Mapping[str, int], reasons: Sequence[str], windows: int, documents: int, how: Listwise
+) -> list[str]:
+    """Say what went wrong, one line for each kind."""
+    said = {
+        "trimmed": f"of {documents} documents were trimmed to {how.words} words",
+        "missing": "times a reply left a document out; it kept its order behind the rest",
+        "repeated": "times a reply named a document twice; the first counts",
+        "invented": "times a reply named a document that was not there",
+    }
+    lines = [f"{counts[name]} {what}" for name, what in said.items() if name in counts]
+    if reasons:
+        lines.append(
+            f"{len(reasons)} of {windows} windows got no answer and kept their order: "
+            f"{shorten(reasons[0])}"
+        )
+    return lines
