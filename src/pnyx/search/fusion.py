@@ -1,0 +1,148 @@
+"""Several rankings of the same documents made one: by rank, or by score.
+
+A ranking is a pair (numbers, scores) as `Index.rank` and `dense_rank` return it: documents best
+first, each once. The result does not depend on the order in which the rankings are given, and
+documents of equal fused score stand in document order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, shorten
+
+__all__ = ["RRF_CONSTANT", "Normalisation", "RankedList", "fuse_rrf", "fuse_weighted"]
+
+Numbers: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+RankedList: TypeAlias = tuple[Numbers, Floats]
+"""Document numbers, best first, and their scores."""
+
+Normalisation: TypeAlias = Literal["minmax", "zscore"]
+
+RRF_CONSTANT = 60.0
+"""Of Cormack et al.; the smaller, the more the first ranks count."""
+
+
+def fuse_rrf(
+    rankings: Sequence[RankedList], *, constant: float = RRF_CONSTANT, k: int
+) -> RankedList:
+    """Fuse by reciprocal rank: the sum of 1 / (constant + rank) over the rankings.
+
+    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual
+    rank learning methods", SIGIR 2009. A ranking without a document adds nothing to it, as if it
+    were infinitely far down.
+
+    Args:
+        rankings: see the module; their scores are not looked at.
+        constant: at least 0.
+        k: how many documents at most, at least 1.
+
+    Returns:
+        Numbers and fused scores, greater than 0 and at most len(rankings) / (constant + 1).
+
+    Raises:
+        InputError: `k` or `constant` out of range.
+        ValueError: a ranking that is none.
+    """
+    _check_depth(k)
+    if not (math.isfinite(constant) and constant >= 0):
+        raise InputError(f"the rank constant is {constant}, expected at least 0")
+    checked = [_checked(ranking) for ranking in rankings]
+    values = [1.0 / (constant + np.arange(1.0, len(numbers) + 1)) for numbers, _ in checked]
+    return _sum([numbers for numbers, _ in checked], values, [0.0] * len(checked), k)
+
+
+def fuse_weighted(
+    rankings: Sequence[RankedList],
+    weights: Sequence[float],
+    k: int,
+    normalise: Normalisation = "minmax",
+) -> RankedList:
+    """Fuse by the weighted sum of scores that were made comparable within each ranking.
+
+    - `minmax`: (score - lowest) / (highest - lowest), 0 to 1; all 1 where all scores are equal.
+    - `zscore`: (score - mean) / standard deviation; all 0 where all scores are equal.
+
+    A document that a ranking does not hold counts there as its lowest: it cannot have scored more.
+    So the rankings should be longer than `k`. An empty ranking tells nothing of any document.
+
+    Args:
+        rankings: see the module.
+        weights: one for each ranking, at least 0 and not all 0; only their proportions matter to
+            the order.
+        k: how many documents at most, at least 1.
+        normalise: `minmax` or `zscore`.
+
+    Raises:
+        InputError: `k`, a weight or `normalise` is none of these.
+        ValueError: a ranking that is none.
+    """
+    _check_depth(k)
+    if len(weights) != len(rankings):
+        raise InputError(f"found {len(weights)} weights for {len(rankings)} rankings")
+    if not all(math.isfinite(w) and w >= 0 for w in weights) or not any(weights):
+        shown = ", ".join(f"{w:g}" for w in weights)
+        raise InputError(f"the weights are {shown}, expected numbers from 0 that are not all 0")
+    if normalise not in ("minmax", "zscore"):
+        shown = shorten(normalise, 40)
+        raise InputError(f"unknown normalisation {shown!r}, expected: minmax, zscore")
+    checked = [_checked(ranking) for ranking in rankings]
+    values = [
+        weight * _normalised(scores, normalise)
+        for weight, (_, scores) in zip(weights, checked, strict=True)
+    ]
+    if normalise == "minmax":
+        lowest = [0.0] * len(values)
+    else:
+        lowest = [float(value.min(initial=0.0)) for value in values]
+    return _sum([numbers for numbers, _ in checked], values, lowest, k)
+
+
+def _normalised(scores: Floats, normalise: Normalisation) -> Floats:
+    if not len(scores):
+        return scores
+    largest = np.abs(scores).max()
+    # Sizes near the end of the range would overflow as a difference or as a square.
+    scaled = scores / largest if largest > 0 else scores
+    low, high = scaled.min(), scaled.max()
+    if normalise == "minmax":
+        return (scaled - low) / (high - low) if high > low else np.ones(len(scores))
+    deviation = scaled.std()
+    # The mean of equal numbers may be off by a rounding error, which is no deviation.
+    return (scaled - scaled.mean()) / deviation if high > low else np.zeros(len(scores))
+
+
+def _sum(numbers: list[Numbers], values: list[Floats], missing: list[float], k: int) -> RankedList:
+    """Add each document's values over the rankings and return the best `k`."""
+    documents = np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, dtype=np.int64)
+    table = np.tile(np.array(missing), (len(documents), 1))
+    for column, (own, value) in enumerate(zip(numbers, values, strict=True)):
+        table[np.searchsorted(documents, own), column] = value
+    # Added from the smallest up: the sum is the same in whatever order the rankings come.
+    table.sort(axis=1)
+    scores = table.sum(axis=1)
+    order = np.argsort(-scores, kind="stable")[:k]
+    return documents[order], scores[order]
+
+
+def _checked(ranking: RankedList) -> RankedList:
+    numbers = np.asarray(ranking[0], dtype=np.int64)
+    scores = np.asarray(ranking[1], dtype=np.float64)
+    if numbers.ndim != 1 or numbers.shape != scores.shape:
+        raise ValueError(f"{numbers.shape} documents with {scores.shape} scores are no ranking")
+    if len(np.unique(numbers)) != len(numbers):
+        raise ValueError("a ranking holds a document twice")
+    if not np.isfinite(scores).all():
+        raise ValueError("a ranking has a score that is not finite")
+    return numbers, scores
+
+
+def _check_depth(k: int) -> None:
+    if k < 1:
+        raise InputError(f"k is {k}, expected at least 1")
