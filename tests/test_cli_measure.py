@@ -63,12 +63,23 @@ def files(tmp_path):
 
 
 def test_the_defaults_and_tasks_are_those_of_python():
-    command = importlib.import_module("pnyx.cli.measure").command
-    parameters = {p.name: p for p in command.params}
-    assert parameters["draws"].default == DRAWS
-    offered = set(parameters["task"].type.choices)
-    assert offered == {task for m in MEASURES.values() for task in m.inputs}
-    assert offered <= set(TASKS)
+    commands = dict(importlib.import_module("pnyx.cli.measure").command.commands)
+    del commands["retrieval"]
+    for command in commands.values():
+        assert {p.name: p for p in command.params}["draws"].default == DRAWS
+    assert set(commands) == {task for m in MEASURES.values() for task in m.inputs}
+    assert set(commands) <= set(TASKS)
+
+
+def test_options_may_stand_before_the_task(files, capsys):
+    answers, labels = files
+    assert run("relevance", answers, "--labels", labels, "--json") == 0
+    plain = capsys.readouterr().out
+    assert run("--json", "--labels", labels, "--seed=0", "relevance", answers) == 0
+    assert capsys.readouterr().out == plain
+    assert run("--judge", "quality", "relevance", answers, "--labels", labels) == 2
+    assert "no answers of 'quality'" in capsys.readouterr().err
+    assert "No such command 'rag'" in refused(capsys, "rag", answers, "--labels", labels)
 
 
 def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path, capsys):

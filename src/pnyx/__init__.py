@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from pnyx.measure.agreement import Agreement, measure_agreement
     from pnyx.measure.base import Measured
     from pnyx.measure.gold import join_labels
+    from pnyx.measure.retrieval import Retrieval, measure_retrieval
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
     from pnyx.models.encoder import Encoder, load_encoder
@@ -121,6 +122,7 @@ _HOMES = {
     "pnyx.measure.agreement": ("Agreement", "measure_agreement"),
     "pnyx.measure.base": ("Measured",),
     "pnyx.measure.gold": ("join_labels",),
+    "pnyx.measure.retrieval": ("Retrieval", "measure_retrieval"),
     "pnyx.measure.sentences": ("citation_precision", "sentence_precision"),
     "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
     "pnyx.models.local": ("LocalModel", "open_local"),
@@ -195,6 +197,7 @@ __all__ = [
     "Recalibration",
     "Repeats",
     "Response",
+    "Retrieval",
     "RunEntry",
     "Sentence",
     "Store",
@@ -216,6 +219,7 @@ __all__ = [
     "load_encoder",
     "load_example",
     "measure_agreement",
+    "measure_retrieval",
     "open_local",
     "price_of",
     "read_calibration",

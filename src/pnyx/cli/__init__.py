@@ -24,7 +24,7 @@ COMMANDS: dict[str, str] = {
     "search": "Ranked evidence for a question or for a file of topics.",
     "argue": "A cited pro and con argument on a question.",
     "judge": "A judge's answers to a task's questions over an items file.",
-    "measure": "How well a judge's answers agree with people's labels, with intervals.",
+    "measure": "A judge's answers against people's labels, runs against qrels; with intervals.",
     "calibrate": "Mend a judge's probabilities on labels, and say where it is sure.",
     "store": "What the judgement store holds; clear it out, export it, merge several.",
     "prompt": "The packaged prompts, and exactly what a model would be sent.",

@@ -1,15 +1,17 @@
-"""`pnyx measure`: how well a judge's answers agree with people's labels."""
+"""`pnyx measure`: a judge's answers against people's labels, and runs against qrels."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.measure_retrieval import retrieval
 from pnyx.cli.options import json_option
+from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -20,19 +22,22 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-TASKS = ("support", "relevance", "quality")
 _MEASURES = "measures.json"
 _FEW_GROUPS = 10
 
-_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it) on LABELS.
+_HELP = "Measure a judge's answers on people's labels, or rankings on qrels; with intervals."
 
-\b
-support    yes/no answers to support, perspectives or stance questions
-relevance  yes/no answers; labels may be graded (gain)
-quality    ratings, by dimension
+_EXAMPLE = """\b
+Example:
+  pnyx judge relevance items.jsonl --out results
+  pnyx measure relevance results --labels labels.jsonl
+  pnyx measure retrieval my.run --qrels qrels.txt
+"""
 
-Labels of the first two may say where people were unsure (uncertain).
-Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
+_ANSWERS_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
+{what}.
+
+{more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
 precision, AUROC, calibration error and Brier score; graded ones Spearman's correlation; ratings
 Spearman, exact accuracy and mean absolute error. Each comes with a 95 % interval from drawing
 whole groups (topics) anew, and with how many of the questions asked it rests on: unscored answers
@@ -40,34 +45,81 @@ are left out and counted. docs/measures.md defines each. A results folder also g
 Exit status 3: some of the labelled questions are unscored.
 """
 
-_EXAMPLE = """\b
+_ANSWERS_EXAMPLE = """\b
 Example:
-  pnyx judge relevance items.jsonl --out results
-  pnyx measure relevance results --labels labels.jsonl
-  pnyx measure support answers.jsonl --labels labels.jsonl --json
+  pnyx measure {task} results --labels labels.jsonl
+  pnyx measure {task} answers.jsonl --labels labels.jsonl --json
 """
 
+_UNSURE = "Labels may say where people were unsure (uncertain).\n"
+_TASKS = {
+    "support": ("yes/no answers to support, perspectives or stance questions", _UNSURE),
+    "relevance": ("yes/no answers to relevance questions; labels may be graded (gain)", _UNSURE),
+    "quality": ("ratings, by dimension", ""),
+}
+"""Task -> what its answers are, and what more there is to say of its labels."""
 
-@click.command(name="measure", help=_HELP, epilog=_EXAMPLE)
-@click.argument("task", type=click.Choice(TASKS))
-@click.argument("answers")
-@click.option("--labels", required=True, metavar="LABELS", help="People's labels, JSONL.")
-@click.option("--judge", metavar="NAME", help="Whose answers, where the file holds several's.")
-@click.option(
-    "--draws",
-    type=click.IntRange(0, 1_000_000),
-    default=1000,
-    show_default=True,
-    help="Draws of the bootstrap; 0 for no intervals.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."
-)
-@json_option
-def command(
+
+class _Group(click.Group):
+    """A group that also takes options before the task, as it did when it was one command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the tasks in the order in which they were added."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the task first; what an option before it takes is no task."""
+        place = 0
+        while place < len(args) and args[place].startswith("-") and not self._own(args[place]):
+            place += 1 if args[place] == "--json" or "=" in args[place] else 2
+        if 0 < place < len(args) and args[place] in self.commands:
+            args = [args[place], *args[:place], *args[place + 1 :]]
+        return super().parse_args(ctx, args)
+
+    @staticmethod
+    def _own(argument: str) -> bool:
+        return argument in ("-h", "--help")
+
+
+@click.group(name="measure", cls=_Group, help=_HELP, epilog=_EXAMPLE, no_args_is_help=True)
+def command() -> None:
+    """Measure; see `_HELP`."""
+
+
+def _answers_command(task: str) -> click.Command:
+    """Return the command that measures answers to one task."""
+    what, more = _TASKS[task]
+
+    @command.command(
+        name=task,
+        short_help=f"{what[0].upper()}{what[1:]}.",
+        help=_ANSWERS_HELP.format(what=what, more=more),
+        epilog=_ANSWERS_EXAMPLE.format(task=task),
+    )
+    @click.argument("answers")
+    @click.option("--labels", required=True, metavar="LABELS", help="People's labels, JSONL.")
+    @click.option("--judge", metavar="NAME", help="Whose answers, where the file holds several's.")
+    @click.option(
+        "--draws",
+        type=click.IntRange(0, 1_000_000),
+        default=1000,
+        show_default=True,
+        help="Draws of the bootstrap; 0 for no intervals.",
+    )
+    @click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."
+    )
+    @json_option
+    def measure(**options: Any) -> int:
+        return _measure_answers(task, **options)
+
+    return measure
+
+
+def _measure_answers(
     task: str, answers: str, labels: str, judge: str | None, draws: int, seed: int, as_json: bool
 ) -> int:
-    """Measure answers; see `_HELP`."""
+    """Measure answers to a task's questions, print what was found, return the exit status."""
     if answers == labels == "-":
         raise click.UsageError("ANSWERS and LABELS cannot both be standard input")
     from pnyx.files import atomic_text
@@ -136,11 +188,11 @@ def _report(found: Agreement) -> list[str]:
         f"{found.joined.task}: {shorten(found.joined.judge)}, {counts['scored']} of "
         f"{counts['asked']} labelled questions scored",
         "",
-        *_table(_rows(found)),
+        *table(_rows(found)),
     ]
     for title, part in (("dimension", found.per_dimension), ("group", found.per_group)):
         if part:
-            lines += ["", *_table(_grid(title, part, list(found.measures)))]
+            lines += ["", *table(_grid(title, part, list(found.measures)))]
     if found.draws:
         lines += [
             "",
@@ -158,9 +210,9 @@ def _rows(found: Agreement) -> list[Sequence[str]]:
          *(cell for title in shown for cell in (title, "95 % interval")))
     ]  # fmt: skip
     for name, m in found.measures.items():
-        cells = [name, _number(m.value), _interval(m), f"{m.scored} of {m.asked}"]
+        cells = [name, number(m.value), interval(m.low, m.high), f"{m.scored} of {m.asked}"]
         for part in shown.values():
-            cells += [_number(part[name].value), _interval(part[name])]
+            cells += [number(part[name].value), interval(part[name].low, part[name].high)]
         rows.append(cells)
     return rows
 
@@ -177,28 +229,11 @@ def _grid(
     return rows
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:z.3f}"
-
-
 def _with_interval(measured: Measured) -> str:
-    number, interval = _number(measured.value), _interval(measured)
-    return number if interval == "-" else f"{number} {interval}"
+    value, bounds = number(measured.value), interval(measured.low, measured.high)
+    return value if bounds == "-" else f"{value} {bounds}"
 
 
-def _interval(measured: Measured) -> str:
-    if measured.low is None or measured.high is None:
-        return "-"
-    return f"[{measured.low:z.3f}, {measured.high:z.3f}]"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align columns, the first to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+for _task in _TASKS:
+    _answers_command(_task)
+command.add_command(retrieval)

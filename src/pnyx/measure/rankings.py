@@ -1,0 +1,126 @@
+"""Runs and qrels as retrieval measures need them: a ranking and judgements for each topic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from pnyx.errors import InputError, shorten
+from pnyx.records import Qrel, RunEntry
+
+__all__ = ["MAX_GRADE", "Judgements", "Rankings", "judgements_of", "rankings_of", "topic_order"]
+
+MAX_GRADE = 1_000_000
+"""trec_eval's code holds a counter for each grade up to the highest."""
+
+_NO_SUBTOPIC = {"0", "Q0", "q0"}
+"""What plain qrels have in the second column, also mixed in one file (Touché 2020)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """A run.
+
+    Attributes:
+        by_topic: topic -> document ids, best first.
+        tags: the run's tags, as a rule one.
+        rearranged: topics in which the rank column gives another order.
+    """
+
+    by_topic: Mapping[str, Sequence[str]]
+    tags: tuple[str, ...]
+    rearranged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """Qrels.
+
+    Attributes:
+        by_topic: topic -> document -> subtopic -> grade; the subtopic of plain qrels is 0.
+    """
+
+    by_topic: Mapping[str, Mapping[str, Mapping[str, int]]]
+
+    @property
+    def diverse(self) -> bool:
+        """Whether some topic has several subtopics."""
+        return any(
+            len({subtopic for grades in documents.values() for subtopic in grades}) > 1
+            for documents in self.by_topic.values()
+        )
+
+    def grades(self, topic: str) -> dict[str, int]:
+        """Return document -> grade: of several subtopics, that of the best."""
+        return {doc: max(by.values()) for doc, by in self.by_topic[topic].items()}
+
+    @property
+    def without_relevant(self) -> tuple[str, ...]:
+        """The topics of which no document is graded 1 or more."""
+        return tuple(t for t in self.by_topic if not any(g > 0 for g in self.grades(t).values()))
+
+
+def topic_order(topic: str) -> tuple[bool, int, str]:
+    """Return a sort key: numbers first, by size."""
+    number = topic.isascii() and topic.isdigit() and len(topic) < 19
+    return not number, int(topic) if number else 0, topic
+
+
+def rankings_of(entries: Iterable[RunEntry]) -> Rankings:
+    """Order a run's documents as trec_eval does.
+
+    The higher score goes first, in single precision, as trec_eval holds it; of equal scores, the
+    document whose id comes last in the alphabet. The rank column does not count.
+
+    Raises:
+        InputError: a document is ranked twice for a topic, or a score is not finite.
+    """
+    scores: dict[str, dict[str, tuple[float, int]]] = {}
+    tags: dict[str, None] = {}
+    for e in entries:
+        documents = scores.setdefault(e.topic_id, {})
+        if e.doc_id in documents or not math.isfinite(e.score):
+            what = "ranked twice" if e.doc_id in documents else f"given the score {e.score}"
+            raise InputError(f"topic {shorten(e.topic_id)}: {shorten(e.doc_id)} is {what}")
+        documents[e.doc_id] = (e.score, e.rank)
+        tags[e.tag] = None
+    by_topic, rearranged = {}, []
+    for topic in sorted(scores, key=topic_order):
+        documents = scores[topic]
+        places = zip(_single([score for score, _ in documents.values()]), documents, strict=True)
+        by_topic[topic] = [doc for _, doc in sorted(places, reverse=True)]
+        ranks = [documents[doc][1] for doc in by_topic[topic]]
+        if any(later < earlier for earlier, later in pairwise(ranks)):
+            rearranged.append(topic)
+    return Rankings(by_topic, tuple(tags), tuple(rearranged))
+
+
+def judgements_of(qrels: Iterable[Qrel]) -> Judgements:
+    """Collect qrels by topic.
+
+    Raises:
+        InputError: there are none, a document is judged twice for a topic and subtopic, or a
+            grade is above a million.
+    """
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for q in qrels:
+        by_subtopic = found.setdefault(q.topic_id, {}).setdefault(q.doc_id, {})
+        subtopic = "0" if q.subtopic in _NO_SUBTOPIC else q.subtopic
+        if subtopic in by_subtopic or q.grade > MAX_GRADE:
+            twice, high = "judged twice", f"grade {q.grade}, expected at most {MAX_GRADE}"
+            problem = twice if subtopic in by_subtopic else high
+            raise InputError(f"topic {shorten(q.topic_id)}, {shorten(q.doc_id)}: {problem}")
+        by_subtopic[subtopic] = q.grade
+    if not found:
+        raise InputError("the qrels hold no judgements")
+    return Judgements({topic: found[topic] for topic in sorted(found, key=topic_order)})
+
+
+def _single(scores: Sequence[float]) -> list[float]:
+    with np.errstate(over="ignore"):  # beyond single precision all are equal, as in trec_eval
+        rounded: list[float] = np.array(scores, dtype=np.float64).astype(np.float32).tolist()
+    return rounded

@@ -1,0 +1,385 @@
+"""Runs measured against qrels: per topic, mean with an interval, and against a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from pnyx.errors import InputError, shorten
+from pnyx.measure.base import Measured
+from pnyx.measure.bootstrap import LEVEL, draw_weights, percentile_interval
+from pnyx.measure.irmeasures import (
+    DEFAULT_DIVERSITY,
+    DEFAULT_MEASURES,
+    Scorer,
+    parse_measures,
+)
+from pnyx.measure.rankings import Judgements, Rankings, judgements_of, rankings_of
+from pnyx.measure.significance import (
+    FLIPS,
+    PairedTest,
+    Test,
+    holm,
+    paired_randomisation,
+    paired_t,
+)
+from pnyx.measure.weighted import Floats, ratio
+from pnyx.records import Qrel, RunEntry
+
+__all__ = [
+    "DRAWS",
+    "SIGNIFICANT",
+    "TOPICS_OF",
+    "Comparison",
+    "MeasuredRun",
+    "Retrieval",
+    "TopicsOf",
+    "measure_retrieval",
+]
+
+DRAWS = 1000
+SIGNIFICANT = 0.05
+
+TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
+"""Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that
+the run has (`trec_eval`); those of the qrels that every run has."""
+
+TOPICS_OF: tuple[TopicsOf, ...] = get_args(TopicsOf)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One run.
+
+    Attributes:
+        name: as it was given.
+        tags: in its file, as a rule one.
+        measures: name -> mean over the topics, with its interval.
+        per_topic: topic -> name -> value, None where the measure is not defined.
+        absent: topics among them that the run does not have; they count as an empty ranking.
+        unjudged: topics of the run without qrels; they are not measured.
+        rearranged: topics whose rank column says another order than the scores.
+        judged_documents: how many of its documents have a judgement; 0 means other documents.
+    """
+
+    name: str
+    tags: tuple[str, ...]
+    measures: Mapping[str, Measured]
+    per_topic: Mapping[str, Mapping[str, float | None]]
+    absent: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    rearranged: tuple[str, ...]
+    judged_documents: int
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` for this run (docs/measures.md)."""
+        return {
+            "run": self.name,
+            "tags": list(self.tags),
+            "topics": {
+                "measured": len(self.per_topic),
+                "absent": list(self.absent),
+                "unjudged": list(self.unjudged),
+                "rearranged": list(self.rearranged),
+            },
+            "measures": {name: m.row() for name, m in self.measures.items()},
+            "per_group": {
+                topic: {n: Measured(v, int(v is not None), 1).row() for n, v in values.items()}
+                for topic, values in self.per_topic.items()
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run against the baseline on one measure.
+
+    Attributes:
+        run: its name.
+        measure: which.
+        test: over the topics that both have a value for; the difference is run less baseline.
+        low: lower end of the 95 % interval of the difference, None where there is none.
+        high: upper end.
+        p_holm: p, corrected for all comparisons of the same call; None where p is.
+    """
+
+    run: str
+    measure: str
+    test: PairedTest
+    low: float | None
+    high: float | None
+    p_holm: float | None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p is below .05."""
+        return self.p_holm is not None and self.p_holm < SIGNIFICANT
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {
+            "run": self.run,
+            "measure": self.measure,
+            "topics": self.test.topics,
+            "difference": self.test.difference,
+            "low": self.low,
+            "high": self.high,
+            "statistic": self.test.statistic,
+            "p": self.test.p,
+            "p_holm": self.p_holm,
+            "significant": self.significant,
+            "effect": self.test.effect,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Runs measured against qrels.
+
+    Attributes:
+        runs: in the order given.
+        topics_of: which topics they are measured on.
+        without_relevant: topics of the qrels of which no document is relevant; they count, and
+            most measures are 0 there for every run.
+        comparisons: each other run against the baseline, measure by measure.
+        baseline: its name; None without one.
+        test: of the comparisons.
+        draws: of the bootstrap.
+        seed: of the bootstrap and of the randomisation test.
+    """
+
+    runs: tuple[MeasuredRun, ...]
+    topics_of: TopicsOf
+    without_relevant: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+    baseline: str | None
+    test: Test
+    draws: int
+    seed: int
+
+    @property
+    def undefined(self) -> int:
+        """How many values of single topics are not defined."""
+        return sum(m.asked - m.scored for run in self.runs for m in run.measures.values())
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
+        runs = [run.row() for run in self.runs]
+        top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
+        compared = sum(c.p_holm is not None for c in self.comparisons)
+        return {
+            "task": "retrieval",
+            **top,
+            "runs": runs,
+            "topics_of": self.topics_of,
+            "topics_without_relevant": list(self.without_relevant),
+            "baseline": self.baseline,
+            "comparisons": [c.row() for c in self.comparisons],
+            "test": None
+            if self.baseline is None
+            else {
+                "method": f"paired {self.test}",
+                "correction": "Holm-Bonferroni",
+                "comparisons": compared,
+                "level": SIGNIFICANT,
+                **({"patterns": FLIPS, "seed": self.seed} if self.test != "t" else {}),
+            },
+            "interval": {
+                "method": "percentile bootstrap over topics",
+                "level": LEVEL,
+                "draws": self.draws,
+                "seed": self.seed,
+            },
+        }
+
+
+def measure_retrieval(
+    runs: Mapping[str, Iterable[RunEntry]],
+    qrels: Iterable[Qrel],
+    measures: Sequence[str] = (),
+    *,
+    topics_of: TopicsOf = "qrels",
+    baseline: str | None = None,
+    test: Test = "t",
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Retrieval:
+    """Measure runs against qrels.
+
+    Args:
+        runs: name -> what `pnyx.read_run` yields; read once.
+        qrels: what `pnyx.read_qrels` yields. Measures that know no subtopics take the best grade
+            that a document has for any.
+        measures: in the notation of ir-measures; by default nDCG@10, P@10, AP and R@100, with
+            diversity qrels also alpha_nDCG@10, ERR_IA@10 and StRecall@10.
+        topics_of: which topics count.
+        baseline: the run that the others are compared with, by its name.
+        test: of the differences to the baseline, over topics; always two-sided and corrected by
+            Holm-Bonferroni over all runs and measures.
+        draws: of the bootstrap over topics; 0 for no intervals.
+        seed: of the bootstrap and of the randomisation test.
+
+    Raises:
+        InputError: a measure cannot be computed from these qrels, a run shares no topic with
+            them, or a run or the qrels contradict themselves.
+        MissingExtra: the extra `retrieval` is not installed.
+        ValueError: no run, or no run of the baseline's name.
+    """
+    if not runs or (baseline is not None and baseline not in runs):
+        raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
+    parsed = parse_measures(measures or DEFAULT_MEASURES)
+    judgements = judgements_of(qrels)
+    if not measures and judgements.diverse:
+        parsed |= parse_measures(DEFAULT_DIVERSITY)
+    scorer = Scorer(parsed, judgements)
+    ranked = {name: rankings_of(entries) for name, entries in runs.items()}
+    topics = _topics(ranked, judgements, topics_of)
+    scored = {name: scorer.score(rankings.by_topic) for name, rankings in ranked.items()}
+    tables = {
+        name: np.array(
+            [[_nan(scored[name][topic][m]) for m in parsed] for topic in topics[name]],
+            dtype=np.float64,
+        )
+        for name in ranked
+    }
+    measured = tuple(
+        _measured(
+            name,
+            ranked[name],
+            judgements,
+            {topic: scored[name][topic] for topic in topics[name]},
+            _means(list(parsed), tables[name], draws, seed),
+        )
+        for name in ranked
+    )
+    comparisons: tuple[Comparison, ...] = ()
+    if baseline is not None:
+        pairs = {
+            name: _differences(tables[name], topics[name], tables[baseline], topics[baseline])
+            for name in ranked
+            if name != baseline
+        }
+        comparisons = _compared(pairs, list(parsed), test, draws, seed)
+    return Retrieval(
+        measured,
+        topics_of,
+        judgements.without_relevant,
+        comparisons,
+        baseline,
+        test,
+        draws,
+        seed,
+    )
+
+
+def _topics(
+    ranked: Mapping[str, Rankings], judgements: Judgements, topics_of: TopicsOf
+) -> dict[str, list[str]]:
+    """Return the topics that each run is measured on."""
+    judged = judgements.by_topic
+    for name, rankings in ranked.items():
+        if not any(topic in judged for topic in rankings.by_topic):
+            here, there = _some(rankings.by_topic), _some(judged)
+            problem = f"no topic has qrels (topics are {here}; qrels are of {there})"
+            raise InputError(problem, path=name)
+    everywhere = [t for t in judged if all(t in r.by_topic for r in ranked.values())]
+    if topics_of == "both" and not everywhere:
+        raise InputError("no topic is in the qrels and in every run")
+    if topics_of != "run":
+        return dict.fromkeys(ranked, everywhere if topics_of == "both" else list(judged))
+    return {name: [t for t in judged if t in r.by_topic] for name, r in ranked.items()}
+
+
+def _some(topics: Iterable[str]) -> str:
+    first = list(topics)[:3]
+    return ", ".join(repr(shorten(topic, 30)) for topic in first) or "none"
+
+
+def _measured(
+    name: str,
+    rankings: Rankings,
+    judgements: Judgements,
+    values: Mapping[str, Mapping[str, float | None]],
+    means: Mapping[str, Measured],
+) -> MeasuredRun:
+    judged = judgements.by_topic
+    return MeasuredRun(
+        name,
+        rankings.tags,
+        means,
+        values,
+        tuple(t for t in values if t not in rankings.by_topic),
+        tuple(t for t in rankings.by_topic if t not in judged),
+        rankings.rearranged,
+        sum(d in judged[t] for t, docs in rankings.by_topic.items() if t in judged for d in docs),
+    )
+
+
+def _means(names: Sequence[str], table: Floats, draws: int, seed: int) -> dict[str, Measured]:
+    """Return the mean of each measure over the topics, table (topics, measures)."""
+    bounds = _intervals(table, draws, seed)
+    means = {}
+    for place, name in enumerate(names):
+        defined = table[np.isfinite(table[:, place]), place]
+        value = float(defined.mean()) if len(defined) else None
+        means[name] = Measured(value, len(defined), len(table), *bounds[place])
+    return means
+
+
+def _intervals(
+    table: Floats, draws: int, seed: int
+) -> list[tuple[float, float] | tuple[None, None]]:
+    """Return the interval of each column's mean, None where fewer than two rows have a value."""
+    has = np.isfinite(table)
+    filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
+    drawn = [
+        ratio(weights @ filled, weights @ counted)
+        for weights in draw_weights(np.arange(len(table), dtype=np.intp), draws, seed)
+    ]
+    bounds: list[tuple[float, float] | tuple[None, None]] = []
+    for place in range(table.shape[1]):
+        defined = table[has[:, place], place]
+        if len(defined) < 2 or not drawn:
+            bounds.append((None, None))
+        elif np.ptp(defined) == 0:  # not to show rounding errors of a constant
+            bounds.append((float(defined[0]), float(defined[0])))
+        else:
+            column = np.concatenate([means[:, place] for means in drawn])
+            bounds.append(percentile_interval(column) or (None, None))
+    return bounds
+
+
+def _differences(
+    table: Floats, topics: Sequence[str], baseline: Floats, baseline_topics: Sequence[str]
+) -> Floats:
+    """Return run less baseline on the topics of both, (topics, measures)."""
+    theirs = {topic: place for place, topic in enumerate(baseline_topics)}
+    pairs = [(place, theirs[topic]) for place, topic in enumerate(topics) if topic in theirs]
+    mine, other = [a for a, _ in pairs], [b for _, b in pairs]
+    difference: Floats = table[mine] - baseline[other]
+    return difference
+
+
+def _compared(
+    pairs: Mapping[str, Floats], names: Sequence[str], test: Test, draws: int, seed: int
+) -> tuple[Comparison, ...]:
+    """Test each run's differences to the baseline, (topics, measures), as one family."""
+    found: list[tuple[str, str, PairedTest, tuple[float | None, float | None]]] = []
+    for run, differences in pairs.items():
+        bounds = _intervals(differences, draws, seed)
+        for place, name in enumerate(names):
+            column = differences[np.isfinite(differences[:, place]), place]
+            tested = paired_t(column) if test == "t" else paired_randomisation(column, seed)
+            found.append((run, name, tested, bounds[place]))
+    corrected = holm([tested.p for _, _, tested, _ in found])
+    return tuple(
+        Comparison(run, name, tested, *bounds, p)
+        for (run, name, tested, bounds), p in zip(found, corrected, strict=True)
+    )
+
+
+def _nan(value: float | None) -> float:
+    return np.nan if value is None else value

@@ -1,0 +1,114 @@
+"""Paired tests and Holm's correction against scipy, brute force and worked examples."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.errors import MissingExtra
+from pnyx.measure.significance import FLIPS, holm, paired_randomisation, paired_t
+
+DIFFERENCES = st.lists(
+    st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 3)), min_size=2, max_size=60
+)
+CHANCES = st.lists(st.none() | st.floats(0, 1, allow_nan=False), max_size=12)
+
+
+@given(values=DIFFERENCES)
+def test_t_is_scipys(values):
+    found = paired_t(values)
+    if len(set(values)) == 1:
+        assert (found.statistic, found.effect) == (None, None)
+        assert found.p == (None if values[0] else 1.0)
+        return
+    expected = scipy.stats.ttest_rel(values, [0.0] * len(values))
+    assert found.topics == len(values)
+    assert found.difference == pytest.approx(np.mean(values))
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9, abs=1e-12)
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.effect == pytest.approx(found.statistic / len(values) ** 0.5)
+
+
+def test_t_on_a_worked_example():
+    """Student 1908: the hours of sleep that two drugs add, on ten people."""
+    sleep = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
+    found = paired_t(sleep)
+    assert found.difference == pytest.approx(1.58)
+    assert found.statistic == pytest.approx(4.0621, abs=5e-5)
+    assert found.p == pytest.approx(0.002833, abs=5e-7)
+    assert found.effect == pytest.approx(1.2846, abs=5e-5)
+
+
+@given(values=st.lists(st.sampled_from([-0.3, -0.1, 0.0, 0.1, 0.2, 1.0]), min_size=1, max_size=9))
+def test_few_topics_try_all_signs(values):
+    observed = abs(sum(values)) - 1e-9
+    sums = [
+        abs(sum(sign * value for sign, value in zip(signs, values, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(values))
+    ]
+    expected = sum(total >= observed for total in sums) / len(sums)
+    assert paired_randomisation(values).p == pytest.approx(expected)
+    assert paired_randomisation([-v for v in values]).p == pytest.approx(expected)
+
+
+def test_many_topics_draw_signs():
+    values = np.random.default_rng(5).normal(0.05, 0.2, 40)
+    found = paired_randomisation(values, seed=1)
+    assert found == paired_randomisation(values, seed=1)
+    assert found.p == pytest.approx(paired_t(values).p, abs=0.01)
+    assert found.p != paired_randomisation(values, seed=2).p
+    assert paired_randomisation(np.full(40, 0.1)).p == 1 / (1 + FLIPS)
+
+
+def test_sixteen_and_seventeen_topics_agree():
+    """The border between all signs and drawn ones."""
+    values = np.random.default_rng(3).normal(0.1, 0.2, 16)
+    exact = paired_randomisation(values).p
+    drawn = paired_randomisation([*values, 1e-9]).p
+    assert drawn == pytest.approx(exact, abs=4 * (exact * (1 - exact) / FLIPS) ** 0.5 + 1e-4)
+
+
+def test_nothing_is_said_of_nothing():
+    for test in (paired_t, paired_randomisation):
+        assert (test([]).difference, test([]).p, test([]).effect) == (None, None, None)
+        assert test([0.0, 0.0, 0.0]).p == 1
+    assert paired_t([0.5]).p is None
+    assert paired_randomisation([0.5]).p == 1
+    # Equal but for rounding: no variance, so no t of 10^16.
+    assert paired_t([0.1 + 0.2, 0.3, 0.3]).p is None
+    assert paired_randomisation([0.1 + 0.2, 0.3, 0.3]).p == 0.25
+
+
+def test_holm_on_a_worked_example():
+    # .005 x 4, .01 x 3, .03 x 2, then not below the one before it.
+    adjusted = holm([0.01, 0.04, None, 0.03, 0.005])
+    assert adjusted == [pytest.approx(0.03), pytest.approx(0.06), None, pytest.approx(0.06),
+                        pytest.approx(0.02)]  # fmt: skip
+    assert holm([]) == []
+    assert holm([0.7, 0.7]) == [1.0, 1.0]
+
+
+@given(values=CHANCES)
+def test_holm_rejects_what_its_step_down_rule_rejects(values):
+    adjusted = holm(values)
+    tested = sorted(p for p in values if p is not None)
+    for level in (0.01, 0.05, 0.5):
+        rejected = 0
+        while rejected < len(tested) and tested[rejected] * (len(tested) - rejected) < level:
+            rejected += 1
+        assert sum(p is not None and p < level for p in adjusted) == rejected
+    for p, q in zip(values, adjusted, strict=True):
+        assert (p is None) == (q is None)
+        assert p is None or p <= q <= 1
+
+
+def test_the_t_test_names_the_extra_that_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'pnyx\[retrieval\]'"):
+        paired_t([0.1, 0.2])
