@@ -78,7 +78,16 @@ if TYPE_CHECKING:
         RunEntry,
         Sentence,
     )
+    from pnyx.search.diversify import mmr, round_robin
     from pnyx.search.index import Hit, Index, add_to_index, build_index, verify_index
+    from pnyx.search.perspectives import (
+        FilePerspectives,
+        LlmPerspectives,
+        perspectives_of,
+        search_perspectives,
+    )
+    from pnyx.search.perspectives_index import IndexPerspectives
+    from pnyx.search.rerank import Listwise, rerank, rerank_many
     from pnyx.view.markdown import render_markdown
     from pnyx.view.report import render_html
     from pnyx.write.argue import Plan, argue
@@ -142,7 +151,16 @@ _HOMES = {
         "RunEntry",
         "Sentence",
     ),
+    "pnyx.search.diversify": ("mmr", "round_robin"),
     "pnyx.search.index": ("Hit", "Index", "add_to_index", "build_index", "verify_index"),
+    "pnyx.search.perspectives": (
+        "FilePerspectives",
+        "LlmPerspectives",
+        "perspectives_of",
+        "search_perspectives",
+    ),
+    "pnyx.search.perspectives_index": ("IndexPerspectives",),
+    "pnyx.search.rerank": ("Listwise", "rerank", "rerank_many"),
     "pnyx.view.markdown": ("render_markdown",),
     "pnyx.view.report": ("render_html",),
     "pnyx.write.argue": ("Plan", "argue"),
@@ -166,15 +184,19 @@ __all__ = [
     "EncoderJudge",
     "EndpointPool",
     "ExtractiveWriter",
+    "FilePerspectives",
     "Hit",
     "HumanLabels",
     "Index",
     "IndexFolderError",
+    "IndexPerspectives",
     "InputError",
     "Judge",
     "Judged",
     "Ledger",
+    "Listwise",
     "LlmJudge",
+    "LlmPerspectives",
     "LlmWriter",
     "LocalModel",
     "Lookup",
@@ -220,7 +242,9 @@ __all__ = [
     "load_example",
     "measure_agreement",
     "measure_retrieval",
+    "mmr",
     "open_local",
+    "perspectives_of",
     "price_of",
     "read_calibration",
     "read_evidence",
@@ -231,6 +255,10 @@ __all__ = [
     "read_run",
     "render_html",
     "render_markdown",
+    "rerank",
+    "rerank_many",
+    "round_robin",
+    "search_perspectives",
     "self_agreement",
     "sentence_precision",
     "verdict_rows",

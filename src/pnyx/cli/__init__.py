@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "demo": "The main job on the bundled example: search, argue both sides, judge, report.",
     "index": "Documents or arguments to a searchable index.",
     "search": "Ranked evidence for a question or for a file of topics.",
+    "perspectives": "The perspectives on a question: from a model, an index or a file.",
     "argue": "A cited pro and con argument on a question.",
     "judge": "A judge's answers to a task's questions over an items file.",
     "measure": "A judge's answers against people's labels, runs against qrels; with intervals.",

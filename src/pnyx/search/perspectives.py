@@ -1,0 +1,347 @@
+"""The perspectives on a question, and a search for each of them (BERDS, section 5).
+
+A retriever that is asked a question finds what its wording favours. Asked each perspective in
+turn, and the lists merged in turns, it finds evidence for all of them.
+
+    found = perspectives_of(question, LlmPerspectives(model))
+    hits = search_perspectives(
+        lambda text, k: index.search(text, k=k), question, found.perspectives, k=20
+    )
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from pnyx.corpora.perspectives import read_perspectives
+from pnyx.errors import InputError, shorten
+from pnyx.judge.base import run_blocking
+from pnyx.judge.completions import StoredModel
+from pnyx.judge.prompting import load_prompt
+from pnyx.judge.reading import UnreadableReply, cut_reason, validated
+from pnyx.models.flow import run_all
+from pnyx.models.replies import CallFailed, ChatRequest, Message
+from pnyx.records import Perspective, Question, Stance
+from pnyx.search.diversify import round_robin
+from pnyx.search.index import Hit
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = [
+    "FilePerspectives",
+    "LlmPerspectives",
+    "PerspectiveHit",
+    "PerspectiveSet",
+    "PerspectiveSource",
+    "Search",
+    "distinct",
+    "perspectives_of",
+    "query_for",
+    "search_perspectives",
+]
+
+_MAX_STATEMENT = 1000
+
+Search: TypeAlias = Callable[[str, int], Sequence[Hit]]
+"""A search: (text, k) -> the best k, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerspectiveSet:
+    """The perspectives on one question.
+
+    Attributes:
+        perspectives: in their order; `extra` says where each comes from (`origin`, and what else
+            the source knows, e.g. `documents`).
+        source: where they come from, in a few words.
+        problems: what a reader must know, one line each.
+        failed: there are none because the source gave no usable answer.
+    """
+
+    perspectives: tuple[Perspective, ...]
+    source: str
+    problems: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class PerspectiveSource(Protocol):
+    """What knows the perspectives on questions: a language model, a file, an index."""
+
+    @property
+    def name(self) -> str:
+        """Short, for people."""
+        ...
+
+    def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
+        """Return the perspectives on each question, in order.
+
+        Raises:
+            PnyxError: the source cannot be used at all.
+        """
+        ...
+
+
+def perspectives_of(question: Question, source: PerspectiveSource) -> PerspectiveSet:
+    """Return the perspectives on one question; `source.find` takes many at once.
+
+    Raises:
+        InputError: the question has no words, or the source cannot be used.
+    """
+    if not re.search(r"\w", question.text):
+        raise InputError("the question is empty, expected words")
+    return source.find([question])[0]
+
+
+def distinct(perspectives: Sequence[Perspective]) -> list[Perspective]:
+    """Leave out each perspective that says the same words as one before it."""
+    seen: dict[tuple[str, ...], Perspective] = {}
+    for perspective in perspectives:
+        seen.setdefault(tuple(re.findall(r"\w+", perspective.text.casefold())), perspective)
+    return list(seen.values())
+
+
+# From a language model ---------------------------------------------------------------------------
+
+
+class LlmPerspectives:
+    """Asks a language model; a reply that cannot be read gets one repair turn.
+
+    Args:
+        model: the model with its store: what was asked before is not asked again.
+        count: how many perspectives to ask for, 1 to 50.
+        prompt: `perspectives` (each with its side), or `perspectives-open` for questions that yes
+            or no does not answer.
+
+    Raises:
+        InputError: `count` out of range, or a prompt that asks something else.
+    """
+
+    def __init__(self, model: StoredModel, *, count: int = 8, prompt: str = "perspectives") -> None:
+        if not 1 <= count <= 50:
+            raise InputError(f"the number of perspectives is {count}, expected 1 to 50")
+        self.model = model
+        self.count = count
+        self.prompt = load_prompt(prompt)
+        if self.prompt.task != "perspectives":
+            raise InputError(f"prompt {self.prompt.label} asks {self.prompt.task}, no perspectives")
+
+    @property
+    def name(self) -> str:
+        """The model's name and the prompt's."""
+        return f"{self.model.name} ({self.prompt.label})"
+
+    def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
+        """See `PerspectiveSource`; different questions are asked at once."""
+        results: dict[int, PerspectiveSet] = {}
+
+        async def work(item: tuple[int, Question]) -> None:
+            results[item[0]] = await self._find(item[1])
+
+        async def all_() -> None:
+            async with self.model.running():
+                await run_all(enumerate(questions), work, workers=self.model.concurrency)
+
+        run_blocking(all_)
+        return [results[position] for position in range(len(questions))]
+
+    async def _find(self, question: Question) -> PerspectiveSet:
+        inputs = {"question": question.text, "count": str(self.count)}
+        request = self.prompt.request(inputs, items=self.count)
+        read, problems = await self._ask(request)
+        if read is None:
+            fault = f"{shorten(self.model.name, 40)} gave no perspectives: {problems[-1]}"
+            return PerspectiveSet((), self.name, (fault,), failed=True)
+        return self._set(question, read, problems)
+
+    async def _ask(self, request: ChatRequest) -> tuple[list[Any] | None, list[str]]:
+        """Return what was read, or None, and what went wrong on the way."""
+        problems: list[str] = []
+        for _ in range(2):
+            reply = await self.model.complete(request)
+            fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
+            if isinstance(reply, CallFailed) or fault:
+                return None, [*problems, fault or ""]
+            try:
+                read = validated(_reply_model(self._sided), reply.text).perspectives
+            except UnreadableReply as error:
+                problems.append(f"schema: {error}")
+                (turn,) = load_prompt("repair").render(problem=str(error))
+                said = Message("assistant", reply.text)
+                request = replace(request, messages=(*request.messages, said, turn))
+            else:
+                return read, ["the reply was read after a repair turn"] if problems else []
+        return None, problems
+
+    @property
+    def _sided(self) -> bool:
+        return (
+            "side" in (self.prompt.schema or {})["properties"]["perspectives"]["items"]["required"]
+        )
+
+    def _set(self, question: Question, read: Sequence[Any], problems: list[str]) -> PerspectiveSet:
+        made = [
+            Perspective(
+                f"{question.id}-p{number}",
+                question.id,
+                " ".join(item.statement.split()),
+                item.side if self._sided else None,
+                {"origin": self.name},
+            )
+            for number, item in enumerate(read, start=1)
+        ]
+        kept = distinct(made)
+        if len(kept) < len(made):
+            problems.append(f"{len(made) - len(kept)} of {len(made)} repeated another, left out")
+        if len(kept) > self.count:
+            problems.append(f"{len(kept) - self.count} more than asked for, left out")
+            kept = kept[: self.count]
+        sides: set[Stance | None] = {p.stance for p in kept}
+        if self._sided and not {"pro", "con"} <= sides:
+            problems.append("they do not cover both sides")
+        return PerspectiveSet(tuple(kept), self.name, tuple(problems))
+
+
+@cache
+def _reply_model(sided: bool) -> type[BaseModel]:
+    """Build the reply's shape on first use: pydantic is slow to import."""
+    import pydantic
+
+    strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)
+    words = pydantic.Field(pattern=r"\w", max_length=_MAX_STATEMENT)
+    fields: dict[str, Any] = {"statement": (str, words)}
+    if sided:
+        fields["side"] = (Literal["pro", "con", "neutral"], ...)
+    item: Any = pydantic.create_model("Item", __config__=strict, **fields)
+    some = pydantic.Field(min_length=1)
+    return pydantic.create_model("Reply", __config__=strict, perspectives=(list[item], some))
+
+
+# From a file -------------------------------------------------------------------------------------
+
+
+class FilePerspectives:
+    """Takes perspectives from a file (`pnyx.corpora.perspectives`), by the question's id or text.
+
+    A file on one question alone is about whatever is asked.
+
+    Args:
+        path: the file, or `-`.
+        count: at most so many for a question; all by default.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no perspective.
+    """
+
+    def __init__(self, path: str | Path, *, count: int | None = None) -> None:
+        self._path = str(path)
+        self._count = count
+        self._by_id: dict[str, list[Perspective]] = {}
+        self._ids: dict[str, str] = {}
+        for perspective in read_perspectives(path):
+            self._by_id.setdefault(perspective.question_id, []).append(perspective)
+            if text := str(perspective.extra.get("question", "")):
+                self._ids.setdefault(_folded(text), perspective.question_id)
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return "standard input" if self._path == "-" else Path(self._path).name
+
+    def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
+        """See `PerspectiveSource`.
+
+        Raises:
+            InputError: the file has none on a question.
+        """
+        return [self._find(question) for question in questions]
+
+    def _find(self, question: Question) -> PerspectiveSet:
+        key = question.id
+        if key not in self._by_id:
+            key = self._ids.get(_folded(question.text), key)
+        if key not in self._by_id and len(self._by_id) == 1:
+            (key,) = self._by_id
+        if key not in self._by_id:
+            raise InputError(
+                f"holds perspectives on {len(self._by_id)} questions, expected some on "
+                f"{shorten(question.text, 60)!r} (id {shorten(question.id, 40)!r})",
+                path=self._path,
+            )
+        found = [
+            replace(p, extra={**p.extra, "origin": self.name}) for p in distinct(self._by_id[key])
+        ]
+        return PerspectiveSet(tuple(found[: self._count]), self.name)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+# Searching for each ------------------------------------------------------------------------------
+
+
+class PerspectiveHit(NamedTuple):
+    """A document found for a perspective.
+
+    Attributes:
+        hit: with its rank in the merged list and the score 1 / rank (see `in_order`).
+        perspective: the one whose turn it was.
+        found_by: ids of all whose own k best hold the document, in their order.
+    """
+
+    hit: Hit
+    perspective: Perspective
+    found_by: tuple[str, ...]
+
+
+def query_for(question: Question, perspective: Perspective) -> str:
+    """Return what is searched for a perspective: the question with it, as BERDS does."""
+    return f"{question.text} {perspective.text}"
+
+
+def search_perspectives(
+    search: Search, question: Question, perspectives: Sequence[Perspective], k: int
+) -> list[PerspectiveHit]:
+    """Retrieve for each perspective and merge in turns (BERDS, section 5).
+
+    Args:
+        search: any search, e.g. `lambda text, k: index.search(text, "bm25", k)`.
+        question: goes into each query.
+        perspectives: at least one; their order decides within a round.
+        k: how many documents, at least 1; each perspective's own k best are looked at.
+
+    Returns:
+        At most k hits, each document once.
+
+    Raises:
+        InputError: there is no perspective, or `k` is out of range.
+    """
+    if not perspectives:
+        raise InputError("there are no perspectives to search for")
+    rankings = [search(query_for(question, perspective), k) for perspective in perspectives]
+    by_number: dict[int, Hit] = {}
+    owner: dict[int, Perspective] = {}
+    found_by: dict[int, list[str]] = {}
+    for ranking, perspective in zip(rankings, perspectives, strict=True):
+        for hit in ranking[:k]:
+            by_number.setdefault(hit.number, hit)
+            found_by.setdefault(hit.number, []).append(perspective.id)
+    for depth in range(k):  # whose turn it was: the first to name it in the earliest round
+        for ranking, perspective in zip(rankings, perspectives, strict=True):
+            if depth < len(ranking):
+                owner.setdefault(ranking[depth].number, perspective)
+    merged = round_robin([[hit.number for hit in ranking[:k]] for ranking in rankings], k)
+    return [
+        PerspectiveHit(
+            by_number[number]._replace(rank=rank, score=1.0 / rank),
+            owner[number],
+            tuple(found_by[number]),
+        )
+        for rank, number in enumerate(merged, start=1)
+    ]

@@ -1,0 +1,256 @@
+"""Perspectives without a language model: what the documents of an index conclude, on both sides.
+
+The best documents for a question are read for what they conclude. Conclusions about something else
+are left out, each of the others gets its side, those that say the same become one perspective, and
+of each side the most relevant and least alike are taken, in turns
+(docs/decisions/diversity.md has the figures).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer, Judged, Unscored
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.passages import read_passage
+from pnyx.judge.stance import opposite
+from pnyx.judge.tasks.stance import ask_stance
+from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Side, Stance
+from pnyx.search.diversify import mmr, round_robin
+from pnyx.search.index import Index
+from pnyx.search.perspectives import PerspectiveSet, Search
+from pnyx.search.sides import CORPUS_LABEL, label_verdicts, stance_side
+
+if TYPE_CHECKING:
+    from pnyx.models.encoder import Encoder
+
+__all__ = ["IndexPerspectives"]
+
+_DEPTH = 60
+_ON_TOPIC = 0.4
+"""Least cosine with the question of a conclusion whose topic nobody has labelled."""
+_SAME = 0.7
+"""Least cosine of two conclusions on one side that count as one perspective."""
+_LAMBDA = 0.5
+_CERTAINTY = 0.6
+_SENTENCES = 12
+"""Sentences that are read of a document without a conclusion."""
+_LEAST_WORDS = 3
+_MAX_CHARACTERS = 1000
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """What one document says on the question.
+
+    Attributes:
+        document: its record.
+        text: the statement.
+        kind: `conclusion` or `sentence`.
+        vector: unit vector of the statement.
+        near: its cosine with the question.
+        side: the side it takes; None where that is not known.
+        side_by: who says so.
+        members: further documents that say the same.
+    """
+
+    document: Evidence
+    text: str
+    kind: str
+    vector: NDArray[np.float32]
+    near: float
+    side: Stance | None = None
+    side_by: str = ""
+    members: list[str] = field(default_factory=list)
+
+
+class IndexPerspectives:
+    """Takes perspectives from the conclusions in an index.
+
+    Where a document is an argument whose stance is towards its own conclusion (args.me), a con
+    argument stands for the conclusion's negation. A document without a conclusion stands for the
+    sentence that is most like the question.
+
+    Args:
+        index: what is searched.
+        count: at most so many perspectives on a question, at least 1.
+        judge: answers `stance` questions where the corpus has no label on this very question; the
+            packaged encoder by default, which is unsure of most (docs/decisions/sides.md).
+        search: how documents are found; by default Dirichlet.
+        depth: how many of the best documents are read.
+
+    Raises:
+        InputError: a number out of range.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        *,
+        count: int = 8,
+        judge: Judge | None = None,
+        search: Search | None = None,
+        depth: int = _DEPTH,
+    ) -> None:
+        if count < 1 or depth < 1:
+            raise InputError(f"count is {count} and depth {depth}, expected at least 1")
+        self._index = index
+        self._count = count
+        self._judge = judge
+        self._search: Search = search or (lambda text, k: index.search(text, k=k))
+        self._depth = depth
+
+    @property
+    def name(self) -> str:
+        """The index folder's name."""
+        return f"index {self._index.path.name}"
+
+    def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
+        """See `PerspectiveSource`."""
+        from pnyx.judge.encoder import EncoderJudge
+        from pnyx.models.encoder import load_encoder
+
+        encoder, judge = load_encoder(), self._judge or EncoderJudge()
+        return [self._find(question, encoder, judge) for question in questions]
+
+    def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:
+        hits = self._search(question.text, self._depth)
+        documents = [self._index.document_at(hit.number) for hit in hits]
+        labels = [label_verdicts(question, document) for document in documents]
+        candidates = []
+        target = encoder.encode([question.text])[0]
+        for document, label in zip(documents, labels, strict=True):
+            found = _candidate(document, target, encoder)
+            if found is not None and (label is not None or found.near >= _ON_TOPIC):
+                found.side, found.side_by = _labelled(label)
+                candidates.append(found)
+        problems = _take_sides(question, candidates, judge)
+        chosen = _choose(candidates, self._count)
+        if not chosen:
+            problems = [f"none of {len(documents)} documents found concludes anything on it"]
+        elif not set(SIDES) <= {c.side for c in chosen}:
+            problems.append("they do not cover both sides")
+        made = (self._perspective(question, n, c) for n, c in enumerate(chosen, start=1))
+        return PerspectiveSet(tuple(made), self.name, tuple(problems))
+
+    def _perspective(self, question: Question, number: int, one: _Candidate) -> Perspective:
+        extra = {
+            "origin": self.name,
+            "kind": one.kind,
+            "documents": [one.document.id, *one.members],
+            "side_by": one.side_by,
+        }
+        return Perspective(f"{question.id}-p{number}", question.id, one.text, one.side, extra)
+
+
+def _candidate(
+    document: Evidence, target: NDArray[np.float32], encoder: Encoder
+) -> _Candidate | None:
+    """Return what a document concludes, or else the sentence most like the question."""
+    conclusion = _conclusion(document)
+    if conclusion:
+        texts, kind = [conclusion], "conclusion"
+    else:
+        sentences = read_passage(document.text).sentences[:_SENTENCES]
+        texts, kind = [t for t in map(_line, sentences) if _states(t)], "sentence"
+    if not texts:
+        return None
+    vectors = encoder.encode(texts)
+    near = vectors @ target
+    best = int(near.argmax())
+    return _Candidate(document, texts[best], kind, vectors[best], float(near[best]))
+
+
+def _conclusion(document: Evidence) -> str:
+    """Return the statement that an argument argues for; empty where none is stated."""
+    if not isinstance(document, Argument):
+        return ""
+    text = _line(document.conclusion)
+    if not _states(text):
+        return ""
+    if document.topic or document.stance != "con":
+        return text
+    return opposite(text) or ""  # its stance is towards its conclusion: it argues against it
+
+
+def _line(text: str) -> str:
+    return " ".join(text[: 4 * _MAX_CHARACTERS].split())[:_MAX_CHARACTERS]
+
+
+def _states(text: str) -> bool:
+    """Say whether a text can be a statement: some words, and no question."""
+    return len(re.findall(r"\w+", text)) >= _LEAST_WORDS and not text.endswith("?")
+
+
+def _labelled(label: Mapping[Side, Answer] | None) -> tuple[Stance | None, str]:
+    if label is None:
+        return None, ""
+    sides = stance_side(label)
+    return (next(iter(sides)) if len(sides) == 1 else "neutral"), CORPUS_LABEL
+
+
+def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Judge) -> list[str]:
+    """Ask the judge for the sides that no label tells; return what went wrong."""
+    unknown = [c for c in candidates if not c.side_by]
+    asked = [
+        ask_stance(f"stance/{side}/{c.document.id}", question.text, c.text, side, group=question.id)
+        for c in unknown
+        for side in SIDES
+    ]
+    answers = iter(ask(judge, asked))
+    reasons = []
+    for candidate in unknown:
+        verdicts = {side: next(answers) for side in SIDES}
+        reasons += [a.reason for a in verdicts.values() if isinstance(a, Unscored)]
+        sides = stance_side(verdicts, _CERTAINTY)
+        if len(sides) == 1:
+            candidate.side = next(iter(sides))
+            candidate.side_by = next(
+                a.provenance.judge for a in verdicts.values() if isinstance(a, Judged)
+            )
+    open_ones = sum(c.side is None for c in candidates)
+    problems = []
+    if open_ones:
+        problems.append(f"the side of {open_ones} of {len(candidates)} conclusions is not known")
+    if reasons:
+        problems.append(f"{len(reasons)} verdicts on sides are unscored: {shorten(reasons[0])}")
+    return problems
+
+
+def _choose(candidates: Sequence[_Candidate], count: int) -> list[_Candidate]:
+    """Take both sides in turns, then, where there is room, those whose side is none or unknown."""
+    by_side: dict[Stance | None, list[_Candidate]] = {}
+    for candidate in candidates:
+        by_side.setdefault(candidate.side, []).append(candidate)
+    sided = [_grouped(by_side.get(side, [])) for side in SIDES]
+    others = _grouped([*by_side.get("neutral", []), *by_side.get(None, [])])
+    turns = round_robin([[(s, i) for i in range(len(g))] for s, g in enumerate(sided)], count)
+    chosen = [sided[s][i] for s, i in turns]
+    return [*chosen, *others][:count]
+
+
+def _grouped(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Return one candidate for all that say the same: the relevant and unlike first (`mmr`).
+
+    Those whose side the corpus tells go before those whose side a judge tells.
+    """
+    told = [c for c in candidates if c.side_by == CORPUS_LABEL]
+    judged = [c for c in candidates if c.side_by != CORPUS_LABEL]
+    kept: list[_Candidate] = []
+    for some in filter(None, (told, judged)):
+        vectors = np.stack([c.vector for c in some])
+        near = [max(0.0, c.near) for c in some]
+        for candidate in (some[i] for i in mmr(near, vectors, len(some), _LAMBDA)):
+            alike = [float(candidate.vector @ other.vector) for other in kept]
+            if alike and max(alike) >= _SAME:
+                kept[int(np.argmax(alike))].members.append(candidate.document.id)
+            else:
+                kept.append(candidate)
+    return kept
