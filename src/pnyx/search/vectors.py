@@ -1,0 +1,301 @@
+"""Vectors of an index's documents: embedded once, kept in the index, checked before use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+import time
+import weakref
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.embedding import Embedder
+from pnyx.search.features import put_feature, read_feature
+from pnyx.search.index import Index
+from pnyx.search.manifest import damaged
+from pnyx.search.stored import searched_text
+
+__all__ = [
+    "EMBED_FIRST",
+    "VECTORS",
+    "EmbedStats",
+    "Vectors",
+    "document_vectors",
+    "embed_documents",
+    "embed_question",
+]
+
+VECTORS = "vectors"
+"""Name of the feature, and of its one section: float16 [documents, dimensions]."""
+
+EMBED_FIRST = "embed its documents first"
+"""What to do about missing vectors, for errors."""
+
+_PARTIAL = ".vectors.partial"
+"""What was embedded so far. It is no file of `remove_leftovers`: it is to survive a kill, and the
+run that completes it removes it."""
+
+_CHUNK = 512
+"""Documents embedded between two writes: what a kill costs at most, seconds of work."""
+
+_TEXT = "title and text"
+
+Rows = NDArray[np.float16]
+Question = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedStats:
+    """What a call of `embed_documents` did.
+
+    Attributes:
+        documents: documents that have vectors now: all.
+        reused: of them, those that had a vector before, also from a run that was killed.
+        embedded: texts that the embedder was given; equal texts once.
+        seconds: wall time.
+    """
+
+    documents: int
+    reused: int
+    embedded: int
+    seconds: float
+
+
+def embed_documents(
+    index_folder: str | Path,
+    embedder: Embedder,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+) -> EmbedStats:
+    """Give every document of an index a vector: the feature `vectors`.
+
+    The text is title and text, as they are searched; what the embedder cannot hold of it is left
+    out (the packaged encoder holds 256 tokens, about 190 words). Vectors made by the same embedder
+    before are kept. A run that was killed is resumed and loses at most the chunk of 512 documents
+    that it was at.
+
+    Args:
+        index_folder: an index; it may be searched meanwhile.
+        embedder: from `pnyx.models.embedding.embedder_from`.
+        on_progress: called now and then with the number of documents that are done.
+
+    Raises:
+        IndexFolderError: no index, or a damaged one.
+        InputError: documents were added meanwhile; the same call again goes on.
+        ModelError: the embedder cannot go on; what it had embedded is kept.
+        PnyxError: the disk is full or read-only, or another process does the same.
+    """
+    started = time.perf_counter()
+    folder = Path(index_folder)
+    index = Index.open(folder)
+    max_tokens = getattr(embedder, "max_tokens", None)
+    meta = {
+        "embedder": embedder.name,
+        "dimensions": embedder.dimensions,
+        "text": _TEXT if max_tokens is None else f"{_TEXT}, first {max_tokens} tokens",
+    }
+    rows: Rows = np.empty((len(index), embedder.dimensions), dtype=np.float16)
+    old = _reusable(index, meta)
+    rows[: len(old)] = old
+    with _writing(folder), _Partial(folder, {**meta, "first": len(old)}) as partial:
+        done = len(old) + partial.read_into(rows[len(old) :])
+        reused, embedded = done, 0
+        if done < len(index):
+            embedded = _embed_rest(index, embedder, rows, done, partial, on_progress)
+        if len(old) < len(index):
+            put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
+        partial.remove()
+    return EmbedStats(len(index), reused, embedded, time.perf_counter() - started)
+
+
+def _reusable(index: Index, meta: Mapping[str, Any]) -> Rows:
+    """Return the vectors of the first documents that these settings have made before."""
+    feature = read_feature(index.path, index.manifest, VECTORS)
+    if feature is None or dict(feature.meta) != dict(meta):
+        return np.zeros((0, int(meta["dimensions"])), dtype=np.float16)
+    rows: Rows = feature.array(VECTORS)
+    return rows
+
+
+def _embed_rest(
+    index: Index,
+    embedder: Embedder,
+    rows: Rows,
+    done: int,
+    partial: _Partial,
+    on_progress: Callable[[int], None] | None,
+) -> int:
+    """Fill the rows from `done` on; return how many texts were embedded."""
+    places: dict[bytes, int] = {}  # text -> a document that has it
+    new: dict[str, list[int]] = {}
+    embedded, first = 0, done
+    for number, record in enumerate(index.documents()):
+        text = searched_text(record)
+        place = places.setdefault(blake2b(_utf8(text), digest_size=16).digest(), number)
+        if number < done:
+            continue
+        if place < first:
+            rows[number] = rows[place]
+        else:
+            new.setdefault(text, []).append(number)
+        if number + 1 - first == _CHUNK or number + 1 == len(index):
+            if new:
+                vectors = embedder.encode(list(new))
+                for numbers, vector in zip(new.values(), vectors, strict=True):
+                    rows[numbers] = vector
+            partial.append(rows[first : number + 1])
+            embedded, first, new = embedded + len(new), number + 1, {}
+            if on_progress is not None:
+                on_progress(first)
+    return embedded
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of all documents of an index.
+
+    Attributes:
+        rows: float16 [documents, dimensions], read-only; each of length 1 but for rounding.
+        embedder: name of what made them.
+        identity: what tells these vectors from any others that the index had or may have.
+    """
+
+    rows: Rows
+    embedder: str
+    identity: Mapping[str, Any]
+
+
+_opened: weakref.WeakKeyDictionary[Index, Vectors] = weakref.WeakKeyDictionary()
+_opening = threading.Lock()
+
+
+def document_vectors(index: Index) -> Vectors:
+    """Return the vectors of all documents; they are verified once for each open index.
+
+    Raises:
+        InputError: there are none, or not of documents that were added later.
+        IndexFolderError: they are damaged.
+    """
+    with _opening:
+        known = _opened.get(index)
+        if known is None:
+            known = _opened[index] = _open(index)
+    return known
+
+
+def _open(index: Index) -> Vectors:
+    feature = index.feature(VECTORS, EMBED_FIRST)
+    rows = feature.array(VECTORS)
+    if rows.dtype != np.float16 or rows.shape != (len(index), feature.meta.get("dimensions")):
+        raise damaged(index.path, f"feature {VECTORS} is not one vector a document")
+    entry = index.manifest["features"][VECTORS]
+    identity = {"file": entry["file"], "crc32": entry["checksums"]["crc32"]}
+    return Vectors(rows, str(feature.meta.get("embedder")), identity)
+
+
+def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
+    """Return the vector of a question, float32 [dimensions], for `dense_rank`.
+
+    Raises:
+        InputError: the index has no vectors, or those of another embedder.
+        ModelError: the embedder cannot be used.
+    """
+    made_by = document_vectors(index).embedder
+    if made_by != embedder.name:
+        raise InputError(
+            f"the index was embedded by {shorten(made_by, 60)}, and the question would be by "
+            f"{shorten(embedder.name, 60)}: name the same embedder, or embed the index again",
+            path=index.path,
+        )
+    vector: Question = embedder.encode([question])[0]
+    return vector
+
+
+# What survives a kill ----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        name = shorten(str(folder), 200)
+        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
+
+
+class _Partial:
+    """The rows embedded so far, in a file beside the index: a line of JSON, then chunks.
+
+    A chunk is its count of rows, its CRC-32 (two little-endian 32-bit numbers) and the rows. A
+    chunk that was cut off or damaged ends the file.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        self._path = folder / _PARTIAL
+        self._header = json.dumps(dict(settings), sort_keys=True).encode() + b"\n"
+
+    def __enter__(self) -> _Partial:
+        import fcntl
+
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        self._stream: IO[bytes] = os.fdopen(handle, "r+b")
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._stream.close()
+            name = shorten(str(self._path.parent), 200)
+            raise PnyxError(f"{name}: another process is embedding this index") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # a disk that is full; the first error is what counts
+            self._stream.close()
+
+    def read_into(self, rows: Rows) -> int:
+        """Fill rows from what an earlier run has left; return how many. Later writes go on."""
+        stream, done = self._stream, 0
+        if stream.readline(len(self._header) + 1) != self._header:
+            stream.seek(0)
+            stream.truncate()
+            stream.write(self._header)
+            return 0
+        while True:
+            end = stream.tell()
+            found = np.frombuffer(stream.read(8), dtype="<u4")
+            room = rows[done : done + int(found[0])] if len(found) == 2 else rows[:0]
+            content = stream.read(room.nbytes)
+            if not len(room) or len(content) < room.nbytes or zlib.crc32(content) != found[1]:
+                break
+            room[:] = np.frombuffer(content, dtype="<f2").reshape(room.shape)
+            done += len(room)
+        stream.seek(end)
+        stream.truncate()
+        return done
+
+    def append(self, rows: Rows) -> None:
+        """Add a chunk."""
+        content = np.ascontiguousarray(rows, dtype="<f2").tobytes()
+        head = np.array([len(rows), zlib.crc32(content)], dtype="<u4").tobytes()
+        self._stream.write(head + content)
+        self._stream.flush()
+
+    def remove(self) -> None:
+        """Remove the file: what it held stands elsewhere now."""
+        self._path.unlink(missing_ok=True)
