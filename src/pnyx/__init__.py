@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from pnyx.measure.retrieval import Retrieval, measure_retrieval
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
+    from pnyx.models.embedding import Embedder, embedder_from
     from pnyx.models.encoder import Encoder, load_encoder
     from pnyx.models.ledger import Ledger
     from pnyx.models.local import LocalModel, open_local
@@ -78,7 +79,9 @@ if TYPE_CHECKING:
         RunEntry,
         Sentence,
     )
+    from pnyx.search.dense import build_ann, dense_rank
     from pnyx.search.diversify import mmr, round_robin
+    from pnyx.search.fusion import fuse_rrf, fuse_weighted
     from pnyx.search.index import Hit, Index, add_to_index, build_index, verify_index
     from pnyx.search.perspectives import (
         FilePerspectives,
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
     )
     from pnyx.search.perspectives_index import IndexPerspectives
     from pnyx.search.rerank import Listwise, rerank, rerank_many
+    from pnyx.search.vectors import embed_documents, embed_question
     from pnyx.view.markdown import render_markdown
     from pnyx.view.report import render_html
     from pnyx.write.argue import Plan, argue
@@ -135,6 +139,7 @@ _HOMES = {
     "pnyx.measure.sentences": ("citation_precision", "sentence_precision"),
     "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
     "pnyx.models.local": ("LocalModel", "open_local"),
+    "pnyx.models.embedding": ("Embedder", "embedder_from"),
     "pnyx.models.encoder": ("Encoder", "load_encoder"),
     "pnyx.models.ledger": ("Ledger",),
     "pnyx.models.pool": ("EndpointPool",),
@@ -152,6 +157,8 @@ _HOMES = {
         "Sentence",
     ),
     "pnyx.search.diversify": ("mmr", "round_robin"),
+    "pnyx.search.dense": ("build_ann", "dense_rank"),
+    "pnyx.search.fusion": ("fuse_rrf", "fuse_weighted"),
     "pnyx.search.index": ("Hit", "Index", "add_to_index", "build_index", "verify_index"),
     "pnyx.search.perspectives": (
         "FilePerspectives",
@@ -161,6 +168,7 @@ _HOMES = {
     ),
     "pnyx.search.perspectives_index": ("IndexPerspectives",),
     "pnyx.search.rerank": ("Listwise", "rerank", "rerank_many"),
+    "pnyx.search.vectors": ("embed_documents", "embed_question"),
     "pnyx.view.markdown": ("render_markdown",),
     "pnyx.view.report": ("render_html",),
     "pnyx.write.argue": ("Plan", "argue"),
@@ -180,6 +188,7 @@ __all__ = [
     "ChatEndpoint",
     "Citation",
     "Document",
+    "Embedder",
     "Encoder",
     "EncoderJudge",
     "EndpointPool",
@@ -231,12 +240,19 @@ __all__ = [
     "add_to_index",
     "argue",
     "ask",
+    "build_ann",
     "build_index",
     "cascade_from",
     "choose_thresholds",
     "citation_precision",
     "combine",
+    "dense_rank",
+    "embed_documents",
+    "embed_question",
+    "embedder_from",
     "endpoint_from",
+    "fuse_rrf",
+    "fuse_weighted",
     "join_labels",
     "load_encoder",
     "load_example",
