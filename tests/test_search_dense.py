@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -141,6 +144,42 @@ def test_what_was_embedded_before_a_failure_is_kept(folder, harm, monkeypatch):
     expected = Fake().encode([f"text {n}" for n in range(30)]).astype(np.float16)
     np.testing.assert_array_equal(document_vectors(Index.open(folder)).rows, expected)
     assert not partial.exists()
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from pnyx.search import vectors
+vectors._CHUNK = 8
+
+class Dying:
+    name, dimensions = "fake", 16
+    def encode(self, texts):
+        if "text 20" in texts:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.eye(16, dtype=np.float32)[[len(text) for text in texts]]
+
+vectors.embed_documents(sys.argv[1], Dying())
+"""
+
+
+def test_a_kill_loses_one_chunk_at_most(folder):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(Index.open(folder).search("text", k=50)) == 30
+    stats = embed_documents(folder, fake := Fake())
+    assert stats.reused == 16
+    assert fake.asked == [f"text {n}" for n in range(16, 30)]
+    rows = document_vectors(Index.open(folder)).rows
+    np.testing.assert_array_equal(rows[:16], np.eye(16, dtype=np.float16)[[6] * 10 + [7] * 6])
+
+
+def test_a_complete_index_is_left_as_it_is(folder):
+    embed_documents(folder, fake := Fake())
+    (folder / ".vectors.partial").write_bytes(b"left by a kill")
+    before = sorted(path.name for path in folder.iterdir())
+    assert embed_documents(folder, fake).embedded == 0
+    assert sorted(path.name for path in folder.iterdir()) == before[1:]
 
 
 def test_documents_added_meanwhile_cost_nothing_twice(folder):

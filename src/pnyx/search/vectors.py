@@ -104,18 +104,21 @@ def embed_documents(
         "dimensions": embedder.dimensions,
         "text": _TEXT if max_tokens is None else f"{_TEXT}, first {max_tokens} tokens",
     }
-    rows: Rows = np.empty((len(index), embedder.dimensions), dtype=np.float16)
     old = _reusable(index, meta)
+    if len(old) == len(index):
+        with contextlib.suppress(OSError):  # left by a kill after the last step but one
+            (folder / _PARTIAL).unlink()
+        return EmbedStats(len(index), len(index), 0, time.perf_counter() - started)
+    rows: Rows = np.empty((len(index), embedder.dimensions), dtype=np.float16)
     rows[: len(old)] = old
     with _writing(folder), _Partial(folder, {**meta, "first": len(old)}) as partial:
         done = len(old) + partial.read_into(rows[len(old) :])
-        reused, embedded = done, 0
+        embedded = 0
         if done < len(index):
             embedded = _embed_rest(index, embedder, rows, done, partial, on_progress)
-        if len(old) < len(index):
-            put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
+        put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
         partial.remove()
-    return EmbedStats(len(index), reused, embedded, time.perf_counter() - started)
+    return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
 
 
 def _reusable(index: Index, meta: Mapping[str, Any]) -> Rows:
