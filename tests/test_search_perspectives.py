@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,9 @@ from pnyx.judge.completions import StoredModel
 from pnyx.judge.questions import Support
 from pnyx.judge.store import Store
 from pnyx.models.chat import ChatEndpoint, Patience
+from pnyx.models.encoder import load_encoder
 from pnyx.records import Argument, Document, Perspective, Premise, Question
+from pnyx.search.features import put_feature
 from pnyx.search.index import Hit, Index, build_index
 from pnyx.search.perspectives import (
     FilePerspectives,
@@ -345,6 +348,25 @@ def test_an_index_without_anything_on_the_question_says_so(tmp_path):
         assert not found.failed
     with pytest.raises(InputError, match="expected at least 1"):
         IndexPerspectives(index, count=0)
+
+
+@pytest.mark.parametrize("spaces", [1, 2])
+def test_the_topic_clusters_add_conclusions_that_share_no_word_with_the_question(tmp_path, spaces):
+    records = [
+        Argument("same", "Zoos should be phased out, for they are cruel.", (), "pro"),
+        Argument("other", "Keeping wild animals in cages harms them.", (), "pro"),
+        Argument("third", "Bananas are a healthy fruit.", (), "pro"),
+    ]
+    index = index_of(tmp_path, *records)
+    plain = perspectives_of(ZOOS, IndexPerspectives(index)).perspectives
+    assert [p.extra["documents"] for p in plain] == [["same"]]
+    near, far = load_encoder().encode(["Zoos harm animals in cages.", "Bananas are healthy."])
+    centroids = np.tile(np.stack([near, far]), (1, spaces)) / np.float32(np.sqrt(spaces))
+    arrays = {"cluster": np.array([0, 0, 1], dtype=np.uint32), "centroids": centroids}
+    for embedder, expected in (("another", ["same"]), ("minilm-int8", ["same", "other"])):
+        put_feature(index.path, "clusters", arrays, documents=3, meta={"embedder": embedder})
+        found = perspectives_of(ZOOS, IndexPerspectives(Index.open(index.path))).perspectives
+        assert sorted(p.extra["documents"][0] for p in found) == sorted(expected)
 
 
 # --- a search for each

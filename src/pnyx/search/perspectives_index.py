@@ -1,9 +1,9 @@
 """Perspectives without a language model: what the documents of an index conclude, on both sides.
 
-The best documents for a question are read for what they conclude. Conclusions about something else
-are left out, each of the others gets its side, those that say the same become one perspective, and
-of each side the most relevant and least alike are taken, in turns
-(docs/decisions/diversity.md has the figures).
+The best documents for a question, and of the topic clusters that it belongs to where the index has
+them, are read for what they conclude. Conclusions about something else are left out, each of the
+others gets its side, those that say the same become one perspective, and of each side the most
+relevant and least alike are taken, in turns (docs/decisions/diversity.md has the figures).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pnyx.judge.stance import opposite
 from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Side, Stance
 from pnyx.search.diversify import mmr, round_robin
+from pnyx.search.features import read_feature
 from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet, Search
 from pnyx.search.sides import CORPUS_LABEL, label_verdicts, stance_side
@@ -33,9 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["IndexPerspectives"]
 
+_CLUSTERS = "clusters"
+"""The feature of `pnyx index --clusters`: the topic of each document, and their centroids."""
 _DEPTH = 60
 _ON_TOPIC = 0.4
 """Least cosine with the question of a conclusion whose topic nobody has labelled."""
+_WITHIN_TOPIC = 0.3
+"""The same where the document is in a topic cluster that is itself as near as `_ON_TOPIC`."""
 _SAME = 0.7
 """Least cosine of two conclusions on one side that count as one perspective."""
 _LAMBDA = 0.5
@@ -84,7 +89,7 @@ class IndexPerspectives:
         judge: answers `stance` questions where the corpus has no label on this very question; the
             packaged encoder by default, which is unsure of most (docs/decisions/sides.md).
         search: how documents are found; by default Dirichlet.
-        depth: how many of the best documents are read.
+        depth: how many of the best documents are read, and how many of the question's topics.
 
     Raises:
         InputError: a number out of range.
@@ -121,20 +126,24 @@ class IndexPerspectives:
         return [self._find(question, encoder, judge) for question in questions]
 
     def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:
-        hits = self._search(question.text, self._depth)
-        documents = [self._index.document_at(hit.number) for hit in hits]
-        labels = [label_verdicts(question, document) for document in documents]
-        candidates = []
         target = encoder.encode([question.text])[0]
-        for document, label in zip(documents, labels, strict=True):
+        hits = [hit.number for hit in self._search(question.text, self._depth)]
+        of_topic = _on_its_topics(self._index, question.text, target, encoder.name, self._depth)
+        numbers = list(dict.fromkeys([*hits, *of_topic]))
+        members = frozenset(of_topic)
+        candidates = []
+        for number in numbers:
+            document = self._index.document_at(number)
+            label = label_verdicts(question, document)
             found = _candidate(document, target, encoder)
-            if found is not None and (label is not None or found.near >= _ON_TOPIC):
+            least = _WITHIN_TOPIC if number in members else _ON_TOPIC
+            if found is not None and (label is not None or found.near >= least):
                 found.side, found.side_by = _labelled(label)
                 candidates.append(found)
         problems = _take_sides(question, candidates, judge)
         chosen = _choose(candidates, self._count)
         if not chosen:
-            problems = [f"none of {len(documents)} documents found concludes anything on it"]
+            problems = [f"none of {len(numbers)} documents found concludes anything on it"]
         elif not set(SIDES) <= {c.side for c in chosen}:
             problems.append("they do not cover both sides")
         made = (self._perspective(question, n, c) for n, c in enumerate(chosen, start=1))
@@ -148,6 +157,27 @@ class IndexPerspectives:
             "side_by": one.side_by,
         }
         return Perspective(f"{question.id}-p{number}", question.id, one.text, one.side, extra)
+
+
+def _on_its_topics(
+    index: Index, text: str, target: NDArray[np.float32], embedder: str, count: int
+) -> list[int]:
+    """Return the best documents of the topic clusters that the question belongs to, best first.
+
+    Empty where the index has no clusters of all its documents made with this embedder. Their
+    conclusions need not share a word with the question.
+    """
+    feature = read_feature(index.path, index.manifest, _CLUSTERS)
+    if feature is None or feature.documents != len(index) or feature.meta["embedder"] != embedder:
+        return []
+    centroids = feature.array("centroids")
+    spaces = centroids.shape[1] // len(target)  # 2 where premises are clustered as well
+    cosines = centroids @ np.tile(target, spaces) / np.sqrt(spaces)
+    topics = np.flatnonzero(cosines >= _ON_TOPIC)
+    members = np.flatnonzero(np.isin(feature.array("cluster"), topics))
+    scores = index.score_all(text)[members]
+    best: list[int] = members[np.argsort(-scores, kind="stable")[:count]].tolist()
+    return best
 
 
 def _candidate(
