@@ -154,13 +154,15 @@ class StoredModel:
 
     async def _ask(self, running: _Running, key: str, request: ChatRequest) -> Reply | CallFailed:
         flight = running.flights[key] = _Flight()
+
+        def keep(reply: Reply) -> None:
+            self.store.put(key, self.endpoint.model, request, reply)
+
         try:
-            outcome = await self.endpoint.complete(request)
-            if isinstance(outcome, Reply):
-                # In the loop's own thread on purpose: a commit takes tens of microseconds, and
-                # nothing can come between the reply's arrival and its being kept.
-                self.store.put(key, self.endpoint.model, request, outcome)
-            elif not outcome.reason.startswith("budget"):
+            # In the loop's own thread on purpose: a commit takes a fraction of a millisecond, and
+            # nothing can come between the reply's last byte and its being kept.
+            outcome = await self.endpoint.complete(request, keep)
+            if isinstance(outcome, CallFailed) and not outcome.reason.startswith("budget"):
                 self.store.put_failure(key, self.endpoint.model, outcome.reason)
             self.counts.add(outcome)
             flight.outcome = outcome

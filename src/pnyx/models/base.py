@@ -55,8 +55,15 @@ class ChatModel(Protocol):
         """Hold what is needed for asking open; nested and parallel uses share it."""
         ...
 
-    async def complete(self, request: ChatRequest) -> Reply | CallFailed:
+    async def complete(
+        self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+    ) -> Reply | CallFailed:
         """Ask once, however many attempts that takes.
+
+        Args:
+            request: what is asked.
+            keep: called with the reply that is returned as soon as it is read, so that it can be
+                stored before anything else happens.
 
         Raises:
             ModelError: nothing more can be asked: the model is not there, the key is refused.

@@ -21,7 +21,7 @@ from pnyx.models.outcomes import Again, Refused, Sorter
 from pnyx.models.pace import Pace, Slot
 from pnyx.models.patience import Patience
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable
-from pnyx.models.wire import Wire
+from pnyx.models.wire import Answer, Wire
 
 if TYPE_CHECKING:
     import anyio.lowlevel
@@ -148,8 +148,14 @@ class ChatEndpoint:
                     self._wires.set(None)
                 await shared.wire.close()
 
-    async def complete(self, request: ChatRequest) -> Reply | CallFailed:
+    async def complete(
+        self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+    ) -> Reply | CallFailed:
         """Ask once, however many attempts that takes.
+
+        Args:
+            request: what is asked.
+            keep: called with the reply as soon as its last byte is read.
 
         Returns:
             The reply, or why there is none: `timeout`, `rate_limit`, `server_error`,
@@ -164,7 +170,7 @@ class ChatEndpoint:
             attempt, before = 1, self._replies
             while True:
                 try:
-                    outcome = await self._attempt(wire, request)
+                    outcome = await self._attempt(wire, request, keep)
                 except BudgetReached as error:
                     return CallFailed(f"budget: {error}")
                 if not isinstance(outcome, Again):
@@ -240,7 +246,9 @@ class ChatEndpoint:
                 f" under way; each is given {self.patience.timeout:g} s)"
             )
 
-    async def _attempt(self, wire: Wire, request: ChatRequest) -> Reply | CallFailed | Again:
+    async def _attempt(
+        self, wire: Wire, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+    ) -> Reply | CallFailed | Again:
         """Make one attempt when the endpoint has room and the budget allows.
 
         Raises:
@@ -248,17 +256,19 @@ class ChatEndpoint:
         """
         if self.ledger is None:
             async with self.pace.slot() as slot:
-                outcome = await self._negotiated(wire, request)
+                outcome = await self._negotiated(wire, request, keep)
                 _learn(slot, outcome)
                 return outcome
         self.ledger.check(request)
         async with self.pace.slot() as slot, self.ledger.admit(request) as ticket:
-            outcome = await self._negotiated(wire, request)
+            outcome = await self._negotiated(wire, request, keep)
             _learn(slot, outcome)
             _enter(ticket, outcome)
             return outcome
 
-    async def _negotiated(self, wire: Wire, request: ChatRequest) -> Reply | CallFailed | Again:
+    async def _negotiated(
+        self, wire: Wire, request: ChatRequest, keep: Callable[[Reply], None] | None
+    ) -> Reply | CallFailed | Again:
         """Send a request in the endpoint's dialect, learning from refusals until one is taken."""
         dialect = self._dialect
         while True:
@@ -270,9 +280,8 @@ class ChatEndpoint:
             parameters = _parameters(dialect, request)
             messages = [{"role": m.role, "content": printable(m.content)} for m in request.messages]
             body = {"model": self.model, "messages": messages, **parameters}
-            answer = await wire.post(json.dumps(body, separators=(",", ":")).encode())
             form = dialect.response_format if request.schema is not None else "text"
-            outcome = self._sorter.sort(answer, form)
+            outcome = await self._exchanged(wire, body, form, keep)
             if isinstance(outcome, Reply):
                 self._dialect = self._dialect.merged(dialect)
                 self._replies += 1
@@ -282,6 +291,22 @@ class ChatEndpoint:
             if simpler is None:
                 return self._sorter.rejected(outcome, too_long=is_too_long(outcome.body))
             dialect = simpler
+
+    async def _exchanged(
+        self, wire: Wire, body: Mapping[str, Any], form: str, keep: Callable[[Reply], None] | None
+    ) -> Reply | CallFailed | Again | Refused:
+        """Send a request and sort what comes back; a reply is kept before anything else can run."""
+        sorted_: list[Reply | CallFailed | Again | Refused] = []
+
+        def heed(answer: Answer) -> None:
+            outcome = self._sorter.sort(answer, form)
+            if isinstance(outcome, Reply) and keep is not None:
+                keep(outcome)
+            sorted_.append(outcome)
+
+        content = json.dumps(body, separators=(",", ":")).encode()
+        answer = await wire.post(content, on_whole=heed)
+        return sorted_[0] if sorted_ else self._sorter.sort(answer, form)
 
     def _simpler(
         self, dialect: Dialect, refused: Refused, parameters: Mapping[str, Any]

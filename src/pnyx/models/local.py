@@ -182,7 +182,9 @@ class LocalModel:
                 self._held.set(None)
                 await held.stack.aclose()
 
-    async def complete(self, request: ChatRequest) -> Reply | CallFailed:
+    async def complete(
+        self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+    ) -> Reply | CallFailed:
         """Ask once; if the process ends meanwhile, once more in a fresh one.
 
         Returns:
@@ -199,6 +201,8 @@ class LocalModel:
                 await self._hold(running.endpoint)
                 outcome = await self._ask(running, request)
                 if outcome is not None:
+                    if keep is not None and isinstance(outcome, Reply):
+                        keep(outcome)
                     return outcome
             return CallFailed("server_error: the local model's process ended twice on this request")
 
@@ -327,8 +331,10 @@ class _Reworded:
         self._wire = wire
         self._worker = worker
 
-    async def post(self, body: bytes) -> Answer | NoAnswer:
-        """Send a request and read its answer."""
+    async def post(
+        self, body: bytes, *, on_whole: Callable[[Answer], None] | None = None
+    ) -> Answer | NoAnswer:
+        """Send a request and read its answer; see `Wire.post`."""
         request = json.loads(body)
         shape = request.get("response_format", {}).get("json_schema")
         if shape is not None:
@@ -336,7 +342,7 @@ class _Reworded:
             if grammar is not None:
                 del request["response_format"]
                 request["grammar"] = grammar
-        return await self._wire.post(json.dumps(request).encode())
+        return await self._wire.post(json.dumps(request).encode(), on_whole=on_whole)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._wire, name)

@@ -102,7 +102,9 @@ class EndpointPool:
                 await stack.enter_async_context(endpoint.connected())
             yield
 
-    async def complete(self, request: ChatRequest) -> Reply | CallFailed:
+    async def complete(
+        self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+    ) -> Reply | CallFailed:
         """Ask the endpoint with the most room, and another should it prove unusable.
 
         Raises:
@@ -111,7 +113,7 @@ class EndpointPool:
         while usable := self.usable:
             endpoint = max(usable, key=lambda e: e.pace.free / e.pace.ceiling)
             try:
-                return await endpoint.complete(request)
+                return await endpoint.complete(request, keep)
             except ModelError as error:
                 self._leave_out(endpoint, error)
         last = list(self.left_out.values())[-1]

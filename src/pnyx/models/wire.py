@@ -108,10 +108,18 @@ class Wire:
         self._cancel_timer: Callable[[], None] | None = None
         self._token: Any = None
 
-    async def post(self, body: bytes) -> Answer | NoAnswer:
-        """Send a request and read the answer."""
+    async def post(
+        self, body: bytes, *, on_whole: Callable[[Answer], None] | None = None
+    ) -> Answer | NoAnswer:
+        """Send a request and read the answer.
+
+        Args:
+            body: the request's.
+            on_whole: called with a whole answer the moment its last byte is read, before anything
+                else can run: what was paid for can be kept before a kill loses it.
+        """
         headers = [*self._headers, ("Content-Length", str(len(body)))]
-        return await self._send("POST", self._url, headers, body)
+        return await self._send("POST", self._url, headers, body, on_whole)
 
     async def get(self, path: str) -> Answer | NoAnswer:
         """Read what the same server publishes.
@@ -123,7 +131,12 @@ class Wire:
         return await self._send("GET", url, self._headers, None)
 
     async def _send(
-        self, method: str, url: httpx2.URL, headers: list[tuple[str, str]], body: bytes | None
+        self,
+        method: str,
+        url: httpx2.URL,
+        headers: list[tuple[str, str]],
+        body: bytes | None,
+        on_whole: Callable[[Answer], None] | None = None,
     ) -> Answer | NoAnswer:
         import anyio
         import httpx2
@@ -136,7 +149,7 @@ class Wire:
                 request = httpx2.Request(
                     method, url, content=body, headers=headers, extensions=self._extensions
                 )
-                answer = await self._exchange(transport, request)
+                answer = await self._exchange(transport, request, on_whole)
             whole = isinstance(answer, Answer)
             return answer
         except httpx2.ConnectTimeout:
@@ -173,7 +186,10 @@ class Wire:
         self._idle = []
 
     async def _exchange(
-        self, transport: httpx2.AsyncHTTPTransport, request: httpx2.Request
+        self,
+        transport: httpx2.AsyncHTTPTransport,
+        request: httpx2.Request,
+        on_whole: Callable[[Answer], None] | None,
     ) -> Answer | NoAnswer:
         import anyio
 
@@ -189,10 +205,13 @@ class Wire:
                     size = MAX_BODY_BYTES // (1024 * 1024)
                     return NoAnswer("too_big", f"malformed: the body is longer than {size} MB")
                 parts.append(part)
+            answer = Answer(response.status_code, response.headers, b"".join(parts))
+            if on_whole is not None:
+                on_whole(answer)
+            return answer
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
-        return Answer(response.status_code, response.headers, b"".join(parts))
 
     def _transport(self) -> httpx2.AsyncHTTPTransport:
         import httpx2
