@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,9 +115,9 @@ def test_a_reply_that_cannot_be_read_gets_one_repair_turn(store):
         ({"default": "length"}, "length: ", 1),
         ({"default": "empty"}, "empty", None),
         ({"reply": '{"perspectives": []}'}, "schema: perspectives", 2),
-        ({"reply": reply(("!?", "pro"))}, "schema: perspectives.0.statement", 2),
+        ({"reply": reply(("Yes.", "pro"), ("No.", "con"))}, "schema: perspectives.0.statement", 2),
         ({"reply": reply(("x" * 1001, "pro"))}, "schema: perspectives.0.statement", 2),
-        ({"reply": reply(("Fair.", "left"))}, "schema: perspectives.0.side", 2),
+        ({"reply": reply(("Zoos are fair.", "left"))}, "schema: perspectives.0.side", 2),
         ({"reply": '{"perspectives": [], "note": 1}'}, "schema: ", 2),
     ],
 )
@@ -193,6 +195,21 @@ def test_both_files_of_berds(tmp_path):
     row = {"question": "Is tea good?", "perspectives": ["Tea is good.", "Tea is bad."], "ctxs": []}
     source = FilePerspectives(lines(tmp_path / "r.jsonl", row), count=1)
     assert [p.text for p in perspectives_of(ZOOS, source).perspectives] == ["Tea is good."]
+
+
+def test_the_real_files_of_berds_are_read_whole():
+    folder = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared/data")) / "berds"
+    paths = sorted(folder.glob("*_query_exp.dev.jsonl"))
+    if not paths:
+        pytest.skip("BERDS is not at hand: set PNYX_DATA")
+    for path in paths:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        asked = {row["org_q"]: row["org_id"] for row in rows}
+        source = FilePerspectives(path)
+        for text, identifier in list(asked.items())[:50]:
+            own = [row["text"] for row in rows if row["org_id"] == identifier]
+            found = perspectives_of(Question("?", text), source).perspectives
+            assert [p.text for p in found] == list(dict.fromkeys(own))
 
 
 @pytest.mark.parametrize(

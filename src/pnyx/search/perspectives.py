@@ -47,6 +47,8 @@ __all__ = [
 ]
 
 _MAX_STATEMENT = 1000
+_STATEMENT = r"\w+\W+\w+\W+\w+|\w{8}"
+"""Three words, or as much in a script without spaces: "yes" is an answer and no perspective."""
 
 Search: TypeAlias = Callable[[str, int], Sequence[Hit]]
 """A search: (text, k) -> the best k, best first."""
@@ -213,7 +215,7 @@ def _reply_model(sided: bool) -> type[BaseModel]:
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)
-    words = pydantic.Field(pattern=r"\w", max_length=_MAX_STATEMENT)
+    words = pydantic.Field(pattern=_STATEMENT, max_length=_MAX_STATEMENT)
     fields: dict[str, Any] = {"statement": (str, words)}
     if sided:
         fields["side"] = (Literal["pro", "con", "neutral"], ...)
