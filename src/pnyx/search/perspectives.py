@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pnyx.corpora.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _MAX_STATEMENT = 1000
-_STATEMENT = r"\w+\W+\w+\W+\w+|\w{8}"
+_STATEMENT = re.compile(r"\w+\W+\w+\W+\w+|\w{8}")
 """Three words, or as much in a script without spaces: "yes" is an answer and no perspective."""
 
 Search: TypeAlias = Callable[[str, int], Sequence[Hit]]
@@ -209,14 +209,20 @@ class LlmPerspectives:
         return PerspectiveSet(tuple(kept), self.name, tuple(problems))
 
 
+def _statement(text: str) -> str:
+    if len(text) > _MAX_STATEMENT or not _STATEMENT.search(text):
+        raise ValueError(f"expected a full sentence of at most {_MAX_STATEMENT} characters")
+    return text
+
+
 @cache
 def _reply_model(sided: bool) -> type[BaseModel]:
     """Build the reply's shape on first use: pydantic is slow to import."""
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)
-    words = pydantic.Field(pattern=_STATEMENT, max_length=_MAX_STATEMENT)
-    fields: dict[str, Any] = {"statement": (str, words)}
+    words = pydantic.AfterValidator(_statement)
+    fields: dict[str, Any] = {"statement": (Annotated[str, words], ...)}
     if sided:
         fields["side"] = (Literal["pro", "con", "neutral"], ...)
     item: Any = pydantic.create_model("Item", __config__=strict, **fields)
