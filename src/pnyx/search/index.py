@@ -19,7 +19,7 @@ from pnyx.errors import InputError
 from pnyx.records import Evidence
 from pnyx.search.build import IndexStats, add_to_index, build_index
 from pnyx.search.features import Feature, feature_names, read_feature, require_feature
-from pnyx.search.kernels import Kernel, KernelName, SegmentPart, TermPart
+from pnyx.search.kernels import Boosts, Kernel, KernelName, SegmentPart, TermPart
 from pnyx.search.lengths import LENGTHS
 from pnyx.search.manifest import read_manifest
 from pnyx.search.models import Collection, Floats, Model, Term, make_model
@@ -136,7 +136,7 @@ class Index:
             InputError: unknown model, or a parameter out of range.
             IndexFolderError: a part of the index that this query reads is damaged.
         """
-        numbers, scores = self.rank(text, model, k, **parameters)
+        numbers, scores = self.rank(text, model, k, boosts=None, **parameters)
         ranks = range(1, len(numbers) + 1)
         return list(map(Hit, self.doc_ids(numbers), ranks, scores.tolist(), numbers.tolist()))
 
@@ -145,9 +145,14 @@ class Index:
         text: str,
         model: str = DEFAULT_MODEL,
         k: int = 10,
+        *,
+        boosts: Boosts | None = None,
         **parameters: float,
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Return document numbers and scores of the best `k`, as arrays; see `search`."""
+        """Return document numbers and scores of the best `k`, as arrays; see `search`.
+
+        `boosts` multiplies every document's score before any is left out.
+        """
         if k < 1:
             raise InputError(f"k is {k}, expected at least 1")
         scoring = make_model(model, parameters)
@@ -155,7 +160,7 @@ class Index:
         if parts is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         values = scoring.length_values(_DECODED_LENGTHS, self.collection)
-        return self._kernel.top(parts, values, scoring.combine, k)
+        return self._kernel.top(parts, values, scoring.combine, k, boosts)
 
     def score_all(
         self,

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 
 from pnyx.search.models import Combine, Floats
 
-__all__ = ["UNMATCHED", "Kernel", "KernelName", "SegmentPart", "TermPart", "best", "score_numpy"]
+__all__ = [
+    "UNMATCHED",
+    "Boosts",
+    "Kernel",
+    "KernelName",
+    "SegmentPart",
+    "TermPart",
+    "best",
+    "score_numpy",
+]
 
 KernelName: TypeAlias = Literal["numpy", "numba"]
 
@@ -31,9 +40,6 @@ UNMATCHED = -0.0
 _SWITCH_AFTER = 40_000_000
 """Postings scored by numpy after which numba is loaded. Measured: numba takes about a second to
 load and then saves some 23 ns a posting, so waiting longer would cost more than loading."""
-
-_SPARE = 512
-"""Room for candidates beyond twice the depth: fewer rounds of sorting out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,37 @@ class SegmentPart:
     lengths: NDArray[np.uint8]
     postings: NDArray[np.uint32]
     terms: Sequence[TermPart]
+
+
+@dataclass(frozen=True, slots=True)
+class Boosts:
+    """What each document's score is multiplied by: its cluster's factor, then that of its quality.
+
+    The compiled kernel reads the `codes` of matched documents, and their quality only of those that
+    may be among the best: it moves two bytes a document and is yet exact.
+
+    Attributes:
+        codes: of each document, its row of `cluster_factors` shifted left by `shift` bits, plus a
+            step that bounds its quality; shape (documents,).
+        shift: bits of the step.
+        bounds: at least the product of both factors, for each code; float32.
+        cluster_factors: all at least 1; shape (rows,).
+        quality: of each document, in [0, 1]; shape (documents,).
+        quality_weight: at least 0; the factor is 1 + quality_weight * quality.
+    """
+
+    codes: NDArray[np.uint16] | NDArray[np.uint32]
+    shift: int
+    bounds: NDArray[np.float32]
+    cluster_factors: Floats
+    quality: NDArray[np.float32]
+    quality_weight: float
+
+    def apply(self, scores: Floats) -> Floats:
+        """Return the scores of all documents, boosted; -0.0 stays -0.0."""
+        boosted: Floats = scores * self.cluster_factors[self.codes >> self.shift]
+        boosted *= 1.0 + self.quality_weight * self.quality.astype(np.float64)
+        return boosted
 
 
 def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> Floats:
@@ -143,23 +180,37 @@ class Kernel:
         return scores
 
     def top(
-        self, parts: Sequence[SegmentPart], length_values: Floats, combine: Combine, k: int
+        self,
+        parts: Sequence[SegmentPart],
+        length_values: Floats,
+        combine: Combine,
+        k: int,
+        boosts: Boosts | None = None,
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Return the best `k` matched documents and their scores, best first, ties by number."""
+        """Return the best `k` matched documents and their scores, best first, ties by number.
+
+        With `boosts` both are of the boosted scores.
+        """
         compiled = self._choose(parts)
         if compiled is None:
             scores = _numpy_scores(parts, length_values, combine)
+            scores = scores if boosts is None else boosts.apply(scores)
             chosen = best(scores, k)
             return chosen, scores[chosen]
         k = min(k, sum(len(p.lengths) for p in parts))
-        scores, numbers = np.empty(2 * k + _SPARE), np.empty(2 * k + _SPARE, dtype=np.int64)
+        room = 2 * k + compiled.BLOCK + 1
+        scores, numbers = np.empty(room), np.empty(room, dtype=np.int64)
         first, count, cut = 0, 0, -1
+        boosting = _fields(boosts)
         for part in parts:
-            candidates = (k, first, scores, numbers, count, cut)
+            candidates = (boosting, k, first, scores, numbers, count, cut)
             count, cut = compiled.top(*_flat(part), length_values, combine == "add", *candidates)
             first += len(part.lengths)
         count = compiled.compact(scores, numbers, count, k)
-        order = np.argsort(-scores[:count], kind="stable")
+        order = np.argsort(-scores[:count])
+        ranked = scores[order]
+        if (ranked[1:] == ranked[:-1]).any():  # ties go by number, which costs a second sort
+            order = np.lexsort((numbers[:count], -scores[:count]))
         return numbers[order], scores[order]
 
     def _choose(self, parts: Sequence[SegmentPart]) -> ModuleType | None:
@@ -170,6 +221,19 @@ class Kernel:
 
                 self._compiled = compiled
         return self._compiled
+
+
+def _fields(boosts: Boosts | None) -> tuple[Any, ...] | None:
+    if boosts is None:
+        return None
+    return (
+        boosts.codes,
+        boosts.shift,
+        boosts.bounds,
+        boosts.cluster_factors,
+        boosts.quality,
+        boosts.quality_weight,
+    )
 
 
 def _flat(part: SegmentPart) -> tuple[Any, ...]:

@@ -1,0 +1,337 @@
+"""Topics of an index: k-means over the embedded conclusions of its documents (Touché 3.2).
+
+Every document gets the number of its topic; documents on one topic share a centroid, and with it
+the boost that a question gives to that topic (`pnyx.search.touche`). k-means runs over all
+documents' conclusions, as in the paper: equal conclusions are embedded once and weigh as often as
+they occur. Distances are those of the unit sphere. See docs/decisions/touche.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, shorten
+from pnyx.search.cluster_labels import ClusterLabel, label_clusters
+from pnyx.search.features import Feature, put_feature, read_feature
+from pnyx.search.index import Index
+from pnyx.search.kmeans import (
+    Vectors,
+    by_size,
+    distinct_points,
+    k_means_engine,
+    nearest_centroids,
+)
+from pnyx.search.manifest import damaged
+from pnyx.search.topic_points import (
+    SPACES,
+    Advance,
+    Space,
+    join_spaces,
+    points_of,
+    read_conclusions,
+)
+
+if TYPE_CHECKING:
+    from pnyx.models.embedding import Embedder
+
+__all__ = [
+    "CLUSTERS",
+    "DEFAULT_CLUSTERS",
+    "NO_CLUSTER",
+    "Clusters",
+    "Facet",
+    "check_embedder",
+    "cluster_documents",
+    "cluster_new_documents",
+    "clusters_of",
+    "default_k",
+    "facets",
+]
+
+CLUSTERS = "clusters"
+"""Name of the feature."""
+
+DEFAULT_CLUSTERS = 300
+"""The paper's k, for 387,740 arguments."""
+
+NO_CLUSTER = 0xFFFFFFFF
+"""Cluster of a document without any text to tell its topic; it is never boosted."""
+
+_MAKE = "pnyx index --update INDEX --clusters"
+_PER_CLUSTER = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """The topics of an index.
+
+    Attributes:
+        cluster: of each document; shape (documents,), 0 to k - 1 or `NO_CLUSTER`.
+        centroids: unit vectors; shape (k, d), or (k, 2 d) in the dual space, where the first half
+            is of conclusions and the second of premises.
+        labels: what each is about, for people.
+        space: what was clustered.
+        embedder: name of the embedder; questions need the same.
+        meta: everything that it was made with: k, seed, inertia (sum over documents of the squared
+            distance to their centroid), engine, documents that were only assigned later.
+    """
+
+    cluster: NDArray[np.uint32]
+    centroids: Vectors
+    labels: Sequence[ClusterLabel]
+    space: Space
+    embedder: str
+    meta: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.centroids)
+
+    def cosines(self, question: Vectors) -> NDArray[np.float64]:
+        """Return C of Touché's Eq. 1 for each cluster, in [0, 1]; shape (k,).
+
+        In the dual space the question stands in both halves, so that C is the cosine to the
+        centroid in the product of the two spaces.
+
+        Args:
+            question: its embedding, a unit vector; shape (d,).
+        """
+        point = join_spaces(question[None], question[None])[0] if self.space == "dual" else question
+        if point.shape != self.centroids.shape[1:]:
+            found = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers a text"
+            raise InputError(f"{found}, not those that the clusters were made with: {_MAKE}")
+        cosines: NDArray[np.float32] = self.centroids @ point.astype(np.float32)
+        return np.clip(cosines.astype(np.float64), 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A topic among the documents of a result list.
+
+    Attributes:
+        cluster: its number.
+        label: its most typical conclusion.
+        terms: words that set it apart.
+        count: how many of the listed documents are on it.
+    """
+
+    cluster: int
+    label: str
+    terms: tuple[str, ...]
+    count: int
+
+
+def default_k(distinct: int) -> int:
+    """Return the number of clusters for so many distinct conclusions.
+
+    One for every ten, at most the paper's 300 (which it reaches at 3,000), at least 1.
+    """
+    return max(1, min(DEFAULT_CLUSTERS, distinct // _PER_CLUSTER))
+
+
+# Making ------------------------------------------------------------------------------------------
+
+
+def cluster_documents(
+    path: str | Path,
+    embedder: Embedder,
+    *,
+    k: int | None = None,
+    space: Space = "conclusion",
+    seed: int = 0,
+    on_progress: Advance | None = None,
+) -> Clusters:
+    """Find the topics of an index and keep them in it, in place of former ones.
+
+    Args:
+        path: the index folder.
+        embedder: turns texts into unit vectors.
+        k: how many; default `default_k`.
+        space: `conclusion`, as in the paper, or `dual`: its suggested improvement, k-means over
+            conclusion and premises together (two embeddings side by side; every text of the index
+            is embedded, which takes long).
+        seed: of k-means, 0 to 2^32 - 1; the same index, embedder and seed give the same clusters.
+        on_progress: called with the number of texts embedded so far.
+
+    Raises:
+        InputError: a bad k, space or seed, or no document has any text.
+        IndexFolderError: `path` is no index, or is damaged.
+        MissingExtra: scikit-learn is not installed.
+        PnyxError: the disk is full or read-only, or another process is writing.
+    """
+    _check(k, space, seed)
+    means = k_means_engine()  # first of all: nobody embeds for minutes to learn that it is missing
+    index = Index.open(path)
+    texts = read_conclusions(index, 0)
+    points, rows = points_of(index, 0, texts, embedder, space, on_progress)
+    if not len(points):
+        raise InputError("no document has a conclusion, title or text to cluster by", path=path)
+    distinct, weights, distinct_rows = distinct_points(points, rows)
+    asked = default_k(len(distinct)) if k is None else k
+    if asked > len(distinct):
+        raise InputError(f"k is {asked}, expected at most {len(distinct)}: so many differ")
+    centroids, engine = means(distinct, weights, asked, seed)
+    nearest, cosines = nearest_centroids(distinct, centroids)
+    centroids, nearest = by_size(centroids, nearest, weights)
+    cluster, likeness = _spread(nearest, distinct_rows), _spread(cosines, distinct_rows)
+    labels = label_clusters(
+        texts.distinct, texts.which, cluster, likeness, len(centroids), index.tokenizer
+    )
+    meta = {
+        "embedder": embedder.name,
+        "space": space,
+        "k": len(centroids),
+        "seed": seed,
+        "engine": engine,
+        "distinct": len(distinct),
+        "inertia": float((2.0 - 2.0 * likeness[distinct_rows >= 0]).sum()),
+        "without": int((distinct_rows < 0).sum()),
+        "assigned": 0,
+    }
+    return _put(path, cluster, centroids, labels, meta)
+
+
+def cluster_new_documents(
+    path: str | Path, embedder: Embedder, *, on_progress: Advance | None = None
+) -> Clusters:
+    """Give documents that were added later to the nearest of the clusters there are.
+
+    Centroids and labels stay; `meta["assigned"]` counts such documents. Cluster anew once they
+    are many.
+
+    Args:
+        path: the index folder.
+        embedder: the one that the clusters were made with.
+        on_progress: called with the number of texts embedded so far.
+
+    Raises:
+        InputError: there are no clusters, or they were made with another embedder.
+        IndexFolderError: `path` is no index, or is damaged.
+        PnyxError: the disk is full or read-only, or another process is writing.
+    """
+    index = Index.open(path)
+    feature = read_feature(index.path, index.manifest, CLUSTERS)
+    if feature is None:
+        raise InputError(f"the index has no clusters: {_MAKE}", path=path)
+    known = _opened(feature)
+    check_embedder(known, embedder.name, path)
+    first = len(known.cluster)
+    if first == len(index):
+        return known
+    texts = read_conclusions(index, first)
+    points, rows = points_of(index, first, texts, embedder, known.space, on_progress)
+    nearest, _ = nearest_centroids(points, known.centroids)
+    cluster = np.concatenate([known.cluster, _spread(nearest, rows)])
+    meta = known.meta | {
+        "assigned": known.meta.get("assigned", 0) + len(index) - first,
+        "without": known.meta.get("without", 0) + int((rows < 0).sum()),
+    }
+    return _put(path, cluster, known.centroids, known.labels, meta)
+
+
+def _check(k: int | None, space: str, seed: int) -> None:
+    if k is not None and k < 1:
+        raise InputError(f"k is {k}, expected at least 1")
+    if space not in SPACES:
+        raise InputError(f"space is {shorten(space, 40)!r}, expected one of: {', '.join(SPACES)}")
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed is {seed}, expected 0 to 4294967295")
+
+
+def _put(
+    path: str | Path,
+    cluster: NDArray[np.uint32],
+    centroids: Vectors,
+    labels: Sequence[ClusterLabel],
+    meta: dict[str, Any],
+) -> Clusters:
+    data = json.dumps([label.to_json() for label in labels], ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
+    arrays: dict[str, NDArray[Any]] = {
+        "cluster": cluster,
+        "centroids": centroids,
+        "labels": np.frombuffer(data, dtype=np.uint8),
+    }
+    put_feature(path, CLUSTERS, arrays, documents=len(cluster), meta=meta)
+    return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def clusters_of(index: Index) -> Clusters:
+    """Return the topics of an index.
+
+    Raises:
+        InputError: it has none, or not of documents that were added later.
+        IndexFolderError: they are damaged.
+    """
+    return _opened(index.feature(CLUSTERS, _MAKE))
+
+
+def facets(index: Index, numbers: Sequence[int] | NDArray[np.int64]) -> list[Facet]:
+    """Return the topics of listed documents, the most frequent first.
+
+    Args:
+        index: with clusters.
+        numbers: of the documents, as in `Hit.number`. Those without a cluster are left out.
+
+    Raises:
+        InputError: the index has no clusters, or not of documents that were added later.
+        IndexFolderError: they are damaged.
+    """
+    known = clusters_of(index)
+    found = Counter(known.cluster[np.asarray(numbers, dtype=np.int64)].tolist())
+    found.pop(NO_CLUSTER, None)
+    return [
+        Facet(cluster, known.labels[cluster].label, known.labels[cluster].terms, count)
+        for cluster, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    ]
+
+
+def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:
+    """Refuse an embedder whose vectors cannot be compared with the centroids."""
+    if clusters.embedder != name:
+        raise InputError(
+            f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}, "
+            f"not with {shorten(name, 60)}: use that one, or cluster anew with this one: {_MAKE}",
+            path=path,
+        )
+
+
+def _opened(feature: Feature) -> Clusters:
+    cluster, centroids = feature.array("cluster"), feature.array("centroids")
+    meta, k = dict(feature.meta), len(centroids)
+    sound = (
+        cluster.shape == (feature.documents,)
+        and cluster.dtype == np.uint32
+        and centroids.ndim == 2
+        and centroids.dtype == np.float32
+        and bool(np.isfinite(centroids).all())
+        and bool(((cluster < k) | (cluster == NO_CLUSTER)).all())
+        and meta.get("space") in SPACES
+        and isinstance(meta.get("embedder"), str)
+    )
+    try:
+        rows = json.loads(feature.array("labels").tobytes().decode("utf-8", "surrogatepass"))
+        labels = tuple(ClusterLabel.from_json(row) for row in rows)
+    except (KeyError, TypeError, ValueError):
+        labels = ()
+    if not sound or len(labels) != k:
+        raise damaged(feature.file.folder, "feature clusters is not understood")
+    return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
+
+
+def _spread(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Give each document its point's value; clusters as uint32 with `NO_CLUSTER` for none."""
+    if values.dtype == np.float64:
+        return np.where(rows >= 0, values[rows], 0.0)
+    return np.where(rows >= 0, values[rows], NO_CLUSTER).astype(np.uint32)

@@ -1,0 +1,140 @@
+"""What is clustered: the conclusions of documents, embedded, with or without their premises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.corpora.segment import split_sentences
+from pnyx.errors import InputError, shorten
+from pnyx.records import Argument, Evidence
+from pnyx.search.index import Index
+from pnyx.search.kmeans import Vectors
+
+if TYPE_CHECKING:
+    from pnyx.models.embedding import Embedder
+
+__all__ = [
+    "SPACES",
+    "Advance",
+    "Conclusions",
+    "Space",
+    "conclusion_of",
+    "join_spaces",
+    "points_of",
+    "premise_of",
+    "read_conclusions",
+]
+
+Space: TypeAlias = Literal["conclusion", "dual"]
+"""What is clustered: conclusions, or conclusions and premises together."""
+
+SPACES: tuple[Space, ...] = get_args(Space)
+
+Advance: TypeAlias = Callable[[int], None]
+"""Called with the number of texts embedded so far."""
+
+_MAX_CONCLUSION = 1_000
+_MAX_PREMISE = 8_000
+_TEXTS_AT_ONCE = 512
+
+
+def conclusion_of(record: Evidence) -> str:
+    """Return what a document concludes: its conclusion or title, else its first sentence.
+
+    White space is single, and what is beyond the first 1,000 characters is left out. Empty where
+    there is no visible text.
+    """
+    text = " ".join(record.title[: 4 * _MAX_CONCLUSION].split())
+    if not text:
+        text = next(iter(split_sentences(record.text[: 4 * _MAX_CONCLUSION])), "")
+        text = " ".join(text.split())
+    return text[:_MAX_CONCLUSION]
+
+
+def premise_of(record: Evidence) -> str:
+    """Return what a document gives as reasons: its premises, or else its text."""
+    text = record.text
+    if isinstance(record, Argument) and record.premises:
+        text = "\n".join(premise.text for premise in record.premises)
+    return text[:_MAX_PREMISE].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusions:
+    """The conclusions of documents: each distinct one, and which is whose (-1 for none)."""
+
+    distinct: list[str]
+    which: NDArray[np.int64]
+
+
+def read_conclusions(index: Index, first: int) -> Conclusions:
+    """Read the conclusions of documents `first` and later."""
+    known: dict[str, int] = {}
+    which = np.full(len(index) - first, -1, dtype=np.int64)
+    for place in range(len(which)):
+        text = conclusion_of(index.document_at(first + place))
+        if text:
+            which[place] = known.setdefault(text, len(known))
+    return Conclusions(list(known), which)
+
+
+def points_of(
+    index: Index,
+    first: int,
+    texts: Conclusions,
+    embedder: Embedder,
+    space: Space,
+    on_progress: Advance | None,
+) -> tuple[Vectors, NDArray[np.int64]]:
+    """Embed the conclusions of documents `first` and later, and their premises where asked for.
+
+    Returns:
+        The points, unit vectors: one for each distinct conclusion, or one for each document in the
+        dual space; and which is whose, -1 for documents without any visible text.
+
+    Raises:
+        InputError: the embedder gave no usable vectors.
+        ModelError: it cannot be used.
+    """
+    conclusions = _embed(embedder, texts.distinct, 0, on_progress)
+    if space == "conclusion":
+        return conclusions, texts.which
+    having = np.flatnonzero(texts.which >= 0)
+    rows = np.full(len(texts.which), -1, dtype=np.int64)
+    rows[having] = np.arange(len(having))
+    out = np.empty((len(having), 2 * conclusions.shape[1]), dtype=np.float32)
+    for start in range(0, len(having), _TEXTS_AT_ONCE):
+        places = having[start : start + _TEXTS_AT_ONCE]
+        given = [premise_of(index.document_at(first + int(place))) for place in places]
+        own = texts.which[places]
+        # Who gives no reason stands in the premises' space where the conclusion stands.
+        given = [text or texts.distinct[at] for text, at in zip(given, own.tolist(), strict=True)]
+        premises = _embed(embedder, given, len(texts.distinct) + start, on_progress)
+        out[start : start + len(places)] = join_spaces(conclusions[own], premises)
+    return out, rows
+
+
+def _embed(
+    embedder: Embedder, texts: Sequence[str], done: int, on_progress: Advance | None
+) -> Vectors:
+    parts: list[Vectors] = [np.zeros((0, 0), dtype=np.float32)]
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        part = texts[start : start + _TEXTS_AT_ONCE]
+        vectors = embedder.encode(part)
+        if vectors.shape[:1] != (len(part),) or not np.isfinite(vectors).all():
+            raise InputError(f"the embedder {shorten(embedder.name, 60)} gave no usable vectors")
+        parts.append(vectors)
+        if on_progress is not None:
+            on_progress(done + start + len(part))
+    return np.concatenate(parts[1:]) if len(parts) > 1 else parts[0]
+
+
+def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
+    """Return unit vectors of the product space: the cosine there is the mean of the two."""
+    joined: Vectors = np.concatenate([conclusions, premises], axis=1) * np.float32(0.5**0.5)
+    return joined
