@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         search_perspectives,
     )
     from pnyx.search.perspectives_index import IndexPerspectives
+    from pnyx.search.quality import QualityModel, score_documents
     from pnyx.search.rerank import Listwise, rerank, rerank_many
     from pnyx.search.vectors import embed_documents, embed_question
     from pnyx.view.markdown import render_markdown
@@ -167,6 +168,7 @@ _HOMES = {
         "search_perspectives",
     ),
     "pnyx.search.perspectives_index": ("IndexPerspectives",),
+    "pnyx.search.quality": ("QualityModel", "score_documents"),
     "pnyx.search.rerank": ("Listwise", "rerank", "rerank_many"),
     "pnyx.search.vectors": ("embed_documents", "embed_question"),
     "pnyx.view.markdown": ("render_markdown",),
@@ -221,6 +223,7 @@ __all__ = [
     "Price",
     "Provenance",
     "Qrel",
+    "QualityModel",
     "Question",
     "Ranking",
     "Rating",
@@ -274,6 +277,7 @@ __all__ = [
     "rerank",
     "rerank_many",
     "round_robin",
+    "score_documents",
     "search_perspectives",
     "self_agreement",
     "sentence_precision",

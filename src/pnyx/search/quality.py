@@ -1,0 +1,280 @@
+"""Predicted argument quality of each document of an index: Q(d) of the Touché paper, Eq. 1.
+
+The paper predicts it by a classifier of arguments and a support vector regression on tf-idf. The
+packaged model is a linear one over surface features and hashed words, trained on
+Webis-ArgQuality-20 and IBM-ArgQ-30k: docs/decisions/quality-model.md compares,
+docs/model-cards/quality.md has its figures and limits. Much of what it has learnt is that longer
+arguments were preferred.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import PnyxError
+from pnyx.records import Argument, Evidence
+from pnyx.search.features import put_feature, read_feature
+from pnyx.search.index import Index
+from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION, Features, extract
+
+__all__ = [
+    "FEATURE",
+    "HOW",
+    "Head",
+    "QualityModel",
+    "QualityStats",
+    "judged_text",
+    "read_model",
+    "score_documents",
+]
+
+FEATURE = "quality"
+"""Name of the feature; its section `values` is float32 (documents,), in [0, 1]."""
+
+HOW = "pnyx index --update INDEX --quality"
+"""The command that makes the feature, for `Index.feature`."""
+
+_BATCH = 1000
+_MAX_DEVIATION = 6.0
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A linear function of a text's features.
+
+    Attributes:
+        intercept: its value where all features are at their mean and no word is known.
+        surface: a weight for each surface feature, (len(SURFACE),).
+        words: a weight for each hash slot, (2**HASH_BITS,).
+    """
+
+    intercept: float
+    surface: Floats
+    words: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class QualityModel:
+    """Predicts how good an argument people find a text, from the text alone.
+
+    q = (1 - g) long(x) + g (base + spread short(x)), clipped to [0, 1]. `long` is trained on
+    arguments of debate portals and their quality, non-arguments at 0; `short` on single-sentence
+    arguments, in standard deviations of their labels. g is the share of the short head: 1 for 8 to
+    30 words, falling to 0 at 4 and at 60, linear in log(1 + words).
+
+    Attributes:
+        name: name and version, e.g. `surface-words@1`.
+        neutral: what a text without a word gets: the mean prediction over the training arguments,
+            so that what could not be scored is neither favoured nor punished.
+        mean, deviation: of the surface features, (len(SURFACE),).
+        idf: weight of each hash slot, (2**HASH_BITS,).
+        long, short: see above.
+        base, spread: see above.
+        gate: the four numbers of words at which g turns.
+    """
+
+    name: str
+    neutral: float
+    mean: Floats
+    deviation: Floats
+    idf: Floats
+    long: Head
+    short: Head
+    base: float
+    spread: float
+    gate: tuple[float, float, float, float]
+
+    @classmethod
+    def load(cls) -> QualityModel:
+        """Return the packaged model.
+
+        Raises:
+            PnyxError: its files are missing, or their SHA-256 is not the packaged one.
+        """
+        return _packaged()
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Predict the quality of texts.
+
+        Args:
+            texts: any strings; English arguments are what the model was trained on. The first
+                20,000 characters of each count.
+
+        Returns:
+            Float32 (n,), in [0, 1]; `neutral` for a text without a word. A text gets the same bits
+            alone and in any batch.
+        """
+        return np.array([self._one(extract(text)) for text in texts], dtype=np.float32)
+
+    def _one(self, seen: Features | None) -> float:
+        if seen is None:
+            return self.neutral
+        surface, words = self.inputs(seen)
+        share = self.short_share(seen.words)
+        value = 0.0
+        if share < 1.0:
+            value += (1.0 - share) * _apply(self.long, surface, seen.slots, words)
+        if share > 0.0:
+            short = _apply(self.short, surface, seen.slots, words)
+            value += share * (self.base + self.spread * short)
+        return min(1.0, max(0.0, value))
+
+    def inputs(self, seen: Features) -> tuple[Floats, Floats]:
+        """Return the standardised surface and the tf-idf of the slots, of Euclidean length 1."""
+        surface = (seen.surface - self.mean) / self.deviation
+        words = (1.0 + np.log(seen.counts)) * self.idf[seen.slots]
+        # Sums of numpy's own: a BLAS may add in another order from one processor to the next.
+        length = math.sqrt(float((words * words).sum()))
+        return np.clip(surface, -_MAX_DEVIATION, _MAX_DEVIATION), words / length
+
+    def short_share(self, words: int) -> float:
+        """Return g, how far the head for short texts counts at this number of words."""
+        return float(np.interp(math.log1p(words), np.log1p(self.gate), [0.0, 1.0, 1.0, 0.0]))
+
+
+def _apply(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
+    return (
+        head.intercept
+        + float((head.surface * surface).sum())
+        + float((head.words[slots] * words).sum())
+    )
+
+
+@functools.cache
+def _packaged() -> QualityModel:
+    folder = resources.files("pnyx.search") / "weights"
+    try:
+        manifest = json.loads(folder.joinpath("quality.json").read_text(encoding="utf-8"))
+        data = folder.joinpath("quality.npz").read_bytes()
+    except (OSError, ValueError) as error:
+        raise PnyxError("the packaged quality model cannot be read: reinstall pnyx") from error
+    return read_model(manifest, data)
+
+
+def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
+    """Return the model of a manifest and its arrays (an .npz file, never pickled).
+
+    Raises:
+        PnyxError: the arrays are not those that the manifest names, or do not fit this version.
+    """
+    if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
+        raise PnyxError("the quality model's weights are damaged: reinstall pnyx")
+    if (manifest["features"], manifest["surface"]) != (VERSION, list(SURFACE)):
+        raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name].astype(np.float64) for name in file.files}
+    heads = {
+        name: Head(manifest["intercepts"][name], arrays[f"{name}_surface"], arrays[f"{name}_words"])
+        for name in ("long", "short")
+    }
+    if any(len(head.words) != 2**HASH_BITS for head in heads.values()):
+        raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
+    return QualityModel(
+        name=manifest["name"],
+        neutral=manifest["neutral"],
+        mean=arrays["mean"],
+        deviation=arrays["deviation"],
+        idf=arrays["idf"],
+        long=heads["long"],
+        short=heads["short"],
+        base=manifest["base"],
+        spread=manifest["spread"],
+        gate=tuple(manifest["gate"]),
+    )
+
+
+# Documents ----------------------------------------------------------------------------------------
+
+
+def judged_text(record: Evidence) -> str:
+    """Return the text of a record whose quality is predicted.
+
+    Of an argument its premises, as in the paper, and its whole text where it has none; of a
+    document its text without the title.
+    """
+    if isinstance(record, Argument):
+        premises = " ".join(premise.text for premise in record.premises if premise.text.strip())
+        return premises or record.text
+    return record.text
+
+
+@dataclass(frozen=True, slots=True)
+class QualityStats:
+    """What `score_documents` did.
+
+    Attributes:
+        model: the model's name.
+        documents: of how many documents the index now has the quality.
+        added: how many of these were scored now; the others kept what they had.
+        unscored: how many of all hold no word and got the model's neutral value.
+        seconds: wall time.
+    """
+
+    model: str
+    documents: int
+    added: int
+    unscored: int
+    seconds: float
+
+
+def score_documents(
+    index_folder: str | Path,
+    model: QualityModel,
+    on_progress: Callable[[int], None] | None = None,
+) -> QualityStats:
+    """Predict the quality of an index's documents and keep it as the feature `quality`.
+
+    What this model has scored before is kept, so on an index that grew only the new documents are
+    read. The feature holds `values`, float32 (documents,), and in its meta `model`, `neutral` and
+    `unscored`.
+
+    Args:
+        index_folder: the index.
+        model: the packaged one, or one that you trained.
+        on_progress: called now and then with how many documents have been scored.
+
+    Raises:
+        IndexFolderError: no index, or a damaged one.
+        InputError: another process added documents meanwhile.
+        PnyxError: the disk is full or read-only, or another process is writing.
+    """
+    start = time.monotonic()
+    index = Index.open(index_folder)
+    known, unscored = _known(index, model)
+    parts = [known]
+    for first in range(len(known), len(index), _BATCH):
+        numbers = range(first, min(first + _BATCH, len(index)))
+        seen = [extract(judged_text(index.document_at(number))) for number in numbers]
+        unscored += sum(one is None for one in seen)
+        parts.append(np.array([model._one(one) for one in seen], dtype=np.float32))
+        if on_progress is not None:
+            on_progress(numbers.stop)
+    added = len(index) - len(known)
+    if added:
+        meta = {"model": model.name, "neutral": model.neutral, "unscored": unscored}
+        values = {"values": np.concatenate(parts)}
+        put_feature(index.path, FEATURE, values, documents=len(index), meta=meta)
+    return QualityStats(model.name, len(index), added, unscored, time.monotonic() - start)
+
+
+def _known(index: Index, model: QualityModel) -> tuple[NDArray[np.float32], int]:
+    """Return what this model has said of the first documents, and how many were unscored."""
+    feature = read_feature(index.path, index.manifest, FEATURE)
+    if feature is None or feature.meta.get("model") != model.name:
+        return np.zeros(0, dtype=np.float32), 0
+    return feature.array("values"), int(feature.meta["unscored"])
