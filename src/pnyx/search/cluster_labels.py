@@ -3,6 +3,7 @@
 The label is the conclusion nearest to the centroid. The terms are weighed over each cluster's
 distinct conclusions by class-based tf-idf (Grootendorst 2022, BERTopic, Eq. 2): tf in the cluster
 times log(1 + A / f), with A the mean number of words a cluster and f the term's frequency in all.
+Terms that a quarter of the clusters share are left out.
 """
 
 from __future__ import annotations
@@ -93,12 +94,20 @@ def _terms(clusters: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[tupl
     surfaces: defaultdict[str, Counter[str]] = defaultdict(Counter)
     inside = [Counter(_stems(texts, tokenizer, stems, surfaces)) for texts in clusters]
     overall: Counter[str] = Counter()
+    clusters_with: Counter[str] = Counter()
     for counted in inside:
         overall.update(counted)
+        clusters_with.update(counted.keys())
+    # Words that a quarter of the topics share (should, how, make) set none apart.
+    common = max(2, len(clusters) // 4)
     mean = overall.total() / max(1, len(clusters))
     out = []
     for counted in inside:
-        weights = {t: tf * math.log1p(mean / overall[t]) for t, tf in counted.items()}
+        weights = {
+            t: tf * math.log1p(mean / overall[t])
+            for t, tf in counted.items()
+            if clusters_with[t] <= common
+        }
         best = sorted(weights, key=lambda term: (-weights[term], term))[:_TERMS]
         out.append(tuple(_commonest(surfaces[term]) for term in best))
     return out
