@@ -79,6 +79,14 @@ if TYPE_CHECKING:
         RunEntry,
         Sentence,
     )
+    from pnyx.search.clusters import (
+        Clusters,
+        Facet,
+        cluster_documents,
+        cluster_new_documents,
+        clusters_of,
+        facets,
+    )
     from pnyx.search.dense import build_ann, dense_rank
     from pnyx.search.diversify import mmr, round_robin
     from pnyx.search.fusion import fuse_rrf, fuse_weighted
@@ -92,6 +100,7 @@ if TYPE_CHECKING:
     from pnyx.search.perspectives_index import IndexPerspectives
     from pnyx.search.quality import QualityModel, score_documents
     from pnyx.search.rerank import Listwise, rerank, rerank_many
+    from pnyx.search.touche import touche_rank, touche_scores
     from pnyx.search.vectors import embed_documents, embed_question
     from pnyx.view.markdown import render_markdown
     from pnyx.view.report import render_html
@@ -157,6 +166,14 @@ _HOMES = {
         "RunEntry",
         "Sentence",
     ),
+    "pnyx.search.clusters": (
+        "Clusters",
+        "Facet",
+        "cluster_documents",
+        "cluster_new_documents",
+        "clusters_of",
+        "facets",
+    ),
     "pnyx.search.diversify": ("mmr", "round_robin"),
     "pnyx.search.dense": ("build_ann", "dense_rank"),
     "pnyx.search.fusion": ("fuse_rrf", "fuse_weighted"),
@@ -170,6 +187,7 @@ _HOMES = {
     "pnyx.search.perspectives_index": ("IndexPerspectives",),
     "pnyx.search.quality": ("QualityModel", "score_documents"),
     "pnyx.search.rerank": ("Listwise", "rerank", "rerank_many"),
+    "pnyx.search.touche": ("touche_rank", "touche_scores"),
     "pnyx.search.vectors": ("embed_documents", "embed_question"),
     "pnyx.view.markdown": ("render_markdown",),
     "pnyx.view.report": ("render_html",),
@@ -189,12 +207,14 @@ __all__ = [
     "Case",
     "ChatEndpoint",
     "Citation",
+    "Clusters",
     "Document",
     "Embedder",
     "Encoder",
     "EncoderJudge",
     "EndpointPool",
     "ExtractiveWriter",
+    "Facet",
     "FilePerspectives",
     "Hit",
     "HumanLabels",
@@ -248,12 +268,16 @@ __all__ = [
     "cascade_from",
     "choose_thresholds",
     "citation_precision",
+    "cluster_documents",
+    "cluster_new_documents",
+    "clusters_of",
     "combine",
     "dense_rank",
     "embed_documents",
     "embed_question",
     "embedder_from",
     "endpoint_from",
+    "facets",
     "fuse_rrf",
     "fuse_weighted",
     "join_labels",
@@ -281,6 +305,8 @@ __all__ = [
     "search_perspectives",
     "self_agreement",
     "sentence_precision",
+    "touche_rank",
+    "touche_scores",
     "verdict_rows",
     "verify_index",
     "write_calibration",
