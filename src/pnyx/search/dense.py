@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ANN_FROM", "build_ann", "cosine_top", "dense_rank"]
 
 ANN_FROM: Final = 1_000_000
-"""Documents from which the graph is used where there is one; exact search takes 0.2 CPU seconds by then."""
+"""Documents from which the graph is used where there is one: exact search then takes 0.2 s."""
 
 ANN = "vectors_ann"
 """Name of the feature that holds the graph."""
