@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["IndexPerspectives"]
 
 _CLUSTERS = "clusters"
-"""The feature of `pnyx index --clusters`: the topic of each document, and their centroids."""
+"""The feature of `pnyx.cluster_documents`: the topic of each document, and their centroids."""
 _DEPTH = 60
 _ON_TOPIC = 0.4
 """Least cosine with the question of a conclusion whose topic nobody has labelled."""
