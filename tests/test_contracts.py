@@ -445,8 +445,9 @@ def index(tmp_path_factory) -> Index:
         Document("with", "referendum on a road"),
         Document("without", "opinion on a road"),
     ]
-    build_index(documents, tmp_path_factory.mktemp("i") / "i")
-    return Index.open(tmp_path_factory.getbasetemp() / "i0" / "i")
+    folder = tmp_path_factory.mktemp("contracts") / "i"
+    build_index(documents, folder)
+    return Index.open(folder)
 
 
 @pytest.mark.parametrize("name", MODELS)
