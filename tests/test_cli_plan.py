@@ -335,6 +335,41 @@ def test_a_calibration_and_a_cascade_of_it(capsys):
     assert stages.total() == 40
 
 
+def test_a_cascade_from_a_model_to_itself_is_refused(capsys):
+    """Addresses of one model are opened as one: the strong judge must not become the encoder."""
+    model = "http://127.0.0.1:9/v1#one"
+    for cheap in (model, "http://127.0.0.1:10/v1#one"):
+        arguments = ("--llm", model, "--cheap", cheap, "--cascade", "c.json", "--out", "out")
+        status, _, error = run(capsys, "support", support(2), *arguments)
+        assert (status, error) == (2, "pnyx: --cheap and --llm name the same model, 'one'\n")
+
+
+USELESS = [
+    ("--samples", "3"),
+    ("--batch", "4"),
+    ("--prompt", "support-direct"),
+    ("--probability", "tok"),
+    ("--max-tokens", "9"),
+    ("--budget", "1"),
+    ("--budget-tokens", "100"),
+    ("--from-store",),
+    ("--cascade", "c.json"),
+]
+
+
+@pytest.mark.parametrize("option", USELESS, ids=lambda option: option[0])
+def test_an_option_that_would_change_nothing_is_refused(capsys, option):
+    items = support(2)
+    labels = write("labels.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
+    status, _, error = run(capsys, "support", items, "--out", "out", *option)
+    assert status == 2
+    assert error.startswith(f"pnyx: {option[0]} is for a language model: it needs --llm")
+    status, _, error = run(capsys, "support", items, "--labels", labels, "--out", "out", *option)
+    assert status == 2
+    assert error.startswith(f"pnyx: {option[0]} and --labels exclude each other")
+    assert not Path("out").exists()
+
+
 # --- a prompt of one's own
 
 

@@ -120,6 +120,27 @@ def _check(context: click.Context, out: str | None, plan: bool, options: dict[st
         raise click.UsageError(f"--{sources[0]} and --{sources[1]} exclude each other")
     if options["cheap"] is not None and options["cascade"] is None:
         raise click.UsageError("--cheap is for --cascade")
+    _check_used(context, sources, options)
+
+
+_FOR_MODELS = (
+    *("prompt", "probability", "batch", "temperature", "max_tokens", "samples", "combine"),
+    *("budget", "budget_tokens", "prices", "offline", "cascade"),
+)
+"""Options that mean nothing unless a language model is asked."""
+
+
+def _check_used(context: click.Context, sources: list[str], options: dict[str, Any]) -> None:
+    """Refuse options that would change nothing: whoever gives one means it."""
+    answered = [name for name in ("labels", "lookup") if name in sources]
+    if options["llm"] and not answered:
+        return
+    for name in (*_FOR_MODELS, *(["calibration"] if answered else [])):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            flag = "--from-store" if name == "offline" else f"--{name.replace('_', '-')}"
+            if answered:
+                raise click.UsageError(f"{flag} and --{answered[0]} exclude each other")
+            raise click.UsageError(f"{flag} is for a language model: it needs --llm")
 
 
 def _questions(

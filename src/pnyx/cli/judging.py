@@ -148,6 +148,8 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
         return
     cheap = options["cheap"]
     specs = [*llm, *([cheap] if cheap is not None else [])]
+    if cheap is not None:
+        _check_cheap(cheap, llm)
     with open_models(
         specs,
         store=options["store"],
@@ -165,6 +167,15 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
         if options["cascade"] is not None:
             judge = _cascade(task, judge, opened[-1] if cheap is not None else None, options)
         yield Opened(judge, opened, _prompts(task, options) if opened else (), _settings(options))
+
+
+def _check_cheap(cheap: str, llm: Sequence[str]) -> None:
+    """Refuse a cascade from a model to itself: addresses of one model are opened as one."""
+    from pnyx.models.chat import endpoint_from
+
+    name = endpoint_from(cheap).model
+    if name in {endpoint_from(spec).model for spec in llm}:
+        raise InputError(f"--cheap and --llm name the same model, {shorten(name, 60)!r}")
 
 
 def _answered_before(options: dict[str, Any]) -> Judge:
@@ -211,8 +222,6 @@ def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]
     if not models:
         from pnyx.judge.encoder import EncoderJudge
 
-        if options["samples"] > 1:
-            raise InputError("--samples: the packaged encoder always answers the same")
         judge: Judge = EncoderJudge()
         if task.kind not in judge.kinds:
             raise InputError(
