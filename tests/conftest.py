@@ -18,6 +18,7 @@ SLOW = {
     "test_cli_judge",
     "test_cli_plan",
     "test_cli_prompt",
+    "test_cli_search_pipeline",
     "test_corpora_reading",
     "test_corpora_roundtrip",
     "test_judge_engine",

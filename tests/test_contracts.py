@@ -52,6 +52,10 @@ from pnyx.models.chat import ChatEndpoint, Patience
 from pnyx.records import CITATION_STYLES, SIDES, Citation, Document, Response, Sentence
 from pnyx.search.index import DEFAULT_MODEL, Index, build_index
 from pnyx.search.models import MODELS
+from pnyx.search.pipeline import SearchPlan
+from pnyx.search.rerank import Listwise
+from pnyx.search.scoring import FUSIONS, LEXICAL, SCORINGS, Scoring
+from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ
 from pnyx.write.argue import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
@@ -467,7 +471,9 @@ def test_a_model_is_finite_deterministic_and_prefers_the_word(name, index):
 
 def test_the_command_line_offers_every_model_style_and_task():
     for verb in ("search", "argue"):
-        assert _choices(verb, "model") == list(MODELS)
+        assert _choices(verb, "model") == [*LEXICAL, *(m for m in SCORINGS if m not in LEXICAL)]
+        assert _choices(verb, "lexical") == list(LEXICAL)
+        assert _choices(verb, "fusion") == list(FUSIONS)
     assert _choices("argue", "style") == _choices("convert", "style") == list(CITATION_STYLES)
     assert _choices("judge", "task") == list(TASKS)
     assert _choices("argue", "stance") == [*SIDES, "both"]
@@ -475,7 +481,7 @@ def test_the_command_line_offers_every_model_style_and_task():
 
 def test_the_command_lines_defaults_are_those_of_python():
     plan = Plan()
-    for name in ("model", "retrieve", "certainty", "per_side"):
+    for name in ("retrieve", "certainty", "per_side"):
         assert _parameter("argue", name).default == getattr(plan, name), name
     assert _parameter("argue", "points").default == ExtractiveWriter().points
     for writer, names in ((LlmWriter, ("points", "context")), (ExtractiveWriter, ("points",))):
@@ -486,8 +492,17 @@ def test_the_command_lines_defaults_are_those_of_python():
         assert _parameter(verb, "timeout").default == Patience().timeout
         parameters = inspect.signature(ChatEndpoint).parameters
         assert _parameter(verb, "concurrency").default == parameters["concurrency"].default
+    search = {
+        "mu": 2000, "wc": DEFAULT_WC, "wq": DEFAULT_WQ, "dense_weight": Scoring().dense_weight,
+        "lexical": Scoring().lexical, "fusion": Scoring().fusion, "lam": SearchPlan().lam,
+        "depth": SearchPlan().depth, "window": Listwise().window, "step": Listwise().step,
+    }  # fmt: skip
+    assert f"[default: {SearchPlan().certainty:g}]" in _parameter("search", "certainty").help
     for verb in ("search", "argue"):
         assert _parameter(verb, "model").default == DEFAULT_MODEL
+        for name, default in search.items():
+            shown = f"{default:g}" if isinstance(default, int | float) else default
+            assert f"[default: {shown}]" in _parameter(verb, name).help, name
         for model in MODELS.values():
             for field in dataclasses.fields(model):
                 stated = f"[default: {field.default:g}]"

@@ -134,7 +134,7 @@ def test_the_dual_space_sees_premises_too(folder):
 def test_added_documents_join_the_nearest_cluster(folder):
     old = cluster_documents(folder, Bags(), k=3)
     add_to_index([argument("new", "No more tax"), Document("mute", "")], folder)
-    with pytest.raises(InputError, match=r"clusters of 8 of its 10 documents: pnyx\.cluster"):
+    with pytest.raises(InputError, match="clusters of 8 of its 10 documents: pnyx index --update"):
         clusters_of(Index.open(folder))
     embedder = Bags()
     cluster_new_documents(folder, embedder)
@@ -174,7 +174,7 @@ def test_what_cannot_be_clustered_is_one_line(tmp_path, folder):
     build_index([Document("a", " ")], tmp_path / "mute")
     with pytest.raises(InputError, match="no document has a conclusion, title or text"):
         cluster_documents(tmp_path / "mute", Bags())
-    with pytest.raises(InputError, match=r"has no clusters: pnyx\.cluster_documents"):
+    with pytest.raises(InputError, match="has no clusters: pnyx index --update"):
         cluster_new_documents(folder, Bags())
     cluster_documents(folder, Bags(), k=2)
     other = Bags()

@@ -94,7 +94,7 @@ def test_only_new_documents_are_embedded(folder):
     fake.asked.clear()
     assert embed_documents(folder, fake).reused == 30
     add_to_index([*documents(30, 34), Document("same", "text 3")], folder)
-    with pytest.raises(InputError, match="vectors of 30 of its 35 documents: embed"):
+    with pytest.raises(InputError, match="vectors of 30 of its 35 documents: pnyx index"):
         document_vectors(Index.open(folder))
     stats = embed_documents(folder, fake)
     assert (stats.documents, stats.reused, stats.embedded) == (35, 30, 4)
@@ -114,7 +114,7 @@ def test_another_embedder_is_refused_by_name_and_embeds_anew(folder):
 
 
 def test_no_vectors_is_one_line(folder):
-    with pytest.raises(InputError, match="has no vectors: embed its documents first"):
+    with pytest.raises(InputError, match="has no vectors: pnyx index --update INDEX --vectors"):
         embed_question(Index.open(folder), Fake(), "text")
 
 

@@ -98,8 +98,11 @@ if TYPE_CHECKING:
         search_perspectives,
     )
     from pnyx.search.perspectives_index import IndexPerspectives
+    from pnyx.search.pipeline import Found, Searcher, SearchPlan
+    from pnyx.search.pointwise import rerank_pointwise
     from pnyx.search.quality import QualityModel, score_documents
     from pnyx.search.rerank import Listwise, rerank, rerank_many
+    from pnyx.search.scoring import Scoring, rank_documents
     from pnyx.search.touche import touche_rank, touche_scores
     from pnyx.search.vectors import embed_documents, embed_question
     from pnyx.view.markdown import render_markdown
@@ -185,8 +188,11 @@ _HOMES = {
         "search_perspectives",
     ),
     "pnyx.search.perspectives_index": ("IndexPerspectives",),
+    "pnyx.search.pipeline": ("Found", "SearchPlan", "Searcher"),
+    "pnyx.search.pointwise": ("rerank_pointwise",),
     "pnyx.search.quality": ("QualityModel", "score_documents"),
     "pnyx.search.rerank": ("Listwise", "rerank", "rerank_many"),
+    "pnyx.search.scoring": ("Scoring", "rank_documents"),
     "pnyx.search.touche": ("touche_rank", "touche_scores"),
     "pnyx.search.vectors": ("embed_documents", "embed_question"),
     "pnyx.view.markdown": ("render_markdown",),
@@ -216,6 +222,7 @@ __all__ = [
     "ExtractiveWriter",
     "Facet",
     "FilePerspectives",
+    "Found",
     "Hit",
     "HumanLabels",
     "Index",
@@ -253,6 +260,9 @@ __all__ = [
     "Response",
     "Retrieval",
     "RunEntry",
+    "Scoring",
+    "SearchPlan",
+    "Searcher",
     "Sentence",
     "Store",
     "StoredModel",
@@ -289,6 +299,7 @@ __all__ = [
     "open_local",
     "perspectives_of",
     "price_of",
+    "rank_documents",
     "read_calibration",
     "read_evidence",
     "read_prices",
@@ -300,6 +311,7 @@ __all__ = [
     "render_markdown",
     "rerank",
     "rerank_many",
+    "rerank_pointwise",
     "round_robin",
     "score_documents",
     "search_perspectives",

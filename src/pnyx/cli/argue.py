@@ -11,15 +11,9 @@ import click
 
 from pnyx._version import __version__
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import (
-    default_judge,
-    given,
-    json_option,
-    model_options,
-    open_model,
-    scoring_options,
-)
+from pnyx.cli.options import default_judge, json_option, model_options, open_model
 from pnyx.cli.progress import watched
+from pnyx.cli.searching import open_searcher, searching_options
 from pnyx.errors import shorten
 from pnyx.records import CITATION_STYLES, SIDES
 
@@ -74,7 +68,7 @@ def _search_options(function: Any) -> Any:
             show_default=True,
             help="Least probability with which a judge puts a document on a side.",
         ),
-        scoring_options,
+        searching_options,
     ):
         function = option(function)
     return function
@@ -130,7 +124,8 @@ def _writing_options(function: Any) -> Any:
 @_writing_options
 @model_options
 @json_option
-def command(index: str, question: str, as_json: bool, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, index: str, question: str, as_json: bool, **options: Any) -> int:
     """Argue a question from an index: each sentence cited, each citation judged.
 
     Without --llm the packaged encoder judges and sentences are quoted, so no key and no network
@@ -160,11 +155,17 @@ def command(index: str, question: str, as_json: bool, **options: Any) -> int:
         watched(default_judge(model)) as judge,
     ):
         writer = _writer(model, options)
-        case = argue(opened, topic, judge=judge, writer=writer, plan=_plan(options))
+        searcher = open_searcher(ctx, opened, _of_search(options), model, judge)
+        case = argue(searcher, topic, judge=judge, writer=writer, plan=_plan(options))
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
     _write(case, options, as_json)
     _say(case)
     return 0 if case.complete else EXIT_UNSCORED
+
+
+def _of_search(options: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what the search would understand in another way: here it is of the argument."""
+    return {name: value for name, value in options.items() if name not in ("stance", "certainty")}
 
 
 def _plan(options: dict[str, Any]) -> Plan:
@@ -172,8 +173,6 @@ def _plan(options: dict[str, Any]) -> Plan:
 
     return Plan(
         sides=SIDES if options["stance"] == "both" else (options["stance"],),
-        model=options["model"],
-        model_options=given(mu=options["mu"], k1=options["k1"], b=options["b"]),
         retrieve=options["retrieve"],
         certainty=options["certainty"],
         per_side=options["per_side"],
@@ -229,7 +228,8 @@ def case_json(case: Case) -> dict[str, Any]:
         "judges": dict(case.judges),
         "settings": dict(case.settings),
         "undecided": case.undecided,
-        "unscored": case.unscored,
+        "unscored": case.unscored + case.search_unscored,
+        "search_problems": list(case.search_problems),
     }
 
 
@@ -288,6 +288,8 @@ def _say(case: Case) -> None:
         )
         for problem in side.problems:
             click.echo(f"  {problem}", err=True)
+    for problem in case.search_problems:
+        click.echo(f"search: {problem}", err=True)
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)
         click.echo(f"a verdict is missing on {case.unscored} passages: {reason}", err=True)

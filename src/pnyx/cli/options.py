@@ -21,12 +21,10 @@ __all__ = [
     "column_mapping",
     "column_option",
     "default_judge",
-    "given",
     "json_option",
     "model_options",
     "open_model",
     "open_models",
-    "scoring_options",
     "spending_options",
     "warn",
 ]
@@ -66,32 +64,6 @@ def column_mapping(columns: Iterable[str]) -> dict[str, str]:
 def warn(line: str) -> None:
     """Print a warning on standard error."""
     click.echo(f"pnyx: warning: {line}", err=True)
-
-
-def scoring_options(function: F) -> F:
-    """Add --model and the parameters of each scoring model, which `given` takes.
-
-    The names are those of `pnyx.search.models.MODELS`, whose import would load numpy for --help.
-    """
-    for option in (
-        click.option("--b", type=float, help="BM25 length normalisation  [default: 0.75]."),
-        click.option("--k1", type=float, help="BM25 saturation  [default: 1.2]."),
-        click.option("--mu", type=float, help="Dirichlet prior, in tokens  [default: 2000]."),
-        click.option(
-            "--model",
-            type=click.Choice(["dirichlet", "bm25"]),
-            default="dirichlet",
-            show_default=True,
-            help="Scoring model of the search.",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-def given(**parameters: float | None) -> dict[str, float]:
-    """Return the parameters of a scoring model that were given."""
-    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def model_options(function: F) -> F:

@@ -2,86 +2,90 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.options import given, json_option, scoring_options, warn
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
+from pnyx.cli.progress import watched
+from pnyx.cli.searching import asks_model, open_searcher, searching_options
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
+    from pnyx.judge.base import Judge
+    from pnyx.judge.completions import StoredModel
     from pnyx.records import Evidence
+    from pnyx.search.clusters import Clusters
     from pnyx.search.index import Hit, Index
+    from pnyx.search.pipeline import Found, Searcher
 
 __all__ = ["command"]
 
 _EXCERPT_CHARS = 160
-_ONE_QUESTION_DEPTH = 10
-_RUN_DEPTH = 1000
+_ONE_QUESTION = 10
+_RUN = 1000
 _SHOWN_TOPICS = 5
 
 
 @click.command(name="search")
 @click.argument("index", type=click.Path())
 @click.argument("question", required=False)
-@scoring_options
 @click.option(
-    "-k",
-    "depth",
-    type=click.IntRange(1),
-    help="Documents a question  [default: 10; 1000 with --topics].",
+    "-k", type=click.IntRange(1), help="Documents a question  [default: 10; 1000 with --topics]."
 )
 @click.option("--topics", type=click.Path(), help="File of topics, instead of one question.")
 @click.option("--out", type=click.Path(), help="TREC run to write, with --topics; - is stdout.")
-@click.option("--tag", help="Run tag, with --topics  [default: the model's name].")
+@click.option("--tag", help="Run tag, with --topics  [default: the model and what follows it].")
+@searching_options
+@click.option(
+    "--stance",
+    type=click.Choice(["pro", "con"]),
+    help="Put the documents on this side of the question first.",
+)
+@click.option(
+    "--certainty",
+    type=float,
+    help="With --stance: least probability with which a judge tells a side  [default: 0.6].",
+)
+@model_options
 @json_option
+@click.pass_context
 def command(
-    index: str,
-    question: str | None,
-    model: str,
-    mu: float | None,
-    k1: float | None,
-    b: float | None,
-    depth: int | None,
-    topics: str | None,
-    out: str | None,
-    tag: str | None,
-    as_json: bool,
-) -> None:
+    ctx: click.Context, /, index: str, question: str | None, as_json: bool, **options: Any
+) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
+
+    With --json a list of hits; `cluster` is there where the index has topic clusters, `side` with
+    --stance. Exit status 3: a judge or a language model left something unanswered.
 
     \b
     Example:
-      pnyx search my.index "Should voting be compulsory?" --model bm25 -k 5
+      pnyx search my.index "Should voting be compulsory?" --model touche --diversify mmr -k 5
       pnyx search my.index --topics topics.jsonl --out run.trec
     """
     from pnyx.search.index import Index
 
-    _check_usage(question, topics, out, tag, as_json)
-    parameters = given(mu=mu, k1=k1, b=b)
+    _check_usage(question, as_json, options)
     opened = Index.open(index)
-    if topics is not None:
-        _write_run(opened, topics, str(out), tag or model, model, depth or _RUN_DEPTH, parameters)
-        return
-    hits = opened.search(str(question), model, depth or _ONE_QUESTION_DEPTH, **parameters)
-    if not hits:
-        warn("no word of the question is in the index")
-    found = [(hit, opened.document_at(hit.number)) for hit in hits]
-    if as_json:
-        click.echo(json.dumps([_row(*pair) for pair in found], indent=1))
-        return
-    for pair in found:
-        click.echo(_lines(*pair))
+    llm = options["llm"] if asks_model(options) else ()
+    settings = (options["store"], options["concurrency"], options["timeout"])
+    with open_model(llm, *settings) as model, _judge(model, options) as judge:
+        searcher = open_searcher(ctx, opened, options, model, judge)
+        if options["topics"] is not None:
+            return _write_run(searcher, options)
+        return _show(searcher, str(question), options["k"] or _ONE_QUESTION, as_json)
 
 
-def _check_usage(
-    question: str | None, topics: str | None, out: str | None, tag: str | None, as_json: bool
-) -> None:
+def _check_usage(question: str | None, as_json: bool, options: dict[str, Any]) -> None:
+    topics, tag = options["topics"], options["tag"]
     if (question is None) == (topics is None):
         raise click.UsageError("give either a QUESTION or --topics FILE")
-    if (topics is None) != (out is None):
+    if (topics is None) != (options["out"] is None):
         raise click.UsageError("--topics and --out go together")
     if topics is None and tag is not None:
         raise click.UsageError("--tag names a run: it goes with --topics")
@@ -89,10 +93,58 @@ def _check_usage(
         raise click.UsageError("--json goes with a QUESTION; --topics writes a TREC run")
     if tag is not None and (not tag or tag.split() != [tag]):
         raise InputError(f"--tag is {shorten(tag, 40)!r}, expected one word without spaces")
+    if options["certainty"] is not None and options["stance"] is None:
+        raise click.UsageError("--certainty goes with --stance")
 
 
-def _row(hit: Hit, document: Evidence) -> dict[str, Any]:
-    return {
+@contextlib.contextmanager
+def _judge(model: StoredModel | None, options: dict[str, Any]) -> Iterator[Judge | None]:
+    """Open the judge where one is asked: the packaged encoder takes a while to load."""
+    if not (asks_model(options) or options["diversify"] == "perspectives"):
+        yield None
+        return
+    with watched(default_judge(model)) as judge:
+        yield judge
+
+
+# One question ------------------------------------------------------------------------------------
+
+
+def _show(searcher: Searcher, text: str, k: int, as_json: bool) -> int:
+    from pnyx.cli.argue import question_id
+    from pnyx.records import Question
+
+    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)  # bytes that are not UTF-8
+    (found,) = searcher.search([Question(question_id(text), text)], k)
+    for problem in found.problems:
+        warn(problem)
+    if not found.hits:
+        warn("no word of the question is in the index")
+    topics = _topics(searcher.index)
+    rows = [_row(found, hit, searcher.index.document_at(hit.number), topics) for hit in found.hits]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        for hit, row in zip(found.hits, rows, strict=True):
+            click.echo(_lines(hit, row))
+        if topics is not None and found.hits:
+            click.echo(_facets(searcher.index, found.hits))
+    return EXIT_UNSCORED if found.unscored else 0
+
+
+def _topics(index: Index) -> Clusters | None:
+    """Return the topic clusters of an index, if it has some of all its documents."""
+    from pnyx.search.clusters import CLUSTERS, clusters_of
+    from pnyx.search.features import read_feature
+
+    feature = read_feature(index.path, index.manifest, CLUSTERS)
+    if feature is None or feature.documents != len(index):
+        return None
+    return clusters_of(index)
+
+
+def _row(found: Found, hit: Hit, document: Evidence, topics: Clusters | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
         "rank": hit.rank,
         "score": hit.score,
         "id": hit.doc_id,
@@ -100,47 +152,78 @@ def _row(hit: Hit, document: Evidence) -> dict[str, Any]:
         "stance": getattr(document, "stance", None),
         "text": document.text,
     }
+    if hit.number in found.sides:
+        sided = found.sides[hit.number]
+        row |= {"side": sided.side, "side_by": sided.by or None}
+    if hit.number in found.found_for:
+        perspective = found.found_for[hit.number]
+        row["perspective"] = {"text": perspective.text, "stance": perspective.stance}
+    if topics is not None:
+        number = int(topics.cluster[hit.number])
+        known = number < len(topics)
+        label = topics.labels[number].label if known else None
+        row["cluster"] = {"number": number, "label": label} if known else None
+    return row
 
 
-def _lines(hit: Hit, document: Evidence) -> str:
-    """Show a hit on three lines: place, title, excerpt. Documents are hostile: all is escaped."""
-    stance = getattr(document, "stance", None)
+def _lines(hit: Hit, row: dict[str, Any]) -> str:
+    """Show a hit on a few lines: place, title, excerpt. Documents are hostile: all is escaped."""
     place = f"{hit.rank:>4}  {hit.score:8.4f}  {shorten(hit.doc_id, 100)}"
-    title = " ".join(document.title.split())
-    text = " ".join(document.text[: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
-    parts = [f"{place}  [{stance}]" if stance else place]
-    parts += [
-        f"      {shorten(part, _EXCERPT_CHARS)}" for part in (title, text.lstrip(" .")) if part
+    if row["stance"]:
+        place += f"  [{row['stance']}]"
+    if row.get("side"):
+        place += f"  argues {row['side']}, by {shorten(row['side_by'], 60)}"
+    title = " ".join(row["title"].split())
+    text = " ".join(row["text"][: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
+    parts = [shorten(part, _EXCERPT_CHARS) for part in (title, text.lstrip(" .")) if part]
+    if "perspective" in row:
+        parts.append(f"for: {shorten(row['perspective']['text'], _EXCERPT_CHARS)}")
+    return "\n".join([place, *(f"      {part}" for part in parts)])
+
+
+def _facets(index: Index, hits: Sequence[Hit]) -> str:
+    """Show what the hits are about: the topic clusters, the most frequent first."""
+    from pnyx.search.clusters import facets
+
+    found = facets(index, [hit.number for hit in hits])
+    shown = [
+        f"{one.count:>4}  {shorten(one.label, 80)}  ({shorten(', '.join(one.terms), 80)})"
+        for one in found
     ]
-    return "\n".join(parts)
+    return "\n".join(["topics:", *shown])
 
 
-def _write_run(
-    index: Index,
-    topics: str,
-    out: str,
-    tag: str,
-    model: str,
-    depth: int,
-    parameters: Mapping[str, float],
-) -> None:
+# A run -------------------------------------------------------------------------------------------
+
+
+def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
     from pnyx.corpora import read_questions, write_run
     from pnyx.files import atomic_text
     from pnyx.records import RunEntry
 
-    empty: list[str] = []
-    questions = list(read_questions(topics))
+    questions = list(read_questions(options["topics"]))
     if not questions:
-        raise InputError("found no topics, expected at least one", path=topics)
-    with atomic_text(out) as stream:
-        for question in questions:
-            hits = index.search(question.text, model, depth, **parameters)
-            if not hits:
-                empty.append(question.id)
-            rows = (RunEntry(question.id, h.doc_id, h.rank, h.score, tag) for h in hits)
-            write_run(stream, rows)
+        raise InputError("found no topics, expected at least one", path=options["topics"])
+    tag = options["tag"] or _tag(options)
+    empty: list[str] = []
+    unscored = 0
+    with atomic_text(options["out"]) as stream:
+        for found in searcher.search(questions, options["k"] or _RUN):
+            topic = found.question.id
+            for problem in found.problems:
+                warn(f"{shorten(topic, 40)}: {problem}")
+            if not found.hits:
+                empty.append(topic)
+            unscored += found.unscored
+            write_run(stream, (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in found.hits))
     if empty:
         shown = ", ".join(shorten(topic, 40) for topic in empty[:_SHOWN_TOPICS])
         more = ", ..." if len(empty) > _SHOWN_TOPICS else ""
         counted = f"{len(empty)} of {len(questions)} topics share no word with the index"
         warn(f"{counted}: {shown}{more}")
+    return EXIT_UNSCORED if unscored else 0
+
+
+def _tag(options: dict[str, Any]) -> str:
+    stages = ["rerank" if options["rerank"] else None, options["diversify"], options["stance"]]
+    return "-".join(filter(None, [options["model"], *stages]))

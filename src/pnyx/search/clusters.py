@@ -65,7 +65,7 @@ DEFAULT_CLUSTERS = 300
 NO_CLUSTER = 0xFFFFFFFF
 """Cluster of a document without any text to tell its topic; it is never boosted."""
 
-_MAKE = "pnyx.cluster_documents makes them"
+_MAKE = "pnyx index --update INDEX --clusters"
 _PER_CLUSTER = 10
 
 

@@ -24,7 +24,7 @@ from pnyx.search.vectors import document_vectors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ANN_FROM", "build_ann", "cosine_top", "dense_rank"]
+__all__ = ["ANN_FROM", "build_ann", "cosine_top", "dense_rank", "graph_library"]
 
 ANN_FROM: Final = 1_000_000
 """Documents from which the graph is used where there is one: exact search then takes 0.2 s."""
@@ -39,6 +39,7 @@ _SHIFT, _MASK = 13, np.array(0x8FFFE000, dtype=np.uint32).view(np.int32)
 _SCALE = np.float32(2.0**112)
 
 _LIBRARY = "usearch 2"
+_BUILD: Final = "pnyx index --update INDEX --ann"
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 32, 200, 256
 
 
@@ -71,7 +72,7 @@ def dense_rank(
     if graph is not None:
         return _graph_top(graph, rows, question, k)
     if ann:
-        raise InputError("the index has no graph of these vectors: build it first", path=index.path)
+        raise InputError(f"the index has no graph of these vectors: {_BUILD}", path=index.path)
     return cosine_top(rows, question, k)
 
 
@@ -178,12 +179,21 @@ def build_ann(
     put_feature(index.path, ANN, {"graph": content}, documents=len(rows), meta=meta)
 
 
-def _new_graph(dimensions: int) -> Any:
+def graph_library() -> Any:
+    """Return the class of graphs.
+
+    Raises:
+        MissingExtra: usearch is not installed.
+    """
     try:
         from usearch.index import Index as Graph
     except ImportError as error:
         raise MissingExtra("a graph of vectors", "dense") from error
-    return Graph(
+    return Graph
+
+
+def _new_graph(dimensions: int) -> Any:
+    return graph_library()(
         ndim=dimensions,
         metric="ip",
         dtype="f16",

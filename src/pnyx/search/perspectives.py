@@ -41,6 +41,7 @@ __all__ = [
     "PerspectiveSource",
     "Search",
     "distinct",
+    "merge_perspectives",
     "perspectives_of",
     "query_for",
     "search_perspectives",
@@ -333,6 +334,22 @@ def search_perspectives(
     if not perspectives:
         raise InputError("there are no perspectives to search for")
     rankings = [search(query_for(question, perspective), k) for perspective in perspectives]
+    return merge_perspectives(rankings, perspectives, k)
+
+
+def merge_perspectives(
+    rankings: Sequence[Sequence[Hit]], perspectives: Sequence[Perspective], k: int
+) -> list[PerspectiveHit]:
+    """Merge what was found for each perspective in turns; see `search_perspectives`.
+
+    Args:
+        rankings: one for each perspective, best first; the k best of each are looked at.
+        perspectives: in the order of their turns.
+        k: how many documents, at least 1.
+
+    Raises:
+        InputError: `k` is out of range.
+    """
     by_number: dict[int, Hit] = {}
     owner: dict[int, Perspective] = {}
     found_by: dict[int, list[str]] = {}

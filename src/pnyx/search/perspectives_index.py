@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Unscored
-from pnyx.judge.base import Judge, ask
+from pnyx.judge.base import Judge
 from pnyx.judge.passages import read_passage
 from pnyx.judge.stance import opposite
-from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Side, Stance
 from pnyx.search.diversify import mmr, round_robin
 from pnyx.search.features import read_feature
 from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet, Search
-from pnyx.search.sides import CORPUS_LABEL, label_verdicts, stance_side
+from pnyx.search.sides import CERTAINTY, CORPUS_LABEL, ask_sides, label_verdicts, stance_side
 
 if TYPE_CHECKING:
     from pnyx.models.encoder import Encoder
@@ -44,7 +43,6 @@ _WITHIN_TOPIC = 0.3
 _SAME = 0.7
 """Least cosine of two conclusions on one side that count as one perspective."""
 _LAMBDA = 0.5
-_CERTAINTY = 0.6
 _SENTENCES = 12
 """Sentences that are read of a document without a conclusion."""
 _LEAST_WORDS = 3
@@ -128,7 +126,9 @@ class IndexPerspectives:
     def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:
         target = encoder.encode([question.text])[0]
         hits = [hit.number for hit in self._search(question.text, self._depth)]
-        of_topic = _on_its_topics(self._index, question.text, target, encoder.name, self._depth)
+        of_topic, unused = _on_its_topics(
+            self._index, question.text, target, encoder.name, self._depth
+        )
         numbers = list(dict.fromkeys([*hits, *of_topic]))
         members = frozenset(of_topic)
         candidates = []
@@ -140,10 +140,10 @@ class IndexPerspectives:
             if found is not None and (label is not None or found.near >= least):
                 found.side, found.side_by = _labelled(label)
                 candidates.append(found)
-        problems = _take_sides(question, candidates, judge)
+        problems = [*unused, *_take_sides(question, candidates, judge)]
         chosen = _choose(candidates, self._count)
         if not chosen:
-            problems = [f"none of {len(numbers)} documents found concludes anything on it"]
+            problems = [*unused, f"none of {len(numbers)} documents found concludes anything on it"]
         elif not set(SIDES) <= {c.side for c in chosen}:
             problems.append("they do not cover both sides")
         made = (self._perspective(question, n, c) for n, c in enumerate(chosen, start=1))
@@ -161,15 +161,20 @@ class IndexPerspectives:
 
 def _on_its_topics(
     index: Index, text: str, target: NDArray[np.float32], embedder: str, count: int
-) -> list[int]:
+) -> tuple[list[int], list[str]]:
     """Return the best documents of the topic clusters that the question belongs to, best first.
 
-    Empty where the index has no clusters of all its documents made with this embedder. Their
-    conclusions need not share a word with the question.
+    None where the index has no clusters of all its documents made with this embedder, and a line
+    that says so where it has others. Their conclusions need not share a word with the question.
     """
     feature = read_feature(index.path, index.manifest, _CLUSTERS)
-    if feature is None or feature.documents != len(index) or feature.meta["embedder"] != embedder:
-        return []
+    if feature is None:
+        return [], []
+    if feature.meta.get("embedder") != embedder:
+        name = shorten(str(feature.meta.get("embedder")), 60)
+        return [], [f"the topic clusters, made with {name} and not with {embedder}, are not used"]
+    if feature.documents != len(index):
+        return [], ["the topic clusters, which lack documents that were added, are not used"]
     centroids = feature.array("centroids")
     spaces = centroids.shape[1] // len(target)  # 2 where premises are clustered as well
     cosines = centroids @ np.tile(target, spaces) / np.sqrt(spaces)
@@ -177,7 +182,7 @@ def _on_its_topics(
     members = np.flatnonzero(np.isin(feature.array("cluster"), topics))
     scores = index.score_all(text)[members]
     best: list[int] = members[np.argsort(-scores, kind="stable")[:count]].tolist()
-    return best
+    return best, []
 
 
 def _candidate(
@@ -229,17 +234,11 @@ def _labelled(label: Mapping[Side, Answer] | None) -> tuple[Stance | None, str]:
 def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Judge) -> list[str]:
     """Ask the judge for the sides that no label tells; return what went wrong."""
     unknown = [c for c in candidates if not c.side_by]
-    asked = [
-        ask_stance(f"stance/{side}/{c.document.id}", question.text, c.text, side, group=question.id)
-        for c in unknown
-        for side in SIDES
-    ]
-    answers = iter(ask(judge, asked))
+    asked = [(question, c.document.id, c.text) for c in unknown]
     reasons = []
-    for candidate in unknown:
-        verdicts = {side: next(answers) for side in SIDES}
+    for candidate, verdicts in zip(unknown, ask_sides(judge, asked), strict=True):
         reasons += [a.reason for a in verdicts.values() if isinstance(a, Unscored)]
-        sides = stance_side(verdicts, _CERTAINTY)
+        sides = stance_side(verdicts, CERTAINTY)
         if len(sides) == 1:
             candidate.side = next(iter(sides))
             candidate.side_by = next(

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pnyx.judge.answers import Answer, Judged, Provenance
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance
 
 if TYPE_CHECKING:
     import Stemmer
 
-__all__ = ["CORPUS_LABEL", "is_yes", "label_verdicts", "same_question", "stance_side"]
+__all__ = [
+    "CERTAINTY",
+    "CORPUS_LABEL",
+    "Sided",
+    "ask_sides",
+    "is_yes",
+    "label_verdicts",
+    "same_question",
+    "sides_of",
+    "stance_side",
+]
+
+CERTAINTY = 0.6
+"""The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
 
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""
@@ -103,3 +119,67 @@ def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozen
     if pro is None or con is None or pro == con:
         return yes
     return frozenset(("pro",)) if pro > con else frozenset(("con",))
+
+
+def ask_sides(
+    judge: Judge, asked: Sequence[tuple[Question, str, str]]
+) -> Iterator[dict[Side, Answer]]:
+    """Ask a judge, for each side, whether texts argue for it.
+
+    Args:
+        judge: answers `stance` questions.
+        asked: question, id and text of each; the pair of question and id is unique.
+
+    Returns:
+        The verdicts on each text, in order.
+    """
+    made = [
+        ask_stance(f"stance/{side}/{name}", question.text, text, side, group=question.id)
+        for question, name, text in asked
+        for side in SIDES
+    ]
+    answers = iter(ask(judge, made))
+    return ({side: next(answers) for side in SIDES} for _ in asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Sided:
+    """The side that a document takes on a question.
+
+    Attributes:
+        side: `pro`, `con`, or None where it takes none, takes both, or nobody is sure.
+        by: who decided: `CORPUS_LABEL`, or the judge's name; empty where nobody did.
+        unscored: why a verdict is missing; empty where none is.
+    """
+
+    side: Side | None
+    by: str = ""
+    unscored: str = ""
+
+
+def sides_of(
+    asked: Sequence[tuple[Question, Evidence]], judge: Judge, certainty: float = CERTAINTY
+) -> list[Sided]:
+    """Find the side of documents: by the corpus's label on this very question, else by a judge.
+
+    Args:
+        asked: each document with its question.
+        judge: answers `stance` questions.
+        certainty: the least probability of a judge's yes that decides, 0.5 to 1.
+    """
+    told = [label_verdicts(question, document) for question, document in asked]
+    open_ones = [
+        (question, f"{question.id}/{document.id}", document.text)
+        for (question, document), label in zip(asked, told, strict=True)
+        if label is None
+    ]
+    judged = ask_sides(judge, open_ones)
+    found = []
+    for label in told:
+        verdicts = next(judged) if label is None else label
+        sides = stance_side(verdicts, certainty)
+        side = next(iter(sides)) if len(sides) == 1 else None
+        by = next((a.provenance.judge for a in verdicts.values() if isinstance(a, Judged)), "")
+        missing = [a.reason for a in verdicts.values() if isinstance(a, Unscored)]
+        found.append(Sided(side, by if side else "", missing[0] if missing else ""))
+    return found

@@ -38,7 +38,7 @@ __all__ = [
 VECTORS = "vectors"
 """Name of the feature, and of its one section: float16 [documents, dimensions]."""
 
-EMBED_FIRST = "embed its documents first (pnyx.embed_documents)"
+EMBED_FIRST = "pnyx index --update INDEX --vectors"
 """What to do about missing vectors, for errors."""
 
 _PARTIAL = ".vectors.partial"

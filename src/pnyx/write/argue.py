@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Unscored
@@ -13,6 +14,7 @@ from pnyx.judge.questions import Support
 from pnyx.measure.sentences import citation_precision, sentence_precision
 from pnyx.records import SIDES, Document, Evidence, Question, Response, Sentence, Side
 from pnyx.search.index import Index
+from pnyx.search.pipeline import Found, Searcher
 from pnyx.write.case import ArguedSide, Case
 from pnyx.write.draft import Draft, Writer
 from pnyx.write.sides import CORPUS_LABEL, Placed, place
@@ -26,8 +28,6 @@ class Plan:
 
     Attributes:
         sides: the sides to argue, in the order shown.
-        model: the scoring model of the search.
-        model_options: its parameters, such as `{"mu": 2000}`.
         retrieve: how many documents are retrieved and placed on a side.
         certainty: the least probability with which a judge's verdict puts a document on a side.
         per_side: at most this many documents are handed to the writer for each side.
@@ -35,8 +35,6 @@ class Plan:
     """
 
     sides: tuple[Side, ...] = SIDES
-    model: str = "dirichlet"
-    model_options: Mapping[str, float] | None = None
     retrieve: int = 30
     certainty: float = 0.6
     per_side: int = 8
@@ -44,12 +42,18 @@ class Plan:
 
 
 def argue(
-    index: Index, question: Question, *, judge: Judge, writer: Writer, plan: Plan | None = None
+    index: Index | Searcher,
+    question: Question,
+    *,
+    judge: Judge,
+    writer: Writer,
+    plan: Plan | None = None,
 ) -> Case:
     """Retrieve evidence, place it on the sides, write each side and judge every part.
 
     Args:
-        index: where the evidence is.
+        index: where the evidence is: an index, which is searched by Dirichlet, or a `Searcher`.
+            Either is asked for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
         judge: answers Support questions for relevance, stance and support.
         writer: argues one side from given documents.
@@ -59,12 +63,14 @@ def argue(
         The case with every verdict. A side without evidence has a response without sentences.
 
     Raises:
+        pnyx.errors.InputError: the index lacks what the search needs.
         pnyx.errors.ModelError: the judge's or the writer's model cannot be used at all; whatever
             it had answered is in the store.
     """
     plan = plan or Plan()
-    found, copies = _found(index, question, plan)
-    placed = place(question, found, judge, plan.certainty)
+    searcher = index if isinstance(index, Searcher) else Searcher(index)
+    retrieved = _retrieve(searcher, question, plan)
+    placed = place(question, retrieved.documents, judge, plan.certainty)
     sides = tuple(_argue_side(question, side, placed, judge, writer, plan) for side in plan.sides)
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
     cards = {judge.name: judge.card}
@@ -76,12 +82,14 @@ def argue(
         documents={p.document.id: p.document for p in placed if p.document.id in cited},
         judges=cards,
         settings={
-            "search": _described(question, plan, len(found), copies),
+            "search": _described(question, searcher, retrieved),
             "writer": writer.name,
         },
         undecided=sum(not p.sides for p in placed),
         unscored=sum(p.unscored for p in placed),
         unscored_reason=_usual_reason(placed),
+        search_problems=retrieved.found.problems,
+        search_unscored=retrieved.found.unscored,
     )
 
 
@@ -102,34 +110,39 @@ def search_text(question: Question) -> str:
     return f"{question.text} {question.definition}".strip()
 
 
-def _found(
-    index: Index, question: Question, plan: Plan
-) -> tuple[list[tuple[Evidence, float]], int]:
+class _Retrieved(NamedTuple):
+    """What the search gave."""
+
+    documents: list[tuple[Evidence, float]]
+    copies: int
+    found: Found
+
+
+def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
     """Return the best documents with different texts, and how many copies were passed over.
 
     Debate portals file one debate under several themes; its copies would crowd out the rest.
     """
-    hits = index.search(
-        search_text(question), model=plan.model, k=4 * plan.retrieve, **(plan.model_options or {})
-    )
-    found: dict[str, tuple[Evidence, float]] = {}
+    asked = replace(question, text=search_text(question))
+    (found,) = searcher.search([asked], 4 * plan.retrieve)
+    documents: dict[str, tuple[Evidence, float]] = {}
     copies = 0
-    for hit in hits:
-        if len(found) == plan.retrieve:
+    for hit in found.hits:
+        if len(documents) == plan.retrieve:
             break
-        document = index.document(hit.doc_id)
-        if document.text in found:
+        document = searcher.index.document_at(hit.number)
+        if document.text in documents:
             copies += 1
         else:
-            found[document.text] = (document, hit.score)
-    return list(found.values()), copies
+            documents[document.text] = (document, hit.score)
+    return _Retrieved(list(documents.values()), copies, found)
 
 
-def _described(question: Question, plan: Plan, found: int, copies: int) -> str:
-    options = "".join(f", {k} {v:g}" for k, v in (plan.model_options or {}).items())
+def _described(question: Question, searcher: Searcher, retrieved: _Retrieved) -> str:
     searched = "question and definition" if question.definition else "question"
-    passed_over = f", {copies} copies passed over" if copies else ""
-    return f"{plan.model}{options}, by {searched}; {found} documents retrieved{passed_over}"
+    copies = f", {retrieved.copies} copies passed over" if retrieved.copies else ""
+    count = len(retrieved.documents)
+    return f"{searcher.plan}, by {searched}; {count} documents retrieved{copies}"
 
 
 def _argue_side(

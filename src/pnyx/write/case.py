@@ -55,6 +55,8 @@ class Case:
         undecided: how many retrieved documents were put on neither side.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
         unscored_reason: why, for most of these; empty where none is missing.
+        search_problems: what a reader must know of the search, one line each.
+        search_unscored: how many questions of the search to a judge or model have no answer.
     """
 
     question: Question
@@ -65,12 +67,15 @@ class Case:
     undecided: int = 0
     unscored: int = 0
     unscored_reason: str = ""
+    search_problems: tuple[str, ...] = ()
+    search_unscored: int = 0
 
     @property
     def complete(self) -> bool:
         """Every verdict was given, and every side that had evidence was written."""
         written = not any(side.failed for side in self.sides)
-        return written and self.unscored == 0 and not any(r["unscored"] for r in verdict_rows(self))
+        missing = self.unscored + self.search_unscored
+        return written and missing == 0 and not any(r["unscored"] for r in verdict_rows(self))
 
 
 def scored_response(side: ArguedSide) -> Response:

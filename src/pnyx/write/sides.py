@@ -13,9 +13,15 @@ from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance
-from pnyx.judge.tasks.stance import ask_stance
-from pnyx.records import SIDES, Evidence, Question, Side
-from pnyx.search.sides import CORPUS_LABEL, is_yes, label_verdicts, same_question, stance_side
+from pnyx.records import Evidence, Question, Side
+from pnyx.search.sides import (
+    CORPUS_LABEL,
+    ask_sides,
+    is_yes,
+    label_verdicts,
+    same_question,
+    stance_side,
+)
 
 __all__ = ["CORPUS_LABEL", "Placed", "place", "same_question", "stance_side"]
 
@@ -71,11 +77,9 @@ def place(
     # A label on this very question says that the passage is on topic, too, whatever a judge thinks.
     stances: list[dict[Side, Answer]] = [label_verdicts(question, d) or {} for d, _ in found]
     open_ones = [i for i, r in enumerate(relevance) if is_yes(r) and not stances[i]]
-    answers = iter(
-        ask(judge, [q for i in open_ones for q in _stance_questions(question, found[i][0])])
-    )
-    for i in open_ones:
-        stances[i] = {side: next(answers) for side in SIDES}
+    asked = [(question, found[i][0].id, found[i][0].text) for i in open_ones]
+    for i, verdicts in zip(open_ones, ask_sides(judge, asked), strict=True):
+        stances[i] = verdicts
     return [
         Placed(document, score, answer, stance, stance_side(stance, certainty))
         for (document, score), answer, stance in zip(found, relevance, stances, strict=True)
@@ -90,12 +94,3 @@ def _relevance_question(question: Question, document: Evidence) -> Support:
         definition=question.definition,
         group=question.id,
     )
-
-
-def _stance_questions(question: Question, document: Evidence) -> list[Support]:
-    return [
-        ask_stance(
-            f"stance/{side}/{document.id}", question.text, document.text, side, group=question.id
-        )
-        for side in SIDES
-    ]

@@ -1,0 +1,376 @@
+"""A whole search: rank, rerank, show every side. `pnyx search` and `pnyx argue` both use it.
+
+    searcher = Searcher(Index.open("my.index"), SearchPlan(Scoring("touche"), diversify="mmr"))
+    (found,) = searcher.search([Question("1", "Should voting be compulsory?")], k=10)
+
+The stages, each optional but the first:
+
+1. documents are ranked by a scoring model, for the question or for each of its perspectives;
+2. the first `depth` of each ranking are reranked, by a judge that orders them (listwise) or judges
+   each by itself (pointwise);
+3. the rankings of the perspectives are merged in turns, or the first `depth` are put in an order
+   of little repetition (maximal marginal relevance);
+4. of the first `depth`, those on one side of the question come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError
+from pnyx.judge.base import Judge
+from pnyx.records import Perspective, Question, Side
+from pnyx.search.diversify import in_order, mmr, of_best
+from pnyx.search.features import read_feature
+from pnyx.search.index import Hit, Index
+from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
+from pnyx.search.pointwise import rerank_pointwise
+from pnyx.search.rerank import Listwise, rerank_many
+from pnyx.search.scoring import Scoring, rank_documents
+from pnyx.search.sides import CERTAINTY, Sided, sides_of
+from pnyx.search.stored import searched_text
+from pnyx.search.vectors import VECTORS, document_vectors
+
+if TYPE_CHECKING:
+    from pnyx.models.embedding import Embedder
+    from pnyx.search.perspectives import PerspectiveSource
+
+__all__ = ["Found", "SearchPlan", "Searcher"]
+
+_TOGETHER: Final = 64
+"""Questions worked on together, so that a language model has enough to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What is done to find the documents of a question; see the module.
+
+    Attributes:
+        scoring: the model that ranks.
+        rerank: `listwise`, `pointwise` or None.
+        listwise: window and step of listwise reranking.
+        diversify: `mmr` (BERDS, Eq. 1), `perspectives` (BERDS, section 5) or None.
+        lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
+        stance: put the documents on this side first. A listwise reranking asks for that order
+            itself; otherwise the corpus's labels and the judge's verdicts on each document tell.
+        certainty: the least probability with which a judge's verdict decides a side, .5 to 1.
+        depth: how many of the best documents of a ranking stages 2 to 4 look at, at least 1.
+
+    Raises:
+        InputError: a number out of range, or no such stage.
+    """
+
+    scoring: Scoring = field(default_factory=Scoring)
+    rerank: Literal["listwise", "pointwise"] | None = None
+    listwise: Listwise = field(default_factory=Listwise)
+    diversify: Literal["mmr", "perspectives"] | None = None
+    lam: float = 0.75
+    stance: Side | None = None
+    certainty: float = CERTAINTY
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("rerank", self.rerank, (None, "listwise", "pointwise")),
+            ("diversify", self.diversify, (None, "mmr", "perspectives")),
+            ("stance", self.stance, (None, "pro", "con")),
+        ):
+            if value not in known:
+                expected = ", ".join(filter(None, known))
+                raise InputError(f"{what} is {value!r}, expected one of: {expected}")
+        if not 0.0 <= self.lam <= 1.0:
+            raise InputError(f"lambda is {self.lam:g}, expected a number from 0 to 1")
+        if not 0.5 <= self.certainty <= 1.0:
+            raise InputError(f"certainty is {self.certainty:g}, expected a number from 0.5 to 1")
+        if self.depth < 1:
+            raise InputError(f"depth is {self.depth}, expected at least 1")
+
+    @property
+    def asks_sides(self) -> bool:
+        """Whether each document's side is found out."""
+        return self.stance is not None and self.rerank != "listwise"
+
+    @property
+    def staged(self) -> bool:
+        """Whether anything is done after ranking."""
+        return bool(self.rerank or self.diversify or self.stance)
+
+    def __str__(self) -> str:
+        parts = [str(self.scoring)]
+        if self.rerank:
+            parts.append(f"{self.rerank} reranking of {self.depth}")
+        if self.diversify == "mmr":
+            parts.append(f"MMR of {self.depth} with lambda {self.lam:g}")
+        elif self.diversify:
+            parts.append("for each perspective")
+        if self.stance:
+            parts.append(f"{self.stance} side first")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The documents for one question.
+
+    Attributes:
+        question: the question.
+        hits: best first. Where anything was done after ranking, the score is 1 / rank, since
+            evaluation tools sort by it.
+        sides: document number -> its side, of those whose side was found out.
+        found_for: document number -> the perspective whose turn brought it.
+        problems: what a reader must know, one line each.
+        unscored: how many questions to a judge or a language model have no answer.
+    """
+
+    question: Question
+    hits: tuple[Hit, ...]
+    sides: Mapping[int, Sided] = field(default_factory=dict)
+    found_for: Mapping[int, Perspective] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    unscored: int = 0
+
+
+class _Ranking(NamedTuple):
+    """One ranking on its way through the stages."""
+
+    owner: int  # which question it is for
+    asked: Question  # what it was searched by
+    hits: list[Hit]
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What is to be said of one question."""
+
+    problems: list[str] = field(default_factory=list)
+    unscored: int = 0
+
+
+class Searcher:
+    """Searches one index in one way.
+
+    Args:
+        index: what is searched.
+        plan: how.
+        embedder: embeds questions; needed where the scoring model embeds them. It also embeds
+            documents for `mmr` where the index has no vectors; the packaged one by default.
+        judge: for listwise reranking one that ranks, such as a language model; for pointwise
+            reranking and for sides one that answers Support questions, by default the packaged
+            encoder.
+        perspectives: where `diversify` takes perspectives from; by default the index itself.
+
+    Raises:
+        InputError: listwise reranking without a judge.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        plan: SearchPlan | None = None,
+        *,
+        embedder: Embedder | None = None,
+        judge: Judge | None = None,
+        perspectives: PerspectiveSource | None = None,
+    ) -> None:
+        self.index = index
+        self.plan = plan or SearchPlan()
+        if self.plan.rerank == "listwise" and judge is None:
+            raise InputError("listwise reranking needs a judge that ranks, e.g. a language model")
+        self._embedder = embedder
+        self._judge = judge
+        self._source = perspectives
+
+    def search(self, questions: Iterable[Question], k: int = 10) -> Iterator[Found]:
+        """Yield the best `k` documents of each question, in order.
+
+        Args:
+            questions: taken as they are needed, some at once.
+            k: how many documents, at least 1.
+
+        Raises:
+            InputError: `k` out of range, or the index lacks what the plan needs; the line names
+                the command that adds it.
+            IndexFolderError: a part of the index is damaged.
+            ModelError: the embedder or the judge cannot be used at all.
+        """
+        waiting = iter(questions)
+        while some := list(islice(waiting, _TOGETHER)):
+            yield from self._search(some, k)
+
+    def _search(self, questions: Sequence[Question], k: int) -> list[Found]:
+        notes = [_Notes() for _ in questions]
+        # First, also where only its perspectives are searched in the end: what the index lacks
+        # shows before anything is asked.
+        rankings = [self._rank(i, question, k) for i, question in enumerate(questions)]
+        sets: list[PerspectiveSet | None] = [None] * len(questions)
+        if self.plan.diversify == "perspectives":
+            sets = self._perspectives(questions, notes)
+            rankings = self._for_each(rankings, questions, sets, k)
+        rankings = self._rerank(rankings, notes)
+        found_for: list[dict[int, Perspective]] = [{} for _ in questions]
+        hits: list[list[Hit]] = []
+        for i in range(len(questions)):
+            mine = [r.hits for r in rankings if r.owner == i]
+            found = sets[i]
+            if found is not None and found.perspectives:
+                merged = merge_perspectives(mine, found.perspectives, max(k, self.plan.depth))
+                found_for[i] = {one.hit.number: one.perspective for one in merged}
+                hits.append([one.hit for one in merged])
+            else:
+                hits.append(self._unlike(mine[0]) if self.plan.diversify == "mmr" else mine[0])
+        sides = self._sides(questions, hits, notes)
+        return [
+            Found(
+                question,
+                tuple(self._one_side_first(hits[i], sides[i])[:k]),
+                sides[i],
+                found_for[i],
+                tuple(notes[i].problems),
+                notes[i].unscored,
+            )
+            for i, question in enumerate(questions)
+        ]
+
+    # Ranking --------------------------------------------------------------------------------------
+
+    def _rank(self, owner: int, question: Question, k: int) -> _Ranking:
+        wanted = max(k, self.plan.depth) if self.plan.staged and k > 0 else k
+        numbers, scores = rank_documents(
+            self.index, question.text, self.plan.scoring, wanted, self._embedder
+        )
+        ranks = range(1, len(numbers) + 1)
+        ids = self.index.doc_ids(numbers)
+        return _Ranking(
+            owner, question, list(map(Hit, ids, ranks, scores.tolist(), numbers.tolist()))
+        )
+
+    def _perspectives(
+        self, questions: Sequence[Question], notes: Sequence[_Notes]
+    ) -> list[PerspectiveSet | None]:
+        source = self._source
+        if source is None:
+            from pnyx.search.perspectives_index import IndexPerspectives
+
+            source = IndexPerspectives(self.index, judge=self._judge)
+        found = source.find(questions)
+        for one, note in zip(found, notes, strict=True):
+            note.problems += one.problems
+            note.unscored += one.failed
+            if not one.perspectives:
+                note.problems.append("no perspectives: the question itself is searched")
+        return list(found)
+
+    def _for_each(
+        self,
+        plain: Sequence[_Ranking],
+        questions: Sequence[Question],
+        sets: Sequence[PerspectiveSet | None],
+        k: int,
+    ) -> list[_Ranking]:
+        """Rank for each perspective; where a question has none, its own ranking stays."""
+        out: list[_Ranking] = []
+        for ranking, question, found in zip(plain, questions, sets, strict=True):
+            if found is None or not found.perspectives:
+                out.append(ranking)
+                continue
+            for number, perspective in enumerate(found.perspectives, start=1):
+                text = query_for(question, perspective)
+                asked = replace(question, id=f"{question.id}-p{number}", text=text)
+                out.append(self._rank(ranking.owner, asked, k))
+        return out
+
+    # The other stages -----------------------------------------------------------------------------
+
+    def _rerank(self, rankings: list[_Ranking], notes: Sequence[_Notes]) -> list[_Ranking]:
+        if self.plan.rerank is None:
+            return rankings
+        asked = [(r.asked, self._texts(r.hits[: self.plan.depth])) for r in rankings]
+        if self.plan.rerank == "listwise" and self._judge is not None:
+            how = replace(self.plan.listwise, stance=self.plan.stance)
+            results = rerank_many(asked, self._judge, how)
+        else:
+            results = rerank_pointwise(asked, self._supporting())
+        for ranking, result in zip(rankings, results, strict=True):
+            notes[ranking.owner].problems += result.problems
+            notes[ranking.owner].unscored += result.unscored
+        return [
+            r._replace(hits=in_order(r.hits, result.order))
+            for r, result in zip(rankings, results, strict=True)
+        ]
+
+    def _unlike(self, hits: list[Hit]) -> list[Hit]:
+        """Reorder the first documents by maximal marginal relevance."""
+        pool = hits[: self.plan.depth]
+        if not pool:
+            return hits
+        if self.plan.rerank:  # 1 / rank says nothing of how much better the first is
+            relevance = 1.0 - np.arange(len(pool)) / len(pool)
+        else:
+            relevance = of_best([hit.score for hit in pool])
+        return in_order(hits, mmr(relevance, self._vectors(pool), len(pool), self.plan.lam))
+
+    def _vectors(self, hits: Sequence[Hit]) -> NDArray[np.float32]:
+        """Return the vectors of documents: those of the index, or else made now."""
+        feature = read_feature(self.index.path, self.index.manifest, VECTORS)
+        if feature is not None and feature.documents == len(self.index):
+            rows = document_vectors(self.index).rows
+            kept: NDArray[np.float32] = rows[[hit.number for hit in hits]].astype(np.float32)
+            return kept
+        if self._embedder is None:
+            from pnyx.models.embedding import embedder_from
+
+            self._embedder = embedder_from()
+        return self._embedder.encode(self._texts(hits))
+
+    def _sides(
+        self, questions: Sequence[Question], hits: Sequence[list[Hit]], notes: Sequence[_Notes]
+    ) -> list[dict[int, Sided]]:
+        """Return the side of each of the first documents, where it is asked for."""
+        if not self.plan.asks_sides:
+            return [{} for _ in questions]
+        firsts = [some[: self.plan.depth] for some in hits]
+        asked = [
+            (question, self.index.document_at(hit.number))
+            for question, some in zip(questions, firsts, strict=True)
+            for hit in some
+        ]
+        sides = iter(sides_of(asked, self._supporting(), self.plan.certainty))
+        found = [{hit.number: next(sides) for hit in some} for some in firsts]
+        for one, note in zip(found, notes, strict=True):
+            missing = [sided.unscored for sided in one.values() if sided.unscored]
+            note.unscored += len(missing)
+            if missing:
+                note.problems.append(
+                    f"the side of {len(missing)} of {len(one)} documents lacks a verdict: "
+                    f"{missing[0]}"
+                )
+        return found
+
+    def _one_side_first(self, hits: list[Hit], sides: Mapping[int, Sided]) -> list[Hit]:
+        """Put the wanted side first, then those on none or unknown, then the other side."""
+        if not self.plan.asks_sides:
+            return hits
+
+        def group(position: int) -> int:
+            side = sides[hits[position].number].side
+            return 0 if side == self.plan.stance else 1 if side is None else 2
+
+        return in_order(hits, sorted(range(len(sides)), key=group))
+
+    # What the stages need -------------------------------------------------------------------------
+
+    def _texts(self, hits: Sequence[Hit]) -> list[str]:
+        return [searched_text(self.index.document_at(hit.number)) for hit in hits]
+
+    def _supporting(self) -> Judge:
+        if self._judge is None:
+            from pnyx.judge.encoder import EncoderJudge
+
+            self._judge = EncoderJudge()
+        return self._judge

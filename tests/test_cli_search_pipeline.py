@@ -1,0 +1,336 @@
+"""`pnyx index` with topics and vectors and `pnyx search` with every combination of its stages.
+
+The index has ten documents; the one of 300,000 is in benchmarks/search/combinations.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+
+from chat_server import ChatServer
+from pnyx import load_example
+from pnyx.cli import main
+from pnyx.corpora.perspectives import perspective_line
+from pnyx.files import json_line
+from pnyx.search.stored import to_row
+
+QUESTION = "Should zoos be phased out?"
+MODELS = ("bm25", "dirichlet", "touche", "dense", "hybrid")
+
+
+def _corpus(folder, count):
+    zoos = [a for a in load_example().arguments if a.id.startswith("zoos")]
+    zoos = sorted(zoos, key=lambda a: int(a.id.rpartition("-")[2]))[: count - 3]
+    others = [a for a in load_example().arguments if not a.id.startswith("zoos")][:3]
+    path = folder / "arguments.jsonl"
+    path.write_text("".join(json_line(to_row(a)) + "\n" for a in [*zoos, *others]))
+    return str(path)
+
+
+def _run(capsys, *arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return stopped.value.code, captured.out, captured.err
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("PNYX_LLM", raising=False)
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """Ten documents with everything that can be known of them."""
+    folder = tmp_path_factory.mktemp("ten")
+    path = str(folder / "ten.index")
+    knowing = ("--quality", "--clusters", "--vectors", "--cluster-count", "3")
+    with pytest.raises(SystemExit) as stopped:
+        main(["index", _corpus(folder, 10), "--out", path, *knowing])
+    assert stopped.value.code == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The same documents, and nothing beside their words."""
+    folder = tmp_path_factory.mktemp("plain")
+    path = str(folder / "plain.index")
+    with pytest.raises(SystemExit):
+        main(["index", _corpus(folder, 10), "--out", path])
+    return path
+
+
+@pytest.fixture(scope="module")
+def server():
+    with ChatServer() as running:
+        yield running
+
+
+# --- every combination
+
+STAGES = list(
+    itertools.product(MODELS, (None, "encoder", "listwise", "pointwise"), (None, "mmr", "both"))
+)
+
+
+@pytest.mark.parametrize(("model", "rerank", "diversify"), STAGES)
+def test_every_combination_ranks_ten_documents(capsys, index, server, model, rerank, diversify):
+    arguments = ["search", index, QUESTION, "--model", model, "--json", "-k", "10"]
+    if rerank is not None:
+        arguments += ["--rerank"]
+    if rerank in ("listwise", "pointwise"):
+        arguments += ["--llm", server.spec]
+    if rerank == "pointwise":
+        arguments += ["--pointwise"]
+    if diversify is not None:
+        arguments += ["--diversify", "perspectives" if diversify == "both" else diversify]
+    status, out, error = _run(capsys, *arguments)
+    rows = json.loads(out)
+    assert status == 0, error
+    assert len(rows) >= 7
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    scores = [row["score"] for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert ("perspective" in rows[0]) == (diversify == "both")
+    staged = rerank is not None or diversify is not None
+    assert not staged or scores == [1 / rank for rank in range(1, len(rows) + 1)]
+    assert _run(capsys, *arguments) == (status, out, error)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("rerank", [False, True])
+def test_one_side_comes_first(capsys, index, model, rerank):
+    options = ["--model", model, "--stance", "con", "--json", *(["--rerank"] if rerank else [])]
+    status, out, _ = _run(capsys, "search", index, QUESTION, *options)
+    assert status == 0
+    sides = [row["side"] for row in json.loads(out)]
+    places = [{"con": 0, None: 1, "pro": 2}[side] for side in sides]
+    assert places == sorted(places)
+    labelled = [row for row in json.loads(out) if row["stance"] and row["id"].startswith("zoos")]
+    assert all(row["side"] == row["stance"] for row in labelled)
+    assert {row["side_by"] for row in labelled} == {"corpus label"}
+    assert {row["side"] for row in labelled} == {"pro", "con"}
+
+
+def test_a_model_is_told_the_side_and_then_ranks_for_it(capsys, index):
+    with ChatServer() as server:
+        options = ("--rerank", "--stance", "pro", "--llm", server.spec, "--window", 4, "--step", 2)
+        status, _, error = _run(capsys, "search", index, QUESTION, *options)
+        assert (status, error) == (0, "")
+        prompts = [asked["messages"][-1]["content"] for asked in server.asked()]
+    assert len(prompts) == 3  # of seven documents: 4-7, 2-5, 1-4
+    assert all("argue the pro side" in prompt for prompt in prompts)
+
+
+# --- what is shown
+
+
+def test_topics_are_shown_as_facets(capsys, index, plain):
+    status, out, _ = _run(capsys, "search", index, QUESTION, "--model", "touche", "-k", 5)
+    assert status == 0
+    facets = out[out.index("topics:\n") :].splitlines()[1:]
+    counts = [int(line.split()[0]) for line in facets]
+    assert counts == sorted(counts, reverse=True)
+    assert sum(counts) == 5
+    rows = json.loads(_run(capsys, "search", index, QUESTION, "--json")[1])
+    assert all(row["cluster"]["number"] in range(3) and row["cluster"]["label"] for row in rows)
+    assert "topics:" not in _run(capsys, "search", plain, QUESTION)[1]
+    assert "cluster" not in json.loads(_run(capsys, "search", plain, QUESTION, "--json")[1])[0]
+
+
+def test_a_hit_says_for_which_perspective_it_was_found(capsys, plain, tmp_path):
+    views = tmp_path / "views.jsonl"
+    made = [p for p in load_example().perspectives if p.question_id == "zoos"][:2]
+    views.write_text("".join(map(perspective_line, made)))
+    options = ("--diversify", "perspectives", "--perspectives", views, "-k", 4)
+    status, out, _ = _run(capsys, "search", plain, QUESTION, *options)
+    assert status == 0
+    shown = [line.strip() for line in out.splitlines() if line.startswith("      for: ")]
+    assert len(shown) == 4
+    assert shown[0] == f"for: {made[0].text}"
+    assert f"for: {made[1].text}" in shown
+
+
+def test_a_run_of_a_whole_pipeline(capsys, index, tmp_path, server):
+    topics, run = tmp_path / "topics.jsonl", tmp_path / "run.trec"
+    rows = [{"id": q.id, "text": q.text} for q in load_example().questions]
+    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("--model", "touche", "--rerank", "--diversify", "mmr", "--llm", server.spec)
+    arguments = ("search", index, "--topics", topics, "--out", run, *options)
+    status, _, error = _run(capsys, *arguments)
+    assert (status, error) == (0, "")
+    lines = [line.split() for line in run.read_text().splitlines()]
+    assert {line[5] for line in lines} == {"touche-rerank-mmr"}
+    assert {line[0] for line in lines} == {q.id for q in load_example().questions}
+    before = len(server.asked())
+    first = run.read_bytes()
+    assert _run(capsys, *arguments)[0] == 0
+    assert (run.read_bytes(), len(server.asked())) == (first, before)
+
+
+# --- what is missing is said
+
+
+def test_what_a_model_does_not_answer_is_said_and_exit_status_3(capsys, index):
+    with ChatServer(default="refusal") as server:
+        for options, said in (
+            (("--rerank",), "1 of 1 windows got no answer and kept their order: "),
+            (("--rerank", "--pointwise"), "7 of 7 documents got no verdict and stand behind"),
+            (("--diversify", "perspectives"), "no perspectives: the question itself is searched"),
+        ):
+            arguments = ("search", index, QUESTION, "--llm", server.spec, *options, "--json")
+            status, out, error = _run(capsys, *arguments)
+            assert status == 3
+            assert said in error
+            plain = _run(capsys, "search", index, QUESTION, "--json")[1]
+            assert [r["id"] for r in json.loads(out)] == [r["id"] for r in json.loads(plain)]
+
+
+NEEDS = [
+    (("--model", "touche"), "has no clusters: pnyx index --update INDEX --clusters"),
+    (("--model", "touche", "--wc", "0"), "has no quality: pnyx index --update INDEX --quality"),
+    (("--model", "dense"), "has no vectors: pnyx index --update INDEX --vectors"),
+    (("--model", "hybrid"), "has no vectors: pnyx index --update INDEX --vectors"),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), NEEDS)
+def test_what_the_index_lacks_is_one_line_before_anything_is_asked(capsys, plain, options, said):
+    with ChatServer() as server:
+        asking = ("--rerank", "--diversify", "perspectives", "--llm", server.spec)
+        status, out, error = _run(capsys, "search", plain, QUESTION, *options, *asking)
+        assert (status, out, error.count("\n")) == (2, "", 1)
+        assert said in error
+        assert server.asked() == []
+
+
+WRONG = [
+    (("--model", "touche", "--wc", "-1"), "wc is -1, expected a number from 0 to 1e+06"),
+    (("--model", "touche", "--wq", "nan"), "wq is nan, expected a number from 0 to 1e+06"),
+    (("--model", "touche", "--mu", "0"), "mu is 0, expected a number from"),
+    (("--wc", "1"), "model dirichlet has no parameter 'wc', expected: mu"),
+    (("--model", "dense", "--mu", "1"), "model dense has no parameter 'mu', expected: none"),
+    (("--model", "hybrid", "--k1", "1"), "model hybrid has no parameter 'k1', expected: mu"),
+    (("--flat",), "model dirichlet has no relevance score to fix at 1"),
+    (("--model", "dense", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
+    (
+        ("--model", "dense", "--embedder", "http://127.0.0.1:9/v1#other"),
+        "the index was embedded by minilm-int8, and the question would be by endpoint:other",
+    ),
+    (
+        ("--model", "touche", "--embedder", "http://127.0.0.1:9/v1#other"),
+        "the index's clusters were made with the embedder minilm-int8, not with endpoint:other",
+    ),
+    (("--diversify", "mmr", "--lambda", "2"), "lambda is 2, expected a number from 0 to 1"),
+    (("--stance", "pro", "--certainty", "2"), "certainty is 2, expected a number from 0.5 to 1"),
+    (("--lambda", ".5"), "--lambda goes with --diversify mmr"),
+    (("--fusion", "rrf"), "--fusion goes with --model hybrid"),
+    (("--model", "hybrid", "--dense-weight", ".3"), "--dense-weight goes with --model hybrid and"),
+    (("--embedder", "minilm-int8"), "--embedder goes with --model touche, dense or hybrid"),
+    (("--window", "5"), "--window goes with --rerank by --llm"),
+    (("--rerank", "--step", "5"), "--step goes with --rerank by --llm"),
+    (("--pointwise",), "--pointwise goes with --rerank"),
+    (("--count", "5"), "--count goes with --diversify perspectives"),
+    (("--depth", "5"), "--depth goes with --rerank, --diversify or --stance"),
+    (("--llm", "http://127.0.0.1:9/v1#m"), "--llm goes with --rerank, --stance or --diversify"),
+    (("--certainty", ".7"), "--certainty goes with --stance"),
+    (("--perspectives", "x.jsonl"), "--perspectives goes with --diversify perspectives"),
+    (("--diversify", "perspectives", "--perspectives", "x.jsonl"), "x.jsonl: "),
+    (
+        ("--rerank", "--llm", "http://127.0.0.1:9/v1#m", "--window", "3", "--step", "9"),
+        "step is 9, expected 1 to the window, 3",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), WRONG, ids=lambda value: str(value)[:40])
+def test_a_wrong_value_is_one_line(capsys, index, options, said):
+    status, out, error = _run(capsys, "search", index, QUESTION, *options)
+    assert (status, out) == (2, "")
+    assert said in error
+    assert "Traceback" not in error
+
+
+def test_questions_without_words_find_nothing_and_break_nothing(capsys, index, server):
+    for model, diversify in itertools.product(MODELS, (None, "mmr", "perspectives")):
+        for rerank in ((), ("--rerank",), ("--rerank", "--llm", server.spec)):
+            options = ["--model", model, *rerank]
+            options += ["--diversify", diversify] if diversify else []
+            status, _, error = _run(capsys, "search", index, "", *options)
+            assert status == 0, (options, error)
+
+
+# --- making it
+
+
+def test_added_documents_are_named_and_brought_up_to_date(capsys, tmp_path):
+    folder = tmp_path / "i"
+    corpus = _corpus(tmp_path, 8)
+    knowing = ("--quality", "--clusters", "--vectors")
+    assert _run(capsys, "index", corpus, "--out", folder, *knowing)[0] == 0
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + "\n")
+    status, _, error = _run(capsys, "index", more, "--add", folder)
+    assert status == 0
+    command = f"pnyx index --update {folder} --quality --assign --vectors"
+    said = "the added documents have no clusters and quality and vectors yet: "
+    assert error.splitlines()[-1] == f"pnyx: warning: {said}{command}"
+    status, _, error = _run(capsys, "search", folder, QUESTION, "--model", "touche")
+    assert status == 2
+    assert "has clusters of 8 of its 9 documents" in error
+    status, out, _ = _run(capsys, *command.split()[1:], "--json")
+    made = json.loads(out)
+    assert (status, made["assign"]["assigned"], made["vectors"]["embedded"]) == (0, 1, 1)
+    status, out, _ = _run(capsys, "search", folder, QUESTION, "--model", "hybrid", "--json")
+    assert (status, len(json.loads(out))) == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--assign",), "--assign: the index has no topics yet: --clusters finds them"),
+        (("--ann",), "--ann: the index has no vectors yet: give --vectors too"),
+        (("--clusters", "--assign"), "--clusters and --assign exclude each other"),
+        (("--quality", "--cluster-count", "3"), "--cluster-count goes with --clusters"),
+        (("--quality", "--space", "dual"), "--space goes with --clusters"),
+        (("--quality", "--embedder", "minilm-int8"), "--embedder goes with --clusters, --assign"),
+        (("--vectors", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
+        (("--clusters", "--cluster-count", "99"), "k is 99, expected at most 10: so many differ"),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(capsys, plain, options, said):
+    status, out, error = _run(capsys, "index", "--update", plain, *options)
+    assert (status, out) == (2, "")
+    assert said in error
+
+
+def test_the_dual_space_and_the_graph_are_options(capsys, tmp_path):
+    pytest.importorskip("usearch")
+    folder = tmp_path / "i"
+    options = ("--clusters", "--space", "dual", "--cluster-count", 2, "--vectors", "--ann")
+    status, _, error = _run(capsys, "index", _corpus(tmp_path, 10), "--out", folder, *options)
+    assert (status, error.count("\n")) == (0, 4)
+    assert "a graph of 10 vectors" in error
+    status, out, _ = _run(
+        capsys, "search", folder, QUESTION, "--model", "touche", "--wq", 0, "--flat", "--json"
+    )
+    assert (status, len(json.loads(out))) == (0, 10)
+
+
+# --- arguing with it
+
+
+def test_argue_searches_by_the_same_pipeline(capsys, index):
+    options = ("--model", "hybrid", "--lexical", "touche", "--diversify", "mmr", "--json")
+    status, out, _ = _run(capsys, "argue", index, QUESTION, *options)
+    assert status == 0
+    search = json.loads(out)["settings"]["search"]
+    assert search.startswith(
+        "hybrid of touche and dense (rrf); MMR of 100 with lambda 0.75, by question; 10 documents"
+    )
