@@ -29,6 +29,7 @@ SLOW = {
     "test_models_chat",
     "test_models_local",
     "test_models_probe",
+    "test_search_lucene",
     "test_search_ranking",
     "test_view_browser",
 }

@@ -1,216 +1,328 @@
-"""Speed of the embedded search engine, beside bm25s in the same run.
+"""Speed, memory and ranking of the search engine beside Lucene, PISA and bm25s in the same run.
 
-    pip install pnyx bm25s
-    python benchmarks/search/speed.py                       # 50,000 documents, about a minute
-    python benchmarks/search/speed.py --documents 387740    # the size of args.me
+    apt-get install -y --no-install-recommends liblucene8-java openjdk-17-jdk-headless
+    pip install pnyx
+    python benchmarks/search/speed.py                       # 20,000 documents, about 4 minutes
+    PNYX_DATA=DATA python benchmarks/search/speed.py --documents 387740 --write docs/benchmarks.md
 
-The corpus is synthetic: words by Zipf's law, document lengths log-normal around 196 words. A query
-is five to eight words of one document without the hundred most frequent. Times are CPU
-milliseconds of the whole process (all threads), which other load on the machine disturbs least.
-bm25s is handed the same weights in its own matrix, so both rank the same scores.
+The corpus is synthetic (`corpus.py`); each engine reads it from the same text file, in a process
+and an environment of its own (`processes.py`), and all are asked the same questions. With PNYX_DATA
+rankings are compared with Lucene's on real text as well (`parity.py`).
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
+import os
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
-from itertools import islice, pairwise
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpus import ARGS_ME, read_lines, write_corpus
+from parity import Parity, compare, idebate, with_lucene, write_cosines, write_matrix
+from processes import PEERS, EngineError, Lucene, Python, read_rankings, search_job
 
-from pnyx.records import Document
-from pnyx.search.index import Index, build_index
-from pnyx.search.lengths import LENGTHS
-from pnyx.search.models import Term, make_model
+from pnyx.search.index import Index
 
-VOCABULARY = 300_000
+sys.path.append(str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+
 TOP = 1000
-FREQUENT = 100
+MODELS = {"dirichlet": "Dirichlet", "bm25": "BM25", "touche": "Touché"}
+LABELS = {name: peer.label for name, peer in PEERS.items()} | {"lucene": "Lucene"}
+ORDER = ("pnyx", "pnyx-hits", "lucene", "pisa", "bm25s")
+CANNOT = {("pnyx-hits", "touche"), ("pisa", "touche")}
+
+Found = dict[str, Any]
 
 
-def texts(count: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the word numbers of each document."""
-    rng = np.random.default_rng(seed)
-    share = np.cumsum(1.0 / (np.arange(VOCABULARY) + 10.0))
-    share /= share[-1]
-    lengths = np.maximum(3, rng.lognormal(5.0, 0.75, count)).astype(int)
-    for first in range(0, count, 10_000):
-        part = lengths[first : first + 10_000]
-        words = np.searchsorted(share, rng.random(part.sum()))
-        yield from np.split(words, np.cumsum(part)[:-1])
+class Run:
+    """What was measured: of each engine its indexing, its searching, or its error."""
+
+    def __init__(self, corpus: Path) -> None:
+        self.corpus = corpus
+        self.indexing: dict[str, Found] = {}
+        self.searching: dict[tuple[str, str], Found] = {}
+        self.errors: dict[str, str] = {}
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Keep the error of an engine that fails."""
+        try:
+            yield
+        except EngineError as error:
+            self.errors[name] = str(error)
+            print(f"{name}: {error}", file=sys.stderr, flush=True)
+
+    def median(self, name: str, model: str) -> float | None:
+        found = self.searching.get((name, model))
+        return None if found is None else float(np.median(found["times"]))
 
 
-def questions(count: int, documents: int, seed: int) -> list[list[str]]:
-    rng = np.random.default_rng(seed + 1)
-    out: list[list[str]] = []
-    for words in islice(texts(documents, seed), 20 * count):
-        rest = words[words >= FREQUENT]
-        chosen = np.unique(rng.choice(rest, rng.integers(5, 9))) if len(rest) else rest
-        if len(chosen) >= 5 and len(out) < count:
-            out.append([f"w{word}" for word in chosen])
+def measure(run: Run, names: list[str], top: int, environments: Path) -> None:
+    for name in names:
+        print(f"{time.strftime('%H:%M:%S')} {name}", file=sys.stderr, flush=True)
+        with run.of(name):
+            if name == "lucene":
+                measure_lucene(run, top, environments)
+            else:
+                measure_python(run, name, top, environments)
+
+
+def measure_python(run: Run, name: str, top: int, environments: Path) -> None:
+    engine = Python(name, environments)
+    job = {"do": "index", "corpus": str(run.corpus), "home": str(run.corpus / name)}
+    if name == "pnyx-hits":  # another way to ask the same index
+        job["home"] = str(run.corpus / "pnyx")
+    else:
+        run.indexing[name] = engine.run(job)
+    for model in MODELS:
+        if (name, model) in CANNOT:
+            continue
+        asking = search_job(run.corpus, name, model, top) | {"home": job["home"]}
+        if name == "pnyx-hits":
+            asking["rankings"] = None
+        found = engine.run(asking)
+        run.searching[name, model] = found | {"qps": engine.throughput(asking)}
+    if name == "pnyx":
+        write_cosines(Index.open(run.corpus / "pnyx"), run.corpus)
+
+
+def measure_lucene(run: Run, top: int, environments: Path) -> None:
+    engine = Lucene(environments / "lucene")
+    home = run.corpus / "lucene"
+    found = engine.index(run.corpus, home)
+    size = sum(path.stat().st_size for path in home.iterdir())
+    versions = {"Lucene": found["version"], "Java": found["java"]}
+    run.indexing["lucene"] = found | {"bytes": size, "versions": versions}
+    for model in MODELS:
+        run.searching["lucene", model] = engine.search(search_job(run.corpus, "lucene", model, top))
+
+
+# The tables --------------------------------------------------------------------------------------
+
+
+def searching_table(report: Report, run: Run, names: list[str]) -> None:
+    report.head(
+        "engine", "model", "median ms", "p99 ms", "× pnyx", "questions/s, 2 cores", "× pnyx"
+    )
+    for model, shown in MODELS.items():
+        base = run.searching.get(("pnyx", model))
+        for name in names:
+            if (name, model) in CANNOT:
+                continue
+            found = run.searching.get((name, model))
+            if found is None:
+                problem = f"failed: {run.errors.get(name, 'not measured')}"
+                report.row(LABELS[name], problem, "-", "-", "-", "-", "-")
+                continue
+            median, rate = float(np.median(found["times"])), found["qps"]
+            report.row(
+                LABELS[name],
+                shown,
+                f"{median:.2f}",
+                f"{np.percentile(found['times'], 99):.2f}",
+                f"{median / np.median(base['times']):.2f}" if base else "-",
+                f"{rate:,.0f}",
+                f"{rate / base['qps']:.2f}" if base else "-",
+            )
+    report.line()
+    report.line(
+        "Milliseconds of CPU for one question at top 1000: of the whole process for Python "
+        "engines, of the asking thread for Lucene (its whole process: "
+        + ", ".join(
+            f"{MODELS[model]} {found['process_ms']:.2f} on average"
+            for (name, model), found in run.searching.items()
+            if name == "lucene"
+        )
+        + "). After two passes over all questions, the median of three more for each question. "
+        "Questions a second: wall time, two processes at once, for Lucene two threads of one. "
+        "All return arrays of numbers and scores, but PISA's binding ids as strings, and 'hits "
+        "with ids' result objects. PISA cannot express the Touché score; Lucene has it as a "
+        "FunctionScoreQuery over doc values and is given the question's cosines, which Pnyx works "
+        "out within its time; bm25s as a weight mask that is made for each question. bm25s ranks "
+        "by the same weights, put into its matrix."
+    )
+
+
+def indexing_table(report: Report, run: Run, names: list[str]) -> None:
+    report.head(
+        "engine", "index: wall s", "CPU s", "MB to search", "MB of documents", "open ms",
+        "resident MB", "of it private", "peak MB of indexing", "versions",
+    )  # fmt: skip
+    for name in names:
+        found, asked = run.indexing.get(name), run.searching.get((name, "dirichlet"))
+        if found is None or asked is None:
+            if name in run.errors:
+                report.row(LABELS[name], f"failed: {run.errors[name]}", *["-"] * 8)
+            continue
+        stored = found.get("stored_bytes", 0)
+        peak = found.get("peak_mb")
+        report.row(
+            LABELS[name],
+            f"{found['wall']:.1f}",
+            f"{found['cpu']:.1f}",
+            f"{(found['bytes'] - stored) / 1e6:.1f}",
+            f"{stored / 1e6:.1f}",
+            f"{asked['open_ms']:.1f}",
+            f"{asked['rss_mb']:.0f}",
+            f"{asked['anon_mb']:.0f}",
+            "-" if peak is None else f"{peak:.0f}",
+            ", ".join(f"{key} {value}" for key, value in found["versions"].items()),
+        )
+    report.line()
+    merge = run.indexing.get("lucene", {}).get("merge_wall")
+    report.line(
+        "Indexing from the text file, tokenizing, stopping and stemming included, with each "
+        "engine's own English analysis"
+        + ("" if merge is None else f"; Lucene merges to one segment at the end ({merge:.1f} s)")
+        + ". MB of documents: what Pnyx stores to give records back, and PISA's forward index and "
+        "uncompressed postings; the others keep none. Opening: wall time in a fresh process, after "
+        "imports. Resident: after the Dirichlet questions, the interpreter or JVM (-Xmx1g) "
+        "included; private: without mapped files."
+    )
+
+
+def memory_speed() -> float:
+    """Return the bytes a second at which one thread reads a large array."""
+    values = np.ones(1 << 25)
+    taken = []
+    for _ in range(7):
+        for read in (values.sum, values.max):
+            started = time.thread_time()
+            read()
+            taken.append(time.thread_time() - started)
+    return values.nbytes / min(taken)
+
+
+def memory_table(report: Report, run: Run, documents: int, touched: float) -> None:
+    if "pnyx" not in run.indexing:
+        return
+    rate = memory_speed()
+    own = run.indexing["pnyx"]["posting_bytes"] * touched + documents
+    eager = 8 * touched + 8 * documents
+    rows = {
+        ("this index", "dirichlet"): own,
+        ("this index", "touche"): own + 2 * documents,
+        ("float weights", "dirichlet"): eager,
+        ("float weights", "touche"): eager + 6 * documents,
+    }
+    report.head("bytes of", "model", "MB a question", "ms at memory speed", "pnyx takes ×")
+    for (layout, model), moved in rows.items():
+        floor, median = 1e3 * moved / rate, run.median("pnyx", model)
+        times = "-" if median is None else f"{median / floor:.2f}"
+        report.row(layout, MODELS[model], f"{moved / 1e6:.2f}", f"{floor:.3f}", times)
+    report.line()
+    report.line(
+        f"Memory speed: {rate / 1e9:.1f} GB/s, one thread reading 256 MiB, in this run. This "
+        f"index: {run.indexing['pnyx']['posting_bytes']:.2f} bytes a posting and each document's "
+        "length byte, for Touché its two-byte code too; its scores stay in the cache. Float "
+        "weights: 8 bytes a posting (number and weight) and each document's float32 score written "
+        "and read, for Touché its two-byte topic and float32 quality too."
+    )
+
+
+def parity_table(report: Report, rows: list[tuple[str, str, str, Parity]]) -> None:
+    report.head(
+        "rankings beside", "corpus", "model", "questions", "identical", "but for ties", "overlap",
+        "largest score difference",
+    )  # fmt: skip
+    for name, text, model, found in rows:
+        report.row(
+            LABELS[name],
+            text,
+            MODELS[model],
+            found.questions,
+            f"{found.identical:.2%}",
+            "-" if name == "pisa" else f"{found.tied:.2%}",
+            f"{found.overlap:.6f}",
+            "-" if name == "pisa" else f"{found.difference:.1e}",
+        )
+    report.line()
+    report.line(
+        "Top 1000. Identical: the same documents in the same order; but for ties: scores within "
+        "1e-5 of the best count as tied (Lucene sums in float32, Pnyx in float64). Overlap: share "
+        "of our documents that the other has. bm25s orders ties in its own way. PISA's scores are "
+        "not the same: it takes lengths as they are, not rounded to Lucene's byte. On idebate's "
+        "text Lucene gets the terms that Pnyx's tokenizer makes, split at spaces, so that both "
+        "index the same words."
+    )
+
+
+def parities(run: Run, names: list[str]) -> list[tuple[str, str, str, Parity]]:
+    out = []
+    for name, model in run.searching:
+        theirs = Path(search_job(run.corpus, name, model, TOP)["rankings"])
+        ours = run.corpus / f"pnyx-{model}.npz"
+        if name in names and name not in ("pnyx", "pnyx-hits") and ours.exists():
+            # bm25s fills its list with documents that hold no word of the question.
+            found = compare(read_rankings(ours), read_rankings(theirs), positive=name == "bm25s")
+            out.append((name, "synthetic", model, found))
     return out
 
 
-def measure(run: Callable[[list[str]], Any], asked: list[list[str]]) -> tuple[float, float]:
-    """Return median and 99th percentile in CPU milliseconds."""
-    for question in asked[:20]:
-        run(question)
-    times = []
-    for question in asked:
-        started = time.process_time_ns()
-        run(question)
-        times.append((time.process_time_ns() - started) / 1e6)
-    return float(np.median(times)), float(np.percentile(times, 99))
+def real_text(run: Run, folder: Path, environments: Path) -> list[tuple[str, str, str, Parity]]:
+    data = Path(os.environ.get("PNYX_DATA", ""))
+    if not os.environ.get("PNYX_DATA") or not (data / "arguana_counterargs").is_dir():
+        print("no idebate corpus under PNYX_DATA: no parity on real text", file=sys.stderr)
+        return []
+    records, titles = idebate(data)
+    found: dict[str, Parity] = {}
+    with run.of("lucene"):
+        found = with_lucene(records, titles, folder, Lucene(environments / "lucene"), TOP)
+    text = f"idebate, {len(records):,} arguments"
+    return [("lucene", text, model, one) for model, one in found.items()]
 
 
-def bm25s_engine(index: Index, model_name: str) -> Any:
-    """Return a bm25s retriever that holds the model's weights for every posting of the index."""
-    import bm25s
-
-    (segment,) = index._segments
-    postings, offsets = segment.postings.whole(), segment.offsets.whole().astype(np.int64)
-    frequencies = segment.frequencies.whole()
-    model = make_model(model_name, {})
-    length_bytes = segment.lengths.whole()
-    by_length = model.length_values(LENGTHS.astype(float), index.collection)
-    data = np.empty(len(postings), dtype=np.float32)
-    for term, (first, stop) in enumerate(pairwise(offsets)):
-        part = postings[first:stop]
-        known = Term(int(stop - first), int(frequencies[term]))
-        # A frequency above 255 (stored as 0) does not occur among words this varied.
-        a = model.term_values((part & 255).astype(float), known, index.collection)
-        b = by_length[length_bytes[part >> 8]]
-        weight = model.weight(known, index.collection)
-        data[first:stop] = (
-            np.maximum(a + b, 0) if model.combine == "add" else weight - weight / (1 + a * b)
-        )
-    engine = bm25s.BM25(method="lucene", backend="numba")
-    engine.scores = {
-        "data": data,
-        "indices": (postings >> 8).astype(np.int32),
-        "indptr": offsets,
-        "num_docs": len(index),
-    }
-    engine.vocab_dict = {term: number for number, term in enumerate(segment.terms.all())}
-    engine.unique_token_ids_set = set(engine.vocab_dict.values())
-    engine.nonoccurrence_array = None
-    return engine
-
-
-def ask_bm25s(engine: Any, question: list[str]) -> Any:
-    ids = [[engine.vocab_dict[word] for word in question]]
-    return engine.retrieve(ids, k=TOP, sorted=True, show_progress=False, n_threads=1)
-
-
-def overlap(index: Index, engine: Any, model: str, asked: list[list[str]]) -> float:
-    """Return the mean share of our top documents that bm25s has too."""
-    shares = []
-    for question in asked[:50]:
-        ours, scores = index.rank(" ".join(question), model, TOP)
-        theirs = np.asarray(ask_bm25s(engine, question).documents)[0]
-        # Ties at the cut are anyone's choice.
-        sure = ours[scores > scores[-1] + 1e-5]
-        shares.append(np.isin(sure, theirs).mean() if len(sure) else 1.0)
-    return float(np.mean(shares))
-
-
-def postings_touched(index: Index, asked: list[list[str]]) -> float:
-    return float(
-        np.mean([sum(index._find(w).term.document_frequency for w in set(q)) for q in asked])
-    )
-
-
-def installed(name: str) -> str:
-    try:
-        return f"{name} {version(name)}"
-    except PackageNotFoundError:
-        return f"{name} not installed"
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if "model name" in line), "unknown")
-
-
-def build(count: int, seed: int, folder: Path) -> None:
-    making = 0.0
-
-    def records() -> Iterator[Document]:
-        nonlocal making
-        started = time.process_time()
-        for number, words in enumerate(texts(count, seed)):
-            record = Document(str(number), " ".join(map("w{}".format, words.tolist())))
-            making += time.process_time() - started
-            yield record
-            started = time.process_time()
-
-    started = time.process_time()
-    stats = build_index(records(), folder)
-    cpu = time.process_time() - started - making
-    print(
-        f"index: {stats.documents:,} documents, {stats.tokens:,} tokens, "
-        f"{stats.postings:,} postings, {stats.segments} segment(s); {cpu:.1f} CPU s from text; "
-        f"{stats.bytes / 1e6:.0f} MB with documents, {4e-6 * stats.postings:.0f} MB of it postings"
-    )
+def postings_touched(index: Index, questions: list[str]) -> float:
+    """Return how many postings a question has, on average."""
+    found = [[index._find(word) for word in question.split()] for question in questions]
+    return float(np.mean([sum(o.term.document_frequency for o in row if o) for row in found]))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=50_000)
+    parser = arguments(__doc__)
+    parser.add_argument("--documents", type=int, default=20_000, help=f"args.me has {ARGS_ME}")
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--engines", nargs="+", choices=ORDER, default=list(ORDER))
+    parser.add_argument("--environments", type=Path, help="keep the peers' environments here")
     options = parser.parse_args()
-    print(
-        f"{processor()}, Python {platform.python_version()}, "
-        + ", ".join(installed(name) for name in ("numpy", "numba", "bm25s", "pnyx"))
-    )
+    names = [name for name in ORDER if name in options.engines]
+    report = Report("search speed")
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "index"
-        build(options.documents, options.seed, folder)
-        started = time.perf_counter()
-        index = Index.open(folder, kernel="numba")
-        opened = 1000 * (time.perf_counter() - started)
-        asked = questions(options.queries, options.documents, options.seed)
-        print(
-            f"open: {opened:.1f} ms; {len(asked)} queries of 5 to 8 words, "
-            f"{postings_touched(index, asked):,.0f} postings a query on average, top {TOP}\n"
+        corpus = Path(temporary) / "corpus"
+        corpus.mkdir()
+        environments = (options.environments or Path(temporary) / "environments").absolute()
+        tokens = write_corpus(corpus, options.documents, options.queries, options.seed)
+        if "bm25s" in names:
+            write_matrix(corpus, options.documents, options.seed)
+        run = Run(corpus)
+        measure(run, names, min(TOP, options.documents), environments)
+        rows = parities(run, names)
+        rows += real_text(run, Path(temporary) / "real", environments) if "lucene" in names else []
+        asked = read_lines(corpus / "questions.txt")
+        touched, postings = 0.0, 0
+        if "pnyx" in run.indexing:
+            touched = postings_touched(Index.open(corpus / "pnyx"), asked)
+            postings = run.indexing["pnyx"]["postings"]
+        report.line(
+            f"{options.documents:,} synthetic documents, {tokens:,} tokens, {postings:,} postings; "
+            f"{len(asked):,} questions of 5 to 8 words, {touched:,.0f} postings each on average; "
+            f"top {TOP:,}."
         )
-        report(index, folder, asked)
-
-
-def report(index: Index, folder: Path, asked: list[list[str]]) -> None:
-    print("| engine | model | median ms | p99 ms |\n|---|---|---|---|")
-
-    def row(engine: str, model: str, run: Callable[[list[str]], Any]) -> None:
-        median, p99 = measure(run, asked)
-        print(f"| {engine} | {model} | {median:.2f} | {p99:.2f} |", flush=True)
-
-    slow = Index.open(folder, kernel="numpy")
-    shares = {}
-    for model in ("dirichlet", "bm25"):
-        row("pnyx numba, arrays", model, lambda q, m=model: index.rank(" ".join(q), m, TOP))
-        row(
-            "pnyx numba, hits with ids", model, lambda q, m=model: index.search(" ".join(q), m, TOP)
-        )
-        row("pnyx numpy, arrays", model, lambda q, m=model: slow.rank(" ".join(q), m, TOP))
-        try:
-            engine = bm25s_engine(index, model)
-        except ImportError:
-            continue
-        row("bm25s numba, same weights", model, lambda q, e=engine: ask_bm25s(e, q))
-        shares[model] = overlap(index, engine, model, asked)
-    for model, share in shares.items():
-        print(f"\n{model}: {share:.4f} of our top {TOP} are in bm25s's top {TOP}", end="")
-    print()
+        searching_table(report, run, names)
+        memory_table(report, run, options.documents, touched)
+        indexing_table(report, run, names)
+        parity_table(report, rows)
+        report.line()
+        report.line(f"Load average {os.getloadavg()[0]:.1f} at the end.")
+    report.write(options.write)
 
 
 if __name__ == "__main__":
