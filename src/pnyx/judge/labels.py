@@ -15,7 +15,8 @@ from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Sup
 
 __all__ = ["HumanLabels", "read_value", "row_dimensions"]
 
-_YES_NO = {"yes": True, "no": False, "true": True, "false": False}
+_YES_NO = {"yes": True, "partially": True, "no": False, "true": True, "false": False}
+"""Partly relevant is relevant, as in DIRAS and in `measure.gold`."""
 
 
 class HumanLabels:
@@ -114,7 +115,7 @@ def read_value(question: JudgeQuestion, value: Any) -> Any:
 
     Args:
         question: of a rating, one dimension of it.
-        value: JSON; yes and no may also be 1 and 0, or words in any case.
+        value: JSON; yes and no may also be 1 and 0, or words in any case ("partially" is yes).
     """
     if isinstance(question, Support):
         return _yes_or_no(value)
