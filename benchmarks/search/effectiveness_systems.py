@@ -1,0 +1,182 @@
+"""The systems of `effectiveness.py`: indexes with all they need, and what ranks them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from effectiveness_sets import Collection
+
+from pnyx.models.embedding import Embedder
+from pnyx.records import Question, RunEntry
+from pnyx.search.clusters import cluster_documents
+from pnyx.search.dense import dense_rank
+from pnyx.search.diversify import mmr, of_best
+from pnyx.search.features import feature_names, put_feature, read_feature
+from pnyx.search.fusion import RankedList, fuse_rrf, fuse_weighted
+from pnyx.search.index import Index, build_index
+from pnyx.search.perspectives import perspectives_of, search_perspectives
+from pnyx.search.perspectives_index import IndexPerspectives
+from pnyx.search.quality import QualityModel, score_documents
+from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, touche_rank
+from pnyx.search.vectors import document_vectors, embed_documents, embed_question
+
+BASELINE = "Dirichlet"
+DEFAULT = f"Touché {DEFAULT_WC:g}/{DEFAULT_WQ:g} (default)"
+
+PAPER = ((10.0, 5.0, False), (10.0, 10.0, False), (5.0, 10.0, False), (0.1, 5.0, True),
+         (0.01, 5.0, True))  # fmt: skip
+"""The paper's Table 1: wC, wQ, and whether R is fixed to 1."""
+
+LAMBDA = 0.75
+"""Of MMR: the smallest that BERDS's search on its development data chose (Table 8)."""
+
+RERANKED = 100
+"""Documents that MMR chooses from, as in BERDS."""
+
+System = Callable[[Question, int], np.ndarray]
+"""(question, how many) -> document numbers, best first."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A collection in its indexes.
+
+    Attributes:
+        collection: what it is of.
+        index: with vectors, quality, and clusters of conclusions.
+        dual: the same with clusters of conclusions and premises.
+        quality: predicted, by document number.
+        clusters: how many there are in `index`.
+    """
+
+    collection: Collection
+    index: Index
+    dual: Index
+    quality: np.ndarray
+    clusters: int
+
+
+def prepare(collection: Collection, work: Path, embedder: Embedder) -> Prepared:
+    """Make the indexes of a collection, or use those that an earlier run has left."""
+    folder, dual = work / collection.name, work / f"{collection.name}-dual"
+    if not folder.exists():
+        build_index(collection.records, folder)
+    index = Index.open(folder)
+    expected = [record.id for record in collection.records]
+    if index.doc_ids(np.arange(len(index))) != expected:
+        raise SystemExit(f"{folder} holds other documents: remove it")
+    _quality(collection, index)
+    embed_documents(folder, embedder)
+    if "clusters" not in feature_names(index.manifest):
+        cluster_documents(folder, embedder)
+    if not dual.exists():
+        shutil.copytree(folder, temporary := work / f"{collection.name}-copy", dirs_exist_ok=True)
+        cluster_documents(temporary, embedder, space="dual")
+        temporary.rename(dual)
+    index = Index.open(folder)
+    quality = index.feature("quality", "").array("values")
+    clusters = index.feature("clusters", "").array("centroids")
+    return Prepared(collection, index, Index.open(dual), quality, len(clusters))
+
+
+def _quality(collection: Collection, index: Index) -> None:
+    if collection.predict is None:
+        score_documents(index.path, QualityModel.load())
+        return
+    known = read_feature(index.path, index.manifest, "quality")
+    if known is None or known.meta.get("model") != collection.predicted_by:
+        values = {"values": collection.predict().astype(np.float32)}
+        meta = {"model": collection.predicted_by}
+        put_feature(index.path, "quality", values, documents=len(index), meta=meta)
+
+
+def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
+    """Return all systems by name."""
+    index, dual = prepared.index, prepared.dual
+
+    def lexical(model: str) -> Callable[[Question, int], RankedList]:
+        return lambda question, k: index.rank(question.text, model, k)
+
+    def dense(question: Question, k: int) -> RankedList:
+        return dense_rank(index, embed_question(index, embedder, question.text), k)
+
+    def touche(wc: float, wq: float, flat: bool = False, on: Index = index) -> System:
+        return lambda question, k: touche_rank(
+            on, question.text, embedder, k, wc=wc, wq=wq, flat=flat
+        )[0]
+
+    def both(question: Question, k: int) -> list[RankedList]:
+        return [lexical("dirichlet")(question, k), dense(question, k)]
+
+    def diversified(first: Callable[[Question, int], RankedList]) -> System:
+        def run(question: Question, k: int) -> np.ndarray:
+            numbers, scores = first(question, k)
+            vectors = document_vectors(index).rows[numbers[:RERANKED]]
+            order = mmr(of_best(scores[:RERANKED].tolist()), vectors, RERANKED, LAMBDA)
+            return np.concatenate([numbers[order], numbers[RERANKED:]])
+
+        return run
+
+    found: dict[str, System] = {
+        "BM25": lambda question, k: lexical("bm25")(question, k)[0],
+        BASELINE: lambda question, k: lexical("dirichlet")(question, k)[0],
+    }
+    for wc, wq, flat in PAPER:
+        name = f"Touché {wc:g}/{wq:g}" + (", R = 1" if flat else "")
+        found[DEFAULT if name == DEFAULT.removesuffix(" (default)") else name] = touche(
+            wc, wq, flat
+        )
+    return found | {
+        "Touché 10/0 (topic only)": touche(10.0, 0.0),
+        "Touché 0/5 (quality only)": touche(0.0, 5.0),
+        "Touché 10/5, dual space": touche(10.0, 5.0, on=dual),
+        "dense (MiniLM)": lambda question, k: dense(question, k)[0],
+        "hybrid, reciprocal ranks": lambda question, k: fuse_rrf(both(question, k), k=k)[0],
+        "hybrid, scores": lambda question, k: fuse_weighted(both(question, k), [1, 1], k)[0],
+        "MMR of Dirichlet": diversified(lexical("dirichlet")),
+        "MMR of dense": diversified(dense),
+        "perspectives": _perspectives(index),
+    }
+
+
+def _perspectives(index: Index) -> System:
+    """A search for each perspective that the index knows; the question's own where it has none."""
+    source = IndexPerspectives(index)
+
+    def run(question: Question, k: int) -> np.ndarray:
+        found = perspectives_of(question, source).perspectives
+        if not found:
+            return index.rank(question.text, "dirichlet", k)[0]
+        hits = search_perspectives(
+            lambda text, depth: index.search(text, k=depth), question, found, k
+        )
+        return np.array([hit.hit.number for hit in hits])
+
+    return run
+
+
+def rankings(prepared: Prepared, embedder: Embedder, depth: int) -> dict[str, list[RunEntry]]:
+    """Rank for every question by every system; scores only tell the order, so nothing ties."""
+    runs = {}
+    for name, system in systems(prepared, embedder).items():
+        runs[name] = [
+            RunEntry(question.id, doc, rank, -float(rank), "pnyx")
+            for question in prepared.collection.questions
+            for rank, doc in enumerate(prepared.index.doc_ids(system(question, depth)), start=1)
+        ]
+    return runs
+
+
+def within_pools(
+    runs: Mapping[str, list[RunEntry]], collection: Collection
+) -> dict[str, list[RunEntry]]:
+    """Keep of each ranking what is judged for its topic."""
+    judged = {(q.topic_id, q.doc_id) for q in collection.qrels["relevance"]}
+    return {
+        name: [e for e in entries if (e.topic_id, e.doc_id) in judged]
+        for name, entries in runs.items()
+    }

@@ -1,0 +1,89 @@
+"""The benchmark of effectiveness reads its sets as it says, and its verdicts can fail."""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from pnyx.records import Qrel, RunEntry
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "benchmarks" / "search"
+DATA = Path(os.environ.get("PNYX_DATA", ROOT.parent / "shared" / "data"))
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are not in this copy")
+needs_data = pytest.mark.skipif(
+    not (DATA / "webis_argquality20").is_dir(), reason="PNYX_DATA has no evaluation data"
+)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Import a benchmark as it is when run as a script, and forget it afterwards."""
+    before, path = set(sys.modules), list(sys.path)
+    monkeypatch.setenv("PNYX_DATA", str(DATA))
+    monkeypatch.syspath_prepend(FOLDER)
+    yield importlib.import_module
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        file = str(getattr(sys.modules[name], "__file__", "") or "")
+        if str(ROOT / "benchmarks") in file or str(ROOT / "tools") in file:
+            del sys.modules[name]
+
+
+def test_equal_texts_are_one_document_and_equal_titles_one_question(bench):
+    debates = bench("effectiveness_sets")._Debates("made")
+    debates.add("Ban cars!", "pro", "Cars kill", "They do.")
+    debates.add("ban  cars", "pro", "cars kill.", "They do")
+    debates.add("Ban cars", "con", "Cars carry", "")
+    debates.add("Build roads", "con", "Cars kill", "They do.")
+    made = debates.collection()
+    assert [r.text for r in made.records] == ["Cars kill. They do.", "Cars carry."]
+    assert [q.text for q in made.questions] == ["Ban cars!", "Build roads"]
+    assert made.qrels["sides"] == [
+        Qrel("made-0", "made-0", 1, "pro"),
+        Qrel("made-0", "made-1", 1, "con"),
+        Qrel("made-1", "made-0", 1, "con"),
+    ]
+    # What is to be found is not told.
+    assert all((r.topic, r.stance) == ("", None) for r in made.records)
+
+
+@needs_data
+def test_gains_are_the_published_recipe(bench):
+    found = bench("effectiveness_sets").webis()
+    grades = {gain: [q.grade for q in qrels] for gain, qrels in found.qrels.items()}
+    assert {min(own) for own in grades.values()} == {0}
+    assert len(found.records) == len({q.doc_id for q in found.qrels["quality"]})
+    assert all(doc for doc in (r.text for r in found.records))
+    sigir = bench("effectiveness_sets").sigir()
+    assert {q.grade for q in sigir.qrels["relevance"]} == {0, 1, 2, 3, 4}
+    assert max(q.grade for q in sigir.qrels["quality"]) == 12
+
+
+def ranked(topic, *docs):
+    return [RunEntry(topic, doc, rank, -float(rank)) for rank, doc in enumerate(docs, start=1)]
+
+
+@pytest.mark.parametrize(
+    ("better", "expected"), [(True, "**not worse**"), (False, "**worse**")], ids=["gain", "loss"]
+)
+def test_verdict_follows_the_runs(bench, capsys, better, expected):
+    e = bench("effectiveness")
+    topics = [f"t{number}" for number in range(8)]
+    grades = {"a": 3, "b": 1, "c": 0, "d": 2}
+    qrels = [
+        Qrel(t, d, g + (g == 2 and n % 2)) for n, t in enumerate(topics) for d, g in grades.items()
+    ]
+    good = [entry for t in topics for entry in ranked(t, "a", "d", "b")]
+    poor = [entry for t in topics for entry in ranked(t, "c", "b", "d")]
+    runs = {e.BASELINE: poor if better else good, e.DEFAULT: good if better else poor}
+    report, findings = e.Report("effectiveness"), e.Findings()
+    measured = e.Measured(runs, e.Column("relevance", qrels, "nDCG@5"))
+    e.verdict(report, findings, "made", measured, measured)
+    (line,) = findings.verdicts
+    assert expected in line
+    assert ("**clearly better**" in line) is better
+    assert line.removeprefix("- ") in capsys.readouterr().out
