@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.search import compiled, kernels
-from pnyx.search.kernels import Kernel, SegmentPart, TermPart, best
+from pnyx.search.kernels import Boosts, Kernel, SegmentPart, TermPart, best
 from pnyx.search.postings import PostingsBuilder
 
 LENGTHS = np.linspace(0.5, 0.01, 256)
@@ -56,6 +56,51 @@ def test_kernels_agree_bit_for_bit(seed, documents, terms, combine, k):
     numbers_fast, values_fast = fast.top(parts, LENGTHS, combine, k)
     assert numbers_fast.tolist() == numbers.tolist() == best(scores, k).tolist()
     assert values_fast.tobytes() == values.tobytes() == scores[numbers].tobytes()
+
+
+def levels_part(shape, documents, rng):
+    """Return a segment of two terms whose scores have a given shape, by the frequency's value."""
+    levels = {
+        "rising": np.linspace(1.0, 1e6, 256),  # each block beats all before it
+        "falling": np.linspace(1e6, 1.0, 256),
+        "tied": np.ones(256),
+        "narrow": 1.0 + np.arange(256) * 2.0**-50,
+        "wide": 2.0 ** np.linspace(-300, 300, 256),
+        "clipped": np.where(np.arange(256) < 200, -1.0, 1.0),
+    }[shape]
+    ordered = shape in ("rising", "falling")
+    parts, postings, first = [], [], 0
+    for share in (1.0, 0.3):
+        numbers = np.flatnonzero(rng.random(documents) < share)
+        frequencies = rng.integers(1, 256, len(numbers))
+        frequencies = np.sort(frequencies) if ordered else frequencies
+        postings.append((numbers << 8 | frequencies).astype(np.uint32))
+        stop = first + len(numbers)
+        parts.append(TermPart(first, stop, 1.0, levels, np.zeros(0, np.int64), np.zeros(0)))
+        first = stop
+    return SegmentPart(np.zeros(documents, np.uint8), np.concatenate(postings), parts)
+
+
+def some_boosts(rng, documents):
+    factors = 1.0 + 5.0 * rng.random(7)
+    steps, quality = rng.integers(0, 4, documents), rng.random(documents).astype(np.float32)
+    steps = np.maximum(steps, np.ceil(quality * 3)).astype(np.uint16)
+    codes = (rng.integers(0, 7, documents) << 2).astype(np.uint16) + steps
+    bounds = np.multiply.outer(factors, 1.0 + 2.0 * np.arange(4) / 3).reshape(-1)
+    return Boosts(codes, 2, (bounds * 1.001).astype(np.float32), factors, quality, 2.0)
+
+
+@pytest.mark.parametrize("shape", ["rising", "falling", "tied", "narrow", "wide", "clipped"])
+@pytest.mark.parametrize("boosted", [False, True])
+def test_the_best_are_found_whatever_the_scores_look_like(shape, boosted):
+    rng = np.random.default_rng(len(shape))
+    parts = [levels_part(shape, documents, rng) for documents in (30_000, 11_000)]
+    boosts = some_boosts(rng, 41_000) if boosted else None
+    for k in (1, 3, 100, 2500, 50_000):
+        numbers, values = Kernel("numpy").top(parts, np.zeros(256), "add", k, boosts)
+        numbers_fast, values_fast = Kernel("numba").top(parts, np.zeros(256), "add", k, boosts)
+        assert numbers_fast.tolist() == numbers.tolist()
+        assert values_fast.tobytes() == values.tobytes()
 
 
 def test_a_process_moves_to_compiled_code_once_it_pays(monkeypatch):

@@ -1,8 +1,12 @@
 """The compiled kernel. Importing this module loads numba: only `kernels.Kernel` does, when it pays.
 
 Documents are taken in blocks that fit the processor's cache: all terms are added to a block, then
-its best become candidates. A posting outside of its block stops its term, so that even an index
-made by a malicious hand cannot make this code write outside of its arrays.
+the documents that they named are gone through once, to keep those that may be among the best. A
+posting outside of its block stops its term, so that even an index made by a malicious hand cannot
+make this code write outside of its arrays.
+
+Scores are compared by their bits: as integers, scores >= +0.0 order as they do as numbers, and -0.0
+(no query term) is below them all.
 """
 
 from __future__ import annotations
@@ -14,16 +18,21 @@ import numpy as np
 
 __all__ = [
     "BLOCK",
-    "compact",
+    "finish",
     "score",
+    "settle",
+    "start",
     "top",
 ]
 
 BLOCK = 1 << 13
 """Documents a block: 64 KB of float64 scores."""
 
-_UNTOUCHED = -(2**63)
-"""The bits of -0.0, the score of a document without any query term."""
+_BUCKETS = 1 << 11
+_BUCKET_BITS = 44
+_OCTAVES_BELOW = 6 << 52
+"""Candidates are counted in buckets of scores, 256 to each power of two (an exponent begins at bit
+52), from six powers below the best of those seen first to two above it."""
 
 
 def _jit(function: Any) -> Any:
@@ -33,15 +42,6 @@ def _jit(function: Any) -> Any:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no writable place for the cache
         return numba.njit(nogil=True)(function)
-
-
-@_jit
-def _note(places: Any, count: Any, bits: Any, place: Any) -> Any:
-    """List a place that is touched for the first time; return how many are listed."""
-    if places is None:
-        return 0
-    places[count] = place  # written, then kept or not: no branch to mispredict
-    return count + (bits[place] == _UNTOUCHED)
 
 
 @_jit
@@ -62,27 +62,29 @@ def _add_block(
     scores: Any,
     places: Any,
 ) -> Any:
-    """Add every term's postings to a block.
+    """Add every term's postings to a block, and move the cursors past them.
 
-    Unless `places` is None, it begins with where the touched documents are in the block, each
-    once, in any order; returns how many. A sum that was touched is never -0.0 again: models add
-    +0.0 or more.
+    Unless `places` is None, it begins with where in the block the postings' documents are, one for
+    each posting; returns how many. A sum that was touched is never -0.0 again: models add +0.0 or
+    more.
     """
-    count = 0
-    size = np.uint64(len(scores))
-    bits = scores.view(np.int64)
+    named = np.uint64(0)
+    size, start = np.uint64(len(scores)), np.uint64(first)
     block_lengths = lengths[first : first + len(scores)]
     for term in range(len(cursors)):
         weight, by_frequency = weights[term], values[term]
-        at, stop = cursors[term], stops[term]
-        for posting in postings[at:stop]:
+        at = cursors[term]
+        # No term has more postings in a block than the block has documents.
+        for posting in postings[at : min(stops[term], at + BLOCK)]:
             # Unsigned: a document before the block wraps around and is too large as well.
-            place = np.uint64(posting >> 8) - np.uint64(first)
+            place = np.uint64(posting >> 8) - start
             if place >= size:
                 break
+            if places is not None:
+                places[named] = place
+                named += np.uint64(1)
             frequency = np.uint64(posting & 255)
             if frequency > 0:
-                count = _note(places, count, bits, place)
                 length = length_values[block_lengths[place]]
                 if additive:
                     scores[place] += weight * max(by_frequency[frequency] + length, 0.0)
@@ -92,10 +94,9 @@ def _add_block(
         cursors[term] = at
         at = exception_cursors[term]
         while at < bounds[term + 1]:
-            place = np.uint64(exception_documents[at] - first)
+            place = np.uint64(exception_documents[at]) - start
             if place >= size:
                 break
-            count = _note(places, count, bits, place)
             length = length_values[block_lengths[place]]
             if additive:
                 scores[place] += weight * max(exception_values[at] + length, 0.0)
@@ -103,7 +104,7 @@ def _add_block(
                 scores[place] += weight - weight / (1.0 + exception_values[at] * length)
             at += 1
         exception_cursors[term] = at
-    return count
+    return np.int64(named)
 
 
 @_jit
@@ -144,7 +145,7 @@ def score(
 
 
 @_jit
-def compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
+def _compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
     """Keep the best k of `count` candidates, of ties the lower numbers; return their count."""
     if count <= k:
         return count
@@ -165,20 +166,35 @@ def compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
     return kept
 
 
+def start(k: int) -> tuple[Any, Any, Any, Any]:
+    """Return what `top` fills: scores and numbers of candidates, its state, sizes of buckets.
+
+    The state is: how many candidates there are; the cut, whose bits a score must be above to become
+    another; the bits at which the buckets begin; the bucket of the k-th best so far; how many
+    candidates are in that or above. There is room for 4 k candidates, those of a block, and one
+    that is written and not kept.
+    """
+    room = 4 * k + BLOCK + 1
+    state = np.array([0, -1, 0, 0, 0])
+    return np.empty(room), np.empty(room, np.int64), state, np.zeros(_BUCKETS, np.int64)
+
+
 @_jit
 def _collect(
     block: Any, places: Any, cut: Any, first: Any, scores: Any, numbers: Any, count: Any
 ) -> Any:
     """Add a block's documents whose score is above the cut to the candidates; untouch the block.
 
-    Scores are compared by their bits: as integers, scores >= +0.0 order as they do as numbers.
+    A document that is named twice is untouched the second time: -0.0 is above no cut.
     """
     bits = block.view(np.int64)
+    start, kept = np.uint64(first), np.uint64(count)
     for place in places:
-        scores[count], numbers[count] = block[place], first + place
-        count += bits[place] > cut
+        # Written, then kept or not: no branch to mispredict.
+        scores[kept], numbers[kept] = block[place], start + np.uint64(place)
+        kept += np.uint64(bits[place] > cut)
         block[place] = -0.0
-    return count
+    return np.int64(kept)
 
 
 @_jit
@@ -186,32 +202,68 @@ def _collect_boosted(
     block: Any,
     places: Any,
     boosts: Any,
-    cut: Any,
     first: Any,
     scores: Any,
     numbers: Any,
-    count: Any,
+    state: Any,
 ) -> Any:
-    """Add a block's documents whose boosted score is above the cut; untouch the block.
+    """As `_collect`, by boosted scores.
 
     `codes` names a bound on each boost, in a table that fits the first cache; the boost itself is
     worked out only where the bound beats the cut.
     """
     codes, shift, bounds, cluster_factors, quality, quality_weight = boosts
-    floor = -1.0 if cut < 0 else np.array([cut]).view(np.float64)[0]
-    stop = count
-    for place in places:
-        scores[stop], numbers[stop] = block[place], first + place
-        stop += block[place] * bounds[codes[first + place]] > floor
-        block[place] = -0.0
+    count, cut = state[0], state[1]
+    if cut < 0:
+        stop = np.uint64(_collect(block, places, cut, first, scores, numbers, count))
+    else:
+        floor, here = state[1:2].view(np.float64)[0], codes[first : first + len(block)]
+        start, stop = np.uint64(first), np.uint64(count)
+        for place in places:
+            score = block[place]
+            scores[stop], numbers[stop] = score, start + np.uint64(place)
+            stop += np.uint64(score * bounds[here[place]] > floor)
+            block[place] = -0.0
     bits = scores.view(np.int64)
-    for candidate in range(count, stop):
-        score, document = scores[candidate], numbers[candidate]
+    kept = np.uint64(count)
+    for candidate in range(np.uint64(count), stop):
+        score, document = scores[candidate], np.uint64(numbers[candidate])
         score *= cluster_factors[codes[document] >> shift]
         score *= 1.0 + quality_weight * np.float64(quality[document])
-        scores[count], numbers[count] = score, document
-        count += bits[count] > cut
-    return count
+        scores[kept], numbers[kept] = score, document
+        kept += np.uint64(bits[kept] > cut)
+    return np.int64(kept)
+
+
+@_jit
+def _count_buckets(bits: Any, base: Any, sizes: Any) -> None:
+    for score in bits:
+        sizes[min(max(score - base, 0) >> _BUCKET_BITS, _BUCKETS - 1)] += 1
+
+
+@_jit
+def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes: Any) -> None:
+    """Count the candidates from `before` on, and raise the cut as far as k of all stay above it.
+
+    Where buckets cannot tell enough candidates apart (scores that are equal, or far above those
+    seen first), the best k are picked exactly and the buckets begin anew.
+    """
+    count, cut, base, bucket, above = state
+    bits = scores.view(np.int64)
+    if before == 0 or count > 4 * k:
+        if count > 4 * k:
+            count = _compact(scores, numbers, count, k)
+            cut = bits[:count].min()
+        base, bucket, above, before = bits[:count].max() - _OCTAVES_BELOW, 0, 0, 0
+        sizes[:] = 0
+    _count_buckets(bits[before:count], base, sizes)
+    above += count - before
+    while above - sizes[bucket] >= k:
+        above -= sizes[bucket]
+        bucket += 1
+    if bucket > 0:
+        cut = max(cut, base + (bucket << _BUCKET_BITS) - 1)
+    state[0], state[1], state[2], state[3], state[4] = count, cut, base, bucket, above
 
 
 @_jit
@@ -230,23 +282,22 @@ def top(
     boosts: Any,
     k: Any,
     offset: Any,
-    best_scores: Any,
-    best_numbers: Any,
-    count: Any,
-    cut: Any,
-) -> Any:
+    scores: Any,
+    numbers: Any,
+    state: Any,
+    sizes: Any,
+) -> None:
     """Add a segment's documents that may be among the best k to the candidates.
 
     Blocks come in order, so a document that ties with the k-th best of the blocks before is never
-    among them. There is room for 2 k candidates and a block's documents, and one that is not kept.
-    `boosts` is None or the fields of `kernels.Boosts`, of all documents of the index; numba
-    compiles the two cases apart.
+    among them. `scores` and what follows are those of `start`. `boosts` is None or the fields of
+    `kernels.Boosts`, of all documents of the index; numba compiles the two cases apart.
     """
     cursors, exception_cursors = firsts.copy(), bounds[:-1].copy()
-    block, places = np.full(BLOCK, -0.0), np.empty(BLOCK + 1, dtype=np.uint16)
+    block, places = np.full(BLOCK, -0.0), np.empty(len(firsts) * BLOCK, dtype=np.uint16)
     for first in range(0, len(lengths), BLOCK):
-        scores = block[: min(BLOCK, len(lengths) - first)]
-        touched = _add_block(
+        part = block[: min(BLOCK, len(lengths) - first)]
+        named = _add_block(
             lengths,
             postings,
             cursors,
@@ -260,19 +311,67 @@ def top(
             length_values,
             additive,
             first,
-            scores,
+            part,
             places,
         )
-        if touched == 0:
-            continue
-        here, number = places[:touched], offset + first
+        here, before = places[:named], state[0]
         if boosts is None:
-            count = _collect(block, here, cut, number, best_scores, best_numbers, count)
+            count = _collect(part, here, state[1], offset + first, scores, numbers, before)
         else:
-            count = _collect_boosted(
-                block, here, boosts, cut, number, best_scores, best_numbers, count
-            )
-        if count > 2 * k:
-            count = compact(best_scores, best_numbers, count, k)
-            cut = best_scores[:count].view(np.int64).min()
-    return count, cut
+            count = _collect_boosted(part, here, boosts, offset + first, scores, numbers, state)
+        if count > before:
+            state[0] = count
+            _raise_cut(scores, numbers, before, k, state, sizes)
+
+
+@_jit
+def finish(scores: Any, numbers: Any, state: Any) -> Any:
+    """Keep the best k candidates, and few others; return keys to sort them by.
+
+    A key holds the place of a candidate in its low bits and as many of the high bits of its score
+    as there is room for above them, the best score first; returns the keys and the number of low
+    bits.
+    """
+    count, _, base, bucket, _ = state
+    edge = base + (bucket << _BUCKET_BITS) if bucket > 0 else 0
+    bits = scores.view(np.int64)
+    kept = np.uint64(0)
+    for at in range(count):
+        score, number, keep = scores[at], numbers[at], bits[at] >= edge
+        scores[kept], numbers[kept] = score, number
+        kept += np.uint64(keep)
+    count = np.int64(kept)
+    if count == 0:
+        return np.zeros(0, dtype=np.int64), 0
+    best = bits[:count].max()
+    low = drop = 0
+    while count >> low:
+        low += 1
+    while (best - bits[:count].min()) >> drop >> (62 - low):
+        drop += 1
+    return ((best - bits[:count]) >> drop) << low | np.arange(count), low
+
+
+@_jit
+def settle(keys: Any, low: Any, scores: Any, numbers: Any) -> Any:
+    """Return scores and numbers in the order of sorted keys, and whether they are in order.
+
+    The keys leave equal and nearly equal scores in any order; where these are few, they are put
+    right here: by score, ties by number.
+    """
+    places = keys & ((1 << low) - 1)
+    ranked, ordered = scores[places], numbers[places]
+    moves = 0
+    for at in range(1, len(keys)):
+        score, number = ranked[at], ordered[at]
+        to = at
+        while to > 0 and (
+            ranked[to - 1] < score or (ranked[to - 1] == score and ordered[to - 1] > number)
+        ):
+            ranked[to], ordered[to] = ranked[to - 1], ordered[to - 1]
+            to -= 1
+        ranked[to], ordered[to] = score, number
+        moves += at - to
+        if moves > 8 * len(keys):
+            return ranked, ordered, False
+    return ranked, ordered, True

@@ -41,6 +41,8 @@ _FREQUENCIES = np.arange(256, dtype=np.float64)
 _FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
 _DECODED_LENGTHS = LENGTHS.astype(np.float64)
 _REMEMBERED_TERMS = 100_000
+_REMEMBERED_TABLES = 4_000
+"""Terms whose tables of weights are kept: 2 KB each."""
 
 
 class Hit(NamedTuple):
@@ -91,6 +93,8 @@ class Index:
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         self._kernel = Kernel(kernel)
         self._known: dict[str, _Occurrence | None] = {}
+        self._tables: dict[tuple[str, Model], list[tuple[int, TermPart]]] = {}
+        self._length_values: dict[Model, Floats] = {}
 
     @classmethod
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Index:
@@ -159,8 +163,7 @@ class Index:
         parts = self._parts(text, scoring)
         if parts is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        values = scoring.length_values(_DECODED_LENGTHS, self.collection)
-        return self._kernel.top(parts, values, scoring.combine, k, boosts)
+        return self._kernel.top(parts, self._by_length(scoring), scoring.combine, k, boosts)
 
     def score_all(
         self,
@@ -178,8 +181,7 @@ class Index:
         parts = self._parts(text, scoring)
         if parts is None:
             return np.full(len(self), -0.0)
-        values = scoring.length_values(_DECODED_LENGTHS, self.collection)
-        return self._kernel.scores(parts, values, scoring.combine)
+        return self._kernel.scores(parts, self._by_length(scoring), scoring.combine)
 
     def _parts(self, text: str, model: Model) -> list[SegmentPart] | None:
         """Compile a query against each segment; None where no word of it is in the index."""
@@ -188,8 +190,8 @@ class Index:
             repeats[term] = repeats.get(term, 0) + 1
         terms: list[list[TermPart]] = [[] for _ in self._segments]
         for term, count in repeats.items():
-            if (found := self._find(term)) is not None:
-                self._compile(found, count, model, terms)
+            for segment, part in self._compiled(term, model):
+                terms[segment].append(part if count == 1 else part.repeated(count))
         if not any(terms):
             return None
         return [
@@ -197,17 +199,33 @@ class Index:
             for segment, parts in zip(self._segments, terms, strict=True)
         ]
 
-    def _compile(
-        self, found: _Occurrence, count: int, model: Model, out: list[list[TermPart]]
-    ) -> None:
-        weight = count * model.weight(found.term, self.collection)
-        values = model.term_values(_FREQUENCIES, found.term, self.collection)
-        for place in found.places:
-            documents, frequencies = place.exception_documents, place.exception_frequencies
-            exceptional = model.term_values(frequencies, found.term, self.collection)
-            out[place.segment].append(
-                TermPart(place.first, place.stop, weight, values, documents, exceptional)
-            )
+    def _compiled(self, term: str, model: Model) -> list[tuple[int, TermPart]]:
+        """Return what one occurrence of a term in a query adds, with the numbers of segments."""
+        known = self._tables.get((term, model))
+        if known is not None:
+            return known
+        if len(self._tables) >= _REMEMBERED_TABLES:
+            self._tables = {}
+        out: list[tuple[int, TermPart]] = []
+        found = self._find(term)
+        if found is not None:
+            weight = model.weight(found.term, self.collection)
+            values = model.term_values(_FREQUENCIES, found.term, self.collection)
+            for place in found.places:
+                documents, frequencies = place.exception_documents, place.exception_frequencies
+                exceptional = model.term_values(frequencies, found.term, self.collection)
+                part = TermPart(place.first, place.stop, weight, values, documents, exceptional)
+                out.append((place.segment, part))
+        self._tables[term, model] = out
+        return out
+
+    def _by_length(self, model: Model) -> Floats:
+        """Return the model's value for each length byte."""
+        values = self._length_values.get(model)
+        if values is None:
+            values = model.length_values(_DECODED_LENGTHS, self.collection)
+            self._length_values = {model: values}
+        return values
 
     def _find(self, term: str) -> _Occurrence | None:
         if term in self._known:

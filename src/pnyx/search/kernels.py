@@ -11,7 +11,7 @@ returns documents whose every term was clipped to zero, so the two must stay apa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -42,6 +42,10 @@ _SWITCH_AFTER = 40_000_000
 load and then saves some 23 ns a posting, so waiting longer would cost more than loading."""
 
 
+_NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
+_NO_VALUES = np.zeros(0)
+
+
 @dataclass(frozen=True, slots=True)
 class TermPart:
     """One query term in one segment.
@@ -61,6 +65,10 @@ class TermPart:
     values: Floats
     exception_documents: NDArray[np.int64]
     exception_values: Floats
+
+    def repeated(self, times: int) -> TermPart:
+        """Return the term as it counts when a query repeats it."""
+        return replace(self, weight=times * self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,20 +206,19 @@ class Kernel:
             chosen = best(scores, k)
             return chosen, scores[chosen]
         k = min(k, sum(len(p.lengths) for p in parts))
-        room = 2 * k + compiled.BLOCK + 1
-        scores, numbers = np.empty(room), np.empty(room, dtype=np.int64)
-        first, count, cut = 0, 0, -1
-        boosting = _fields(boosts)
+        scores, numbers, *counts = compiled.start(k)
+        first, boosting = 0, _fields(boosts)
         for part in parts:
-            candidates = (boosting, k, first, scores, numbers, count, cut)
-            count, cut = compiled.top(*_flat(part), length_values, combine == "add", *candidates)
+            terms = (*_flat(part), length_values, combine == "add")
+            compiled.top(*terms, boosting, k, first, scores, numbers, *counts)
             first += len(part.lengths)
-        count = compiled.compact(scores, numbers, count, k)
-        order = np.argsort(-scores[:count])
-        ranked = scores[order]
-        if (ranked[1:] == ranked[:-1]).any():  # ties go by number, which costs a second sort
-            order = np.lexsort((numbers[:count], -scores[:count]))
-        return numbers[order], scores[order]
+        keys, low = compiled.finish(scores, numbers, counts[0])
+        keys.sort()  # numpy's is vectorised
+        ranked, ordered, in_order = compiled.settle(keys, low, scores, numbers)
+        if not in_order:  # too many ties
+            order = np.lexsort((ordered, -ranked))
+            ranked, ordered = ranked[order], ordered[order]
+        return ordered[:k], ranked[:k]
 
     def _choose(self, parts: Sequence[SegmentPart]) -> ModuleType | None:
         if self._compiled is None:
@@ -239,15 +246,20 @@ def _fields(boosts: Boosts | None) -> tuple[Any, ...] | None:
 def _flat(part: SegmentPart) -> tuple[Any, ...]:
     """Lay a segment's terms out as flat arrays, the form that compiled code takes."""
     terms = part.terms
-    bounds = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
+    ends = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
+    bounds = np.array(ends, dtype=np.int64)
+    exception_documents, exception_values = _NO_DOCUMENTS, _NO_VALUES
+    if ends[-1]:
+        exception_documents = np.concatenate([term.exception_documents for term in terms])
+        exception_values = np.concatenate([term.exception_values for term in terms])
     return (
         part.lengths,
         part.postings,
         np.array([term.first for term in terms], dtype=np.int64),
         np.array([term.stop for term in terms], dtype=np.int64),
         np.array([term.weight for term in terms], dtype=np.float64),
-        np.array([term.values for term in terms], dtype=np.float64).reshape(-1, 256),
-        np.array(bounds, dtype=np.int64),
-        np.concatenate([np.zeros(0, np.int64), *(term.exception_documents for term in terms)]),
-        np.concatenate([np.zeros(0), *(term.exception_values for term in terms)]),
+        np.concatenate([_NO_VALUES, *(term.values for term in terms)]).reshape(-1, 256),
+        bounds,
+        exception_documents,
+        exception_values,
     )

@@ -39,6 +39,7 @@ _SHIFT = 4
 bounds has 19 KB, which the first cache holds."""
 
 _LAST_STEP = (1 << _SHIFT) - 1
+_QUALITIES = np.arange(1 << _SHIFT) / _LAST_STEP
 _MOST = 1e6
 
 
@@ -150,11 +151,11 @@ class _Documents:
     quality: NDArray[np.float32]
 
     def weigh(self, cosines: Floats, wc: float, wq: float) -> Boosts:
-        factors = np.append(1.0 + wc * cosines, 1.0)
-        steps = 1.0 + wq * (np.arange(1 << _SHIFT) / _LAST_STEP)
-        products = np.multiply.outer(factors, steps).reshape(-1).astype(np.float32)
+        factors = np.ones(len(cosines) + 1)
+        factors[:-1] += wc * cosines
         # A few units in the last place cover the rounding to float32 and of the exact product.
-        bounds = products * np.float32(1 + 2**-21)
+        steps = ((1.0 + 2**-21) * (1.0 + wq * _QUALITIES)).astype(np.float32)
+        bounds = np.multiply.outer(factors.astype(np.float32), steps).reshape(-1)
         return Boosts(self.codes, _SHIFT, bounds, factors, self.quality, float(wq))
 
 
