@@ -33,19 +33,21 @@ def test_the_majority_counts_and_ties_are_unscored(tmp_path):
         {"id": "b", "value": False, "annotator": "y"},
         {"id": "c", "value": "Yes"},
         {"id": "d", "value": 0, "uncertain": True, "gain": 0.5},
-        {"id": "e", "value": "partially"},
+        {"id": "e", "value": "Partially"},
+        {"id": "g", "value": "perhaps"},
     )
     assert isinstance(judge, Judge)
     assert judge.name == "labels:gold.jsonl"
-    assert judge.card == "people's labels: 8 labels of 5 items by 3 annotators"
-    answers = ask(judge, [support(i) for i in "abcdef"])
+    assert judge.card == "people's labels: 9 labels of 6 items by 3 annotators"
+    answers = ask(judge, [support(i) for i in "abcdefg"])
     assert [a.value if isinstance(a, Judged) else a.reason.split(":")[0] for a in answers] == [
         True,
         "tie",
         True,
         False,
-        "label",
+        True,
         "no label",
+        "label",
     ]
     assert answers[0].probability is None
     assert answers[0].provenance.details["agreeing"] == {"value": 2 / 3}
