@@ -72,6 +72,21 @@ def test_rankings_equal_lucenes(parity, lucene, tmp_path):
         assert one.difference < 1e-4, (model, one)
 
 
+def test_an_engine_that_is_missing_stands_in_the_tables(parity, tmp_path, capsys):
+    import processes
+    import speed
+
+    run = speed.Run(tmp_path)
+    with run.of("lucene"):
+        processes.Lucene(tmp_path, jars=tmp_path)
+    report = speed.Report("search speed")
+    speed.searching_table(report, run, ["lucene"])
+    speed.indexing_table(report, run, ["lucene"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| Lucene")]
+    assert len(rows) == 4
+    assert all("failed: " in row and "apt-get install liblucene8-java" in row for row in rows)
+
+
 def test_comparing_tells_rankings_apart(parity):
     import numpy as np
 

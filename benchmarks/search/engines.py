@@ -8,12 +8,14 @@ but the standard library, numpy and that engine. Its one argument is JSON:
     corpus    folder with the files of `corpus.py`, and the matrices of `parity.py` for bm25s
     home      folder of the engine's index
     model     dirichlet, bm25 or touche; not for `index`
-    top, warm_ups, passes, wc, wq
+    warm_ups  how many questions, the first ones, are asked twice before the others are timed
+    top, wc, wq
     rankings  .npz file to write, for `search`
 
 The last line of output is JSON. Times of a question are CPU milliseconds of the whole process, all
-threads, the median of all passes. `throughput` prints "ready", waits for a line on standard input,
-asks all questions, and tells when it began and ended on the system's monotonic clock.
+threads; each is asked once, so that no engine has seen it before. `throughput` prints "ready",
+waits for a line on standard input, asks the questions, and tells when it began and ended on the
+system's monotonic clock.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -116,9 +117,12 @@ class Pnyx:
             for name, section in entry["sections"].items():
                 sections[name] = sections.get(name, 0) + section["bytes"]
         stored = sum(size for name, size in sections.items() if name.startswith("documents."))
+        # Postings may lie in several sections; the places of terms among them are not postings.
+        names = {name for name in sections if name.startswith("postings")} - {"postings.offsets"}
+        postings = sum(sections[name] for name in names)
         return {
             "stored_bytes": stored,
-            "posting_bytes": sections["postings"] / manifest["statistics"]["postings"],
+            "posting_bytes": postings / manifest["statistics"]["postings"],
         }
 
     def open(self, home: Path) -> None:
@@ -290,27 +294,31 @@ def folder_bytes(folder: Path) -> int:
 
 
 def memory() -> dict[str, float]:
-    """Return this process's resident memory in MiB, all and without mapped files; Linux only."""
+    """Return this process's resident memory in MiB: all, without mapped files, peak; Linux only."""
+    # Not getrusage: its peak begins with that of the process that started this one.
+    names = {"VmRSS:": "rss_mb", "RssAnon:": "anon_mb", "VmHWM:": "peak_mb"}
     rows = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
-    kib = {row[0]: int(row[1]) for row in rows if row[0] in ("VmRSS:", "RssAnon:")}
-    return {"rss_mb": kib["VmRSS:"] / 1024, "anon_mb": kib["RssAnon:"] / 1024}
+    kib = {row[0]: int(row[1]) for row in rows if row[0] in names}
+    return {key: kib[name] / 1024 for name, key in names.items()}
 
 
 def count_questions(corpus: Path) -> int:
     return (corpus / "questions.txt").read_text().count("\n")
 
 
-def times(ask: Ask, count: int, warm_ups: int, passes: int) -> list[float]:
+def warm_up(ask: Ask, job: dict[str, Any]) -> None:
+    for at in 2 * list(range(job["warm_ups"])):
+        ask(at)
+
+
+def times(ask: Ask, numbers: Sequence[int]) -> list[float]:
     """Return CPU milliseconds of each question."""
-    taken = np.zeros((passes, count))
-    for turn in range(-warm_ups, passes):
-        for at in range(count):
-            started = time.process_time_ns()
-            ask(at)
-            if turn >= 0:
-                taken[turn, at] = (time.process_time_ns() - started) / 1e6
-    medians: list[float] = np.median(taken, axis=0).tolist()
-    return medians
+    out = []
+    for at in numbers:
+        started = time.process_time_ns()
+        ask(at)
+        out.append((time.process_time_ns() - started) / 1e6)
+    return out
 
 
 def save_rankings(path: str | Path, rankings: Iterator[Any]) -> None:
@@ -329,7 +337,8 @@ def search(engine: Any, job: dict[str, Any], corpus: Path) -> dict[str, Any]:
     engine.open(Path(job["home"]))
     opened = 1000 * (time.perf_counter() - opening)
     ask, count = engine.ask(corpus, job), count_questions(corpus)
-    taken = times(ask, count, job["warm_ups"], job["passes"])
+    warm_up(ask, job)
+    taken = times(ask, range(job["warm_ups"], count))
     found = {"open_ms": opened, "times": taken} | memory()
     if job["rankings"]:
         save_rankings(job["rankings"], (ask(at) for at in range(count)))
@@ -339,14 +348,13 @@ def search(engine: Any, job: dict[str, Any], corpus: Path) -> dict[str, Any]:
 def throughput(engine: Any, job: dict[str, Any], corpus: Path) -> dict[str, Any]:
     engine.open(Path(job["home"]))
     ask, count = engine.ask(corpus, job), count_questions(corpus)
-    for at in range(count):
-        ask(at)
+    warm_up(ask, job)
     print("ready", flush=True)
     sys.stdin.readline()
     began = time.monotonic()
-    for at in range(count):
+    for at in range(job["warm_ups"], count):
         ask(at)
-    return {"began": began, "ended": time.monotonic(), "questions": count}
+    return {"began": began, "ended": time.monotonic(), "questions": count - job["warm_ups"]}
 
 
 def main() -> None:
@@ -354,9 +362,8 @@ def main() -> None:
     corpus, engine = Path(job["corpus"]), ENGINES[job["engine"]]()
     if job["do"] == "index":
         home = Path(job["home"])
-        found = engine.index(corpus, home)
+        found = engine.index(corpus, home) | memory()
         found.setdefault("bytes", folder_bytes(home))
-        found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         found["versions"] = {name: version(name) for name in engine.packages}
     else:
         found = {"search": search, "throughput": throughput}[job["do"]](engine, job, corpus)

@@ -168,7 +168,7 @@ def with_lucene(
     lucene.index(corpus, corpus / "lucene", "whitespace")
     out = {}
     for model in models:
-        job = search_job(corpus, "lucene", model, top) | {"warm_ups": 0, "passes": 0}
+        job = search_job(corpus, "lucene", model, top)
         lucene.search(job)
         out[model] = compare(ours[model], read_rankings(Path(job["rankings"])))
     return out

@@ -47,16 +47,20 @@ PEERS = {
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
-def search_job(corpus: Path, engine: str, model: str, top: int) -> dict[str, Any]:
-    """Return a job of searching, whose index and rankings are in the corpus's folder."""
+def search_job(
+    corpus: Path, engine: str, model: str, top: int, warm_ups: int | None = None
+) -> dict[str, Any]:
+    """Return a job of searching, whose index and rankings are in the corpus's folder.
+
+    Without `warm_ups` Lucene ranks and does not time.
+    """
     return {
         "do": "search",
         "corpus": str(corpus),
         "home": str(corpus / engine),
         "model": model,
         "top": top,
-        "warm_ups": 2,
-        "passes": 3,
+        "warm_ups": warm_ups,
         "wc": WC,
         "wq": WQ,
         "rankings": str(corpus / f"{engine}-{model}{'.bin' if engine == 'lucene' else '.npz'}"),
@@ -88,7 +92,8 @@ def _last_json(command: Sequence[str | Path], environ: dict[str, str] | None) ->
 
 
 def _last_words(text: str, status: int) -> str:
-    words = [line for line in text.strip().splitlines() if line.strip()]
+    lines = (line.strip() for line in text.splitlines())
+    words = [line for line in lines if line and not line.startswith("at ")]  # no Java frames
     return words[-1][-300:] if words else f"exit status {status}"
 
 
@@ -214,7 +219,8 @@ class Lucene:
         """Ask all questions; as `engines.py` does, and then two threads at once."""
         corpus = Path(job["corpus"])
         paths = [job["home"], corpus / "questions.txt", corpus / "cosines.txt", job["rankings"]]
-        numbers = [job[key] for key in ("model", "top", "warm_ups", "passes", "wc", "wq")]
+        warm_ups = "-" if job["warm_ups"] is None else job["warm_ups"]
+        numbers = [job["model"], job["top"], warm_ups, job["wc"], job["wq"]]
         return self._run("-Xmx1g", ["search", *paths, *numbers])
 
     def _run(self, heap: str, arguments: Sequence[Any]) -> dict[str, Any]:

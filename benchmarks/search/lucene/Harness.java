@@ -44,12 +44,13 @@ import org.apache.lucene.util.Version;
  *
  * <pre>
  * Harness index DOCUMENTS FEATURES INDEX english|whitespace
- * Harness search INDEX QUESTIONS COSINES RANKINGS dirichlet|bm25|touche TOP WARM-UPS PASSES wC wQ
+ * Harness search INDEX QUESTIONS COSINES RANKINGS dirichlet|bm25|touche TOP WARM-UPS wC wQ
  * </pre>
  *
  * FEATURES may be "-", and so may COSINES unless the model is touche. RANKINGS gets, for each
- * question, the number of hits and then document and score of each, little-endian. Times of a
- * question are CPU milliseconds of the thread that asks it, the median of all passes.
+ * question, the number of hits and then document and score of each, little-endian. The first
+ * WARM-UPS questions are asked twice, then each of the others once: CPU milliseconds of the asking
+ * thread; then these by two threads at once. With WARM-UPS "-" nothing is timed.
  */
 public final class Harness {
   private static final String FIELD = "text";
@@ -133,34 +134,43 @@ public final class Harness {
     searcher.setQueryCache(null); // every question is asked several times
     List<String> questions = Files.readAllLines(Path.of(arguments[2]));
     double[][] factors = model.equals("touche") ? readFactors(arguments) : null;
-    double wQ = Double.parseDouble(arguments[10]);
-    int warmUps = Integer.parseInt(arguments[7]);
-    int passes = Integer.parseInt(arguments[8]);
-    double[][] times = new double[questions.size()][passes];
-    var threads = ManagementFactory.getThreadMXBean();
-    double process = 0;
-    for (int pass = -warmUps; pass < passes; pass++) {
-      process = pass == 0 ? processCpuSeconds() : process;
-      for (int at = 0; at < questions.size(); at++) {
-        long started = threads.getCurrentThreadCpuTime();
-        searcher.search(query(questions.get(at), factors == null ? null : factors[at], wQ), top);
-        if (pass >= 0) {
-          times[at][pass] = (threads.getCurrentThreadCpuTime() - started) / 1e6;
-        }
-      }
+    double wQ = Double.parseDouble(arguments[9]);
+    List<Query> queries = new ArrayList<>();
+    for (int at = 0; at < questions.size(); at++) {
+      queries.add(query(questions.get(at), factors == null ? null : factors[at], wQ));
     }
-    process = 1000 * (processCpuSeconds() - process) / Math.max(1, passes * questions.size());
-    String memory = memory();
-    double rate = passes == 0 ? 0 : throughput(searcher, questions, factors, wQ, top);
+    String timed = arguments[7].equals("-") ? "" : time(searcher, queries, arguments[7], top);
     try (OutputStream stream = Files.newOutputStream(Path.of(arguments[4]))) {
-      for (int at = 0; at < questions.size(); at++) {
-        Query query = query(questions.get(at), factors == null ? null : factors[at], wQ);
+      for (Query query : queries) {
         write(stream, searcher.search(query, top).scoreDocs);
       }
     }
-    System.out.printf(
-        "{\"open_ms\": %.3f, \"times\": %s, \"process_ms\": %.4f, \"qps\": %.2f, %s}%n",
-        1000 * opened, Arrays.toString(medians(times)), process, rate, memory);
+    System.out.printf("{%s\"open_ms\": %.3f}%n", timed, 1000 * opened);
+  }
+
+  /** Return times, memory and throughput as members of a JSON object, each with a comma. */
+  private static String time(IndexSearcher searcher, List<Query> queries, String warmUps, int top)
+      throws Exception {
+    int first = Integer.parseInt(warmUps);
+    for (int turn = 0; turn < 2; turn++) {
+      for (Query query : queries.subList(0, first)) {
+        searcher.search(query, top);
+      }
+    }
+    var threads = ManagementFactory.getThreadMXBean();
+    List<Query> timed = queries.subList(first, queries.size());
+    double[] times = new double[timed.size()];
+    double process = processCpuSeconds();
+    for (int at = 0; at < times.length; at++) {
+      long started = threads.getCurrentThreadCpuTime();
+      searcher.search(timed.get(at), top);
+      times[at] = (threads.getCurrentThreadCpuTime() - started) / 1e6;
+    }
+    process = 1000 * (processCpuSeconds() - process) / times.length;
+    String memory = memory();
+    return String.format(
+        "\"times\": %s, \"process_ms\": %.4f, %s, \"qps\": %.2f, ",
+        Arrays.toString(times), process, memory, throughput(searcher, timed, top));
   }
 
   private static Query query(String question, double[] factors, double wQ) {
@@ -174,7 +184,7 @@ public final class Harness {
 
   /** Return 1 + wC C for each question and topic. */
   private static double[][] readFactors(String[] arguments) throws Exception {
-    double wC = Double.parseDouble(arguments[9]);
+    double wC = Double.parseDouble(arguments[8]);
     List<double[]> rows = new ArrayList<>();
     for (String line : Files.readAllLines(Path.of(arguments[3]))) {
       rows.add(
@@ -184,8 +194,7 @@ public final class Harness {
   }
 
   /** Return questions a second of two threads, each asking all. */
-  private static double throughput(
-      IndexSearcher searcher, List<String> questions, double[][] factors, double wQ, int top)
+  private static double throughput(IndexSearcher searcher, List<Query> queries, int top)
       throws Exception {
     Thread[] workers = new Thread[2];
     double started = wallSeconds();
@@ -194,9 +203,8 @@ public final class Harness {
           new Thread(
               () -> {
                 try {
-                  for (int at = 0; at < questions.size(); at++) {
-                    double[] own = factors == null ? null : factors[at];
-                    searcher.search(query(questions.get(at), own, wQ), top);
+                  for (Query query : queries) {
+                    searcher.search(query, top);
                   }
                 } catch (Exception error) {
                   throw new IllegalStateException(error);
@@ -207,7 +215,7 @@ public final class Harness {
     for (Thread worker : workers) {
       worker.join();
     }
-    return workers.length * questions.size() / (wallSeconds() - started);
+    return workers.length * queries.size() / (wallSeconds() - started);
   }
 
   private static void write(OutputStream stream, ScoreDoc[] hits) throws Exception {
@@ -217,15 +225,6 @@ public final class Harness {
       bytes.putInt(hit.doc).putFloat(hit.score);
     }
     stream.write(bytes.array());
-  }
-
-  private static double[] medians(double[][] times) {
-    double[] out = new double[times.length];
-    for (int at = 0; at < times.length; at++) {
-      Arrays.sort(times[at]);
-      out[at] = times[at].length == 0 ? 0 : times[at][times[at].length / 2];
-    }
-    return out;
   }
 
   /** Return this process's resident memory as members of a JSON object; Linux only. */
