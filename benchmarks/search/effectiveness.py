@@ -41,7 +41,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-DEPTH = 1000
+DEPTH = 100
+"""Documents ranked for a debate, which has 8 arguments on average."""
 TOP = 5
 
 Runs = Mapping[str, Sequence[RunEntry]]
@@ -225,15 +226,23 @@ def all_debates(report: Report, findings: Findings, work: Path, embedder: Embedd
     report.line()
     report.line("**debates**: " + ", ".join(parts) + "; quality by the packaged model.")
     plain = _plain(qrels)
-    columns = [Column(m, plain, m) for m in ("nDCG@5", "nDCG@10", "nDCG@20", "AP", "R@100")]
-    found = tables(report, findings, "debates", runs, columns, ("nDCG@5", "AP", "R@100"))
+    columns = [Column(m, plain, m) for m in ("nDCG@5", "nDCG@10", "nDCG@20", "AP@100", "R@100")]
+    found = tables(report, findings, "debates", runs, columns, ("nDCG@5", "AP@100", "R@100"))
     verdict(report, findings, "debates", found["nDCG@5"], None)
-    by_corpus(report, findings, runs, plain)
-    sides(report, findings, runs, qrels, quality)
+    both = _two_sided(qrels)
+    sides(report, findings, runs, both, quality)
+    by_corpus(report, findings, runs, qrels, both)
 
 
 def _plain(qrels: Sequence[Qrel]) -> list[Qrel]:
     return [Qrel(*pair, 1) for pair in dict.fromkeys((q.topic_id, q.doc_id) for q in qrels)]
+
+
+def _two_sided(qrels: Sequence[Qrel]) -> list[Qrel]:
+    known: dict[str, set[str]] = {}
+    for q in qrels:
+        known.setdefault(q.topic_id, set()).add(q.subtopic)
+    return [q for q in qrels if len(known[q.topic_id]) == len(SIDES)]
 
 
 def _top_quality(prepared: Prepared, entries: Sequence[RunEntry]) -> list[float]:
@@ -241,40 +250,44 @@ def _top_quality(prepared: Prepared, entries: Sequence[RunEntry]) -> list[float]
     return [float(prepared.quality[numbers[e.doc_id]]) for e in entries if e.rank <= TOP]
 
 
-def by_corpus(report: Report, findings: Findings, runs: Runs, plain: Sequence[Qrel]) -> None:
-    corpora = list(dict.fromkeys(q.topic_id.split("-")[0] for q in plain))
-    measured = {}
-    for corpus in corpora:
-        own = {
-            name: [e for e in entries if e.topic_id.startswith(f"{corpus}-")]
-            for name, entries in runs.items()
-        }
-        judged = [q for q in plain if q.topic_id.startswith(f"{corpus}-")]
-        measured[corpus] = Measured(own, Column(corpus, judged, "nDCG@5"))
-    report.head(
-        "debates by corpus, nDCG@5",
-        *(f"{corpus}, {one.topics} questions" for corpus, one in measured.items()),
-    )
+def by_corpus(
+    report: Report, findings: Findings, runs: Runs, qrels: Sequence[Qrel], both: Sequence[Qrel]
+) -> None:
+    """Relevance and sides in each corpus."""
+    measured: dict[str, Measured] = {}
+    for corpus in dict.fromkeys(q.topic_id.split("-")[0] for q in qrels):
+        own = {name: _of(corpus, entries) for name, entries in runs.items()}
+        for label, judged, measure, scale in (
+            ("nDCG@5", _plain(qrels), "nDCG@5", 1.0),
+            ("sides in the top 5", both, "StRecall@5", float(len(SIDES))),
+        ):
+            column = Column(f"{corpus}: {label}", _of(corpus, judged), measure, scale)
+            measured[column.label] = Measured(own, column)
+    report.head("debates by corpus", *measured)
     for system in runs:
         report.row(system, *(one.mean(system) for one in measured.values()))
     findings.rows += [
-        {"table": "debates by corpus", "column": corpus, "result": one.row}
-        for corpus, one in measured.items()
+        {"table": "debates by corpus", "column": label, "result": one.row}
+        for label, one in measured.items()
     ]
+    report.line()
+    report.line(
+        "What tells the perspectives' sides was trained on sentences of idebate, not on the others."
+    )
+
+
+def _of(corpus: str, judged: Sequence[Any]) -> list[Any]:
+    return [one for one in judged if one.topic_id.startswith(f"{corpus}-")]
 
 
 def sides(
     report: Report,
     findings: Findings,
     runs: Runs,
-    qrels: Sequence[Qrel],
+    both: Sequence[Qrel],
     quality: Mapping[str, Sequence[float]],
 ) -> None:
     """How well both sides are shown, on debates that have both."""
-    known: dict[str, set[str]] = {}
-    for q in qrels:
-        known.setdefault(q.topic_id, set()).add(q.subtopic)
-    both = [q for q in qrels if len(known[q.topic_id]) == len(SIDES)]
     columns = [
         *(
             Column(f"{side} alone: nDCG@5", _plain([q for q in both if q.subtopic == side]),

@@ -37,6 +37,9 @@ LAMBDA = 0.75
 RERANKED = 100
 """Documents that MMR chooses from, as in BERDS."""
 
+FUSED = 1000
+"""Documents of each of the rankings that are fused, at least."""
+
 System = Callable[[Question, int], np.ndarray]
 """(question, how many) -> document numbers, best first."""
 
@@ -110,7 +113,7 @@ def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
         )[0]
 
     def both(question: Question, k: int) -> list[RankedList]:
-        return [lexical("dirichlet")(question, k), dense(question, k)]
+        return [rank(question, max(k, FUSED)) for rank in (lexical("dirichlet"), dense)]
 
     def diversified(first: Callable[[Question, int], RankedList]) -> System:
         def run(question: Question, k: int) -> np.ndarray:
