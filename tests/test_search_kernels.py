@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pnyx.search import compiled, kernels
 from pnyx.search.kernels import Boosts, Kernel, SegmentPart, TermPart, best
-from pnyx.search.postings import PostingsBuilder
+from pnyx.search.postings import PostingsBuilder, join, split
 
 LENGTHS = np.linspace(0.5, 0.01, 256)
 
@@ -17,15 +17,15 @@ def make_part(rng, documents, terms):
     postings, parts, first = [], [], 0
     for size in terms:
         numbers = np.sort(rng.choice(documents, size=min(size, documents), replace=False))
-        frequencies = rng.integers(1, 256, len(numbers)) * (rng.random(len(numbers)) > 0.05)
-        postings.append((numbers << 8 | frequencies).astype(np.uint32))
+        frequencies = rng.integers(1, 16, len(numbers)) * (rng.random(len(numbers)) > 0.05)
+        postings.append((numbers << 4 | frequencies).astype(np.uint32))
         exceptions = numbers[frequencies == 0]
         parts.append(
             TermPart(
                 first=first,
                 stop=first + len(numbers),
                 weight=float(rng.integers(1, 4)) * rng.random() + 0.1,
-                values=rng.normal(0.1, 0.5, 256),
+                values=rng.normal(0.1, 0.5, 16),
                 exception_documents=exceptions.astype(np.int64),
                 exception_values=rng.normal(0.1, 0.5, len(exceptions)),
             )
@@ -33,9 +33,10 @@ def make_part(rng, documents, terms):
         first += len(numbers)
     every = np.concatenate(postings) if postings else np.zeros(0, np.uint32)
     lengths = rng.integers(0, 256, documents).astype(np.uint8)
-    for array in (every, lengths):
+    lows, highs = split(every)
+    for array in (lows, highs, lengths):
         array.flags.writeable = False  # as a memory map is
-    return SegmentPart(lengths, every, parts)
+    return SegmentPart(lengths, lows, highs, parts)
 
 
 @settings(max_examples=60, deadline=None)
@@ -59,8 +60,8 @@ def test_kernels_agree_bit_for_bit(seed, documents, terms, combine, k):
 
 
 def levels_part(shape, documents, rng):
-    """Return a segment of two terms whose scores have a given shape, by the frequency's value."""
-    levels = {
+    """Return a segment of two terms, and values by length, whose scores have a given shape."""
+    by_length = {
         "rising": np.linspace(1.0, 1e6, 256),  # each block beats all before it
         "falling": np.linspace(1e6, 1.0, 256),
         "tied": np.ones(256),
@@ -68,17 +69,17 @@ def levels_part(shape, documents, rng):
         "wide": 2.0 ** np.linspace(-300, 300, 256),
         "clipped": np.where(np.arange(256) < 200, -1.0, 1.0),
     }[shape]
-    ordered = shape in ("rising", "falling")
+    lengths = rng.integers(0, 256, documents).astype(np.uint8)
+    if shape in ("rising", "falling"):
+        lengths.sort()
     parts, postings, first = [], [], 0
     for share in (1.0, 0.3):
         numbers = np.flatnonzero(rng.random(documents) < share)
-        frequencies = rng.integers(1, 256, len(numbers))
-        frequencies = np.sort(frequencies) if ordered else frequencies
-        postings.append((numbers << 8 | frequencies).astype(np.uint32))
+        postings.append((numbers << 4 | 1).astype(np.uint32))
         stop = first + len(numbers)
-        parts.append(TermPart(first, stop, 1.0, levels, np.zeros(0, np.int64), np.zeros(0)))
+        parts.append(TermPart(first, stop, 1.0, np.zeros(16), np.zeros(0, np.int64), np.zeros(0)))
         first = stop
-    return SegmentPart(np.zeros(documents, np.uint8), np.concatenate(postings), parts)
+    return SegmentPart(lengths, *split(np.concatenate(postings)), parts), by_length
 
 
 def some_boosts(rng, documents):
@@ -94,11 +95,12 @@ def some_boosts(rng, documents):
 @pytest.mark.parametrize("boosted", [False, True])
 def test_the_best_are_found_whatever_the_scores_look_like(shape, boosted):
     rng = np.random.default_rng(len(shape))
-    parts = [levels_part(shape, documents, rng) for documents in (30_000, 11_000)]
+    made = [levels_part(shape, documents, rng) for documents in (30_000, 11_000)]
+    parts, values_by_length = [part for part, _ in made], made[0][1]
     boosts = some_boosts(rng, 41_000) if boosted else None
     for k in (1, 3, 100, 2500, 50_000):
-        numbers, values = Kernel("numpy").top(parts, np.zeros(256), "add", k, boosts)
-        numbers_fast, values_fast = Kernel("numba").top(parts, np.zeros(256), "add", k, boosts)
+        numbers, values = Kernel("numpy").top(parts, values_by_length, "add", k, boosts)
+        numbers_fast, values_fast = Kernel("numba").top(parts, values_by_length, "add", k, boosts)
         assert numbers_fast.tolist() == numbers.tolist()
         assert values_fast.tobytes() == values.tobytes()
 
@@ -114,11 +116,11 @@ def test_a_process_moves_to_compiled_code_once_it_pays(monkeypatch):
 
 def test_postings_out_of_order_cannot_write_outside_of_the_scores():
     # Nothing but a forged index can hold such postings: its checksums are right, its order is not.
-    wild = np.array([5 << 8 | 1, 2 << 8 | 1, 0xFFFFFF << 8 | 1], dtype=np.uint32)
-    term = TermPart(0, 3, 1.0, np.ones(256), np.array([2**40]), np.ones(1))
+    wild = np.array([5 << 4 | 1, 2 << 4 | 1, 0xFFFFF << 4 | 1], dtype=np.uint32)
+    term = TermPart(0, 3, 1.0, np.ones(16), np.array([2**40]), np.ones(1))
     lengths = np.zeros(10, dtype=np.uint8)
-    wild.flags.writeable = lengths.flags.writeable = False
-    part = SegmentPart(lengths, wild, [term])
+    lengths.flags.writeable = False
+    part = SegmentPart(lengths, *split(wild), [term])
     scores = Kernel("numba").scores([part], LENGTHS, "add")
     assert len(scores) == 10
     assert np.isfinite(scores).all()
@@ -134,7 +136,7 @@ def test_best_is_a_stable_sort_of_the_matched(values, k):
 @settings(deadline=None)
 @given(
     documents=st.lists(st.lists(st.integers(-1, 6), max_size=30), min_size=1, max_size=12),
-    loud=st.lists(st.tuples(st.integers(0, 11), st.integers(200, 700)), max_size=3),
+    loud=st.lists(st.tuples(st.integers(0, 11), st.integers(1, 700)), max_size=3),
     chunk=st.integers(1, 12),
 )
 def test_postings_equal_counting_by_hand(documents, loud, chunk):
@@ -153,10 +155,17 @@ def test_postings_equal_counting_by_hand(documents, loud, chunk):
         found = []
         for at in range(got.offsets[term], got.offsets[term + 1]):
             posting = int(got.postings[at])
-            found.append((posting >> 8, int(exceptions.get(at, posting & 255))))
+            found.append((posting >> 4, int(exceptions.get(at, posting & 15))))
         assert found == expected
         assert got.collection_frequencies[term] == sum(tf for _, tf in expected)
-    assert all(tf > 255 for tf in exceptions.values())
+    assert all(tf > 15 for tf in exceptions.values())
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**20 - 1), st.integers(0, 15)), max_size=50))
+def test_postings_are_split_and_joined_without_loss(pairs):
+    postings = np.array([document << 4 | frequency for document, frequency in pairs], np.uint32)
+    documents, frequencies = join(*split(postings))
+    assert list(zip(documents.tolist(), frequencies.tolist(), strict=True)) == pairs
 
 
 @pytest.mark.parametrize("k", [1, 2**40])

@@ -156,8 +156,16 @@ def rewrite(folder, change):
 
 
 def test_a_newer_format_says_what_to_do(copy):
-    rewrite(copy, lambda c: c.update(format_version=2))
-    expected = r"written by a newer Pnyx \(format 2, this one reads up to 1\): upgrade pnyx$"
+    rewrite(copy, lambda c: c.update(format_version=3))
+    expected = r"written by a newer Pnyx \(format 3, this one reads 2\): upgrade pnyx$"
+    for open_it in (Index.open, verify_index, lambda p: add_to_index(documents(900, 901), p)):
+        with pytest.raises(IndexFolderError, match=expected):
+            open_it(copy)
+
+
+def test_an_older_format_says_what_to_do(copy):
+    rewrite(copy, lambda c: c.update(format_version=1))
+    expected = r"written by an older Pnyx \(format 1, this one reads 2\): index the corpus again$"
     for open_it in (Index.open, verify_index, lambda p: add_to_index(documents(900, 901), p)):
         with pytest.raises(IndexFolderError, match=expected):
             open_it(copy)

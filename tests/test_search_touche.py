@@ -171,7 +171,7 @@ def test_what_is_missing_is_one_line(folder, tmp_path):
     bare = Index.open(tmp_path / "bare")
     with pytest.raises(InputError, match="has no quality: pnyx index --update INDEX --quality"):
         touche_rank(bare, "tea", None, wc=0)
-    with pytest.raises(InputError, match=r"has no clusters: pnyx\.cluster_documents"):
+    with pytest.raises(InputError, match="has no clusters: pnyx index --update INDEX --clusters"):
         touche_rank(bare, "tea", QUESTION, wq=0)
     assert touche_rank(bare, "tea", None, wc=0, wq=0)[0].tolist() == [0]
 

@@ -16,6 +16,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from pnyx.search.postings import FREQUENCY_BITS, MAX_FREQUENCY
+
 __all__ = [
     "BLOCK",
     "finish",
@@ -27,6 +29,9 @@ __all__ = [
 
 BLOCK = 1 << 13
 """Documents a block: 64 KB of float64 scores."""
+
+_FREQUENCY = np.uint8(MAX_FREQUENCY)
+_SHIFT = np.uint64(16 - FREQUENCY_BITS)
 
 _BUCKETS = 1 << 11
 _BUCKET_BITS = 44
@@ -47,7 +52,8 @@ def _jit(function: Any) -> Any:
 @_jit
 def _add_block(
     lengths: Any,
-    postings: Any,
+    lows: Any,
+    highs: Any,
     cursors: Any,
     stops: Any,
     weights: Any,
@@ -75,15 +81,17 @@ def _add_block(
         weight, by_frequency = weights[term], values[term]
         at = cursors[term]
         # No term has more postings in a block than the block has documents.
-        for posting in postings[at : min(stops[term], at + BLOCK)]:
+        stop = min(stops[term], at + BLOCK)
+        for here in range(np.uint64(at), np.uint64(stop)):
+            low, high = lows[here], highs[here]
             # Unsigned: a document before the block wraps around and is too large as well.
-            place = np.uint64(posting >> 8) - start
+            place = (np.uint64(high & ~_FREQUENCY) << _SHIFT | np.uint64(low)) - start
             if place >= size:
                 break
             if places is not None:
                 places[named] = place
                 named += np.uint64(1)
-            frequency = np.uint64(posting & 255)
+            frequency = np.uint64(high & _FREQUENCY)
             if frequency > 0:
                 length = length_values[block_lengths[place]]
                 if additive:
@@ -110,7 +118,8 @@ def _add_block(
 @_jit
 def score(
     lengths: Any,
-    postings: Any,
+    lows: Any,
+    highs: Any,
     firsts: Any,
     stops: Any,
     weights: Any,
@@ -127,7 +136,8 @@ def score(
     for first in range(0, len(lengths), BLOCK):
         _add_block(
             lengths,
-            postings,
+            lows,
+            highs,
             cursors,
             stops,
             weights,
@@ -269,7 +279,8 @@ def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes
 @_jit
 def top(
     lengths: Any,
-    postings: Any,
+    lows: Any,
+    highs: Any,
     firsts: Any,
     stops: Any,
     weights: Any,
@@ -299,7 +310,8 @@ def top(
         part = block[: min(BLOCK, len(lengths) - first)]
         named = _add_block(
             lengths,
-            postings,
+            lows,
+            highs,
             cursors,
             stops,
             weights,

@@ -23,6 +23,7 @@ from pnyx.search.kernels import Boosts, Kernel, KernelName, SegmentPart, TermPar
 from pnyx.search.lengths import LENGTHS
 from pnyx.search.manifest import read_manifest
 from pnyx.search.models import Collection, Floats, Model, Term, make_model
+from pnyx.search.postings import MAX_FREQUENCY
 from pnyx.search.segments import open_segments
 
 __all__ = [
@@ -37,12 +38,12 @@ __all__ = [
 
 DEFAULT_MODEL = "dirichlet"
 
-_FREQUENCIES = np.arange(256, dtype=np.float64)
+_FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
 _FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
 _DECODED_LENGTHS = LENGTHS.astype(np.float64)
 _REMEMBERED_TERMS = 100_000
-_REMEMBERED_TABLES = 4_000
-"""Terms whose tables of weights are kept: 2 KB each."""
+_REMEMBERED_TABLES = 20_000
+"""Terms whose tables of weights are kept: about half a kilobyte each."""
 
 
 class Hit(NamedTuple):
@@ -56,7 +57,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a term's postings lie in one segment, and those with a frequency above 255."""
+    """Where a term's postings lie in one segment, and those that are exceptions."""
 
     segment: int
     first: int
@@ -195,7 +196,12 @@ class Index:
         if not any(terms):
             return None
         return [
-            SegmentPart(segment.lengths.whole(), segment.postings.unverified(), parts)
+            SegmentPart(
+                segment.lengths.whole(),
+                segment.lows.unverified(),
+                segment.highs.unverified(),
+                parts,
+            )
             for segment, parts in zip(self._segments, terms, strict=True)
         ]
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.search.models import Combine, Floats
+from pnyx.search.postings import MAX_FREQUENCY, join
 
 __all__ = [
     "UNMATCHED",
@@ -54,7 +55,7 @@ class TermPart:
         first: where its postings begin in the segment's.
         stop: where they end.
         weight: the term's weight times its repetitions in the query.
-        values: the model's value for each frequency 0 to 255; that of 0 is never used.
+        values: the model's value for each frequency 0 to MAX_FREQUENCY; that of 0 is never used.
         exception_documents: documents of the exceptions, ascending.
         exception_values: the model's value for each of them.
     """
@@ -77,14 +78,16 @@ class SegmentPart:
 
     Attributes:
         lengths: the length byte of each document; shape (documents,).
-        postings: uint32, (document << 8 | frequency), term after term, each by document; frequency
-            0 stands for one above 255, which is among the term's exceptions. Only the ranges of
-            `terms` may be read: no other was verified.
+        lows: uint16, postings term after term, each by document: the low bits of the document.
+        highs: uint8, its high bits << 4 | frequency; 0 stands for a frequency above MAX_FREQUENCY,
+            which is among the term's exceptions. Only the ranges of `terms` may be read, here and
+            in `lows`: no other was verified.
         terms: the query's terms that occur here, in query order.
     """
 
     lengths: NDArray[np.uint8]
-    postings: NDArray[np.uint32]
+    lows: NDArray[np.uint16]
+    highs: NDArray[np.uint8]
     terms: Sequence[TermPart]
 
 
@@ -123,11 +126,10 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
     """Return the score of every document of a segment; shape (documents,)."""
     scores = np.full(len(part.lengths), UNMATCHED)
     for term in part.terms:
-        postings = part.postings[term.first : term.stop]
-        frequencies = postings & 255
+        at = slice(term.first, term.stop)
+        documents, frequencies = join(part.lows[at], part.highs[at])
         if len(term.exception_documents):
-            postings, frequencies = postings[frequencies > 0], frequencies[frequencies > 0]
-        documents = postings >> 8
+            documents, frequencies = documents[frequencies > 0], frequencies[frequencies > 0]
         _add(scores, part, documents, term.values[frequencies], term.weight, length_values, combine)
         exceptions = term.exception_documents
         _add(scores, part, exceptions, term.exception_values, term.weight, length_values, combine)
@@ -248,17 +250,19 @@ def _flat(part: SegmentPart) -> tuple[Any, ...]:
     terms = part.terms
     ends = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
     bounds = np.array(ends, dtype=np.int64)
+    values = np.concatenate([_NO_VALUES, *(term.values for term in terms)])
     exception_documents, exception_values = _NO_DOCUMENTS, _NO_VALUES
     if ends[-1]:
         exception_documents = np.concatenate([term.exception_documents for term in terms])
         exception_values = np.concatenate([term.exception_values for term in terms])
     return (
         part.lengths,
-        part.postings,
+        part.lows,
+        part.highs,
         np.array([term.first for term in terms], dtype=np.int64),
         np.array([term.stop for term in terms], dtype=np.int64),
         np.array([term.weight for term in terms], dtype=np.float64),
-        np.concatenate([_NO_VALUES, *(term.values for term in terms)]).reshape(-1, 256),
+        values.reshape(-1, MAX_FREQUENCY + 1),
         bounds,
         exception_documents,
         exception_values,

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 KIND: Final = "pnyx-index"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 MANIFEST: Final = "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-\d{6,}\.data")
 
@@ -84,7 +84,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of an index folder.
 
     Raises:
-        IndexFolderError: no such folder, no index, a newer format, or damage.
+        IndexFolderError: no such folder, no index, an older or newer format, or damage.
     """
     raw = _manifest_bytes(folder)
     try:
@@ -96,8 +96,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     version = content.get("format_version")
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise IndexFolderError(
-            f"written by a newer Pnyx (format {version}, this one reads up to {FORMAT_VERSION}): "
+            f"written by a newer Pnyx (format {version}, this one reads {FORMAT_VERSION}): "
             "upgrade pnyx",
+            path=folder,
+        )
+    if isinstance(version, int) and version < FORMAT_VERSION:
+        raise IndexFolderError(
+            f"written by an older Pnyx (format {version}, this one reads {FORMAT_VERSION}): "
+            "index the corpus again",
             path=folder,
         )
     found = _CHECKSUM.findall(raw)

@@ -1,4 +1,8 @@
-"""Sorting tokens into postings: (document << 8 | frequency), term after term, by document."""
+"""Sorting tokens into postings: document and frequency, term after term, by document.
+
+A posting has 24 bits: 20 of the document, 4 of the frequency. They are kept as two arrays, of the
+16 low bits of the document, and of its 4 high bits above the frequency.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,39 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DOCUMENT_BITS", "MAX_FREQUENCY", "Postings", "PostingsBuilder"]
+__all__ = [
+    "DOCUMENT_BITS",
+    "FREQUENCY_BITS",
+    "MAX_FREQUENCY",
+    "Postings",
+    "PostingsBuilder",
+    "join",
+    "split",
+]
 
-DOCUMENT_BITS: Final = 24
-MAX_FREQUENCY: Final = 255
-"""Higher frequencies are exceptions: their posting holds 0, which no real posting does."""
+DOCUMENT_BITS: Final = 20
+FREQUENCY_BITS: Final = 4
+MAX_FREQUENCY: Final = (1 << FREQUENCY_BITS) - 1
+"""Higher frequencies (about one posting in 2,000 of real text) are exceptions: their posting holds
+0, which no real posting does."""
+
+
+def split(postings: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """Return postings (document << FREQUENCY_BITS | frequency) as they are kept: low, high bits."""
+    lows = (postings >> FREQUENCY_BITS).astype(np.uint16)
+    highs = postings >> 16 & ~np.uint32(MAX_FREQUENCY) | postings & np.uint32(MAX_FREQUENCY)
+    return lows, highs.astype(np.uint8)
+
+
+def join(
+    lows: NDArray[np.uint16], highs: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """Return the documents and the frequencies of postings as they are kept."""
+    documents = highs.astype(np.uint32)
+    documents >>= np.uint32(FREQUENCY_BITS)
+    documents <<= np.uint32(16)
+    documents |= lows
+    return documents, highs & np.uint8(MAX_FREQUENCY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +53,7 @@ class Postings:
 
     Attributes:
         offsets: shape (terms + 1,).
-        postings: uint32, shape (postings,).
+        postings: document << FREQUENCY_BITS | frequency, see `split`; uint32, shape (postings,).
         collection_frequencies: tokens of each term; shape (terms,).
         exception_positions: where a posting holds 0 for its frequency, ascending.
         exception_frequencies: the true frequency of each of those.
@@ -93,7 +125,7 @@ class PostingsBuilder:
         if above.any():
             found = [terms[above], documents[above], frequencies[above]]
             self._exceptions.append(np.stack(found))
-        postings = (documents << 8 | np.where(above, 0, frequencies)).astype(np.uint32)
+        postings = (documents << FREQUENCY_BITS | np.where(above, 0, frequencies)).astype(np.uint32)
         starts = np.flatnonzero(np.diff(terms, prepend=-1))
         counts = np.diff(starts, append=len(terms))
         self._chunks.append(_Chunk(terms[starts], counts, postings))
@@ -124,10 +156,11 @@ class PostingsBuilder:
         if not self._exceptions:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         terms, documents, frequencies = np.concatenate(self._exceptions, axis=1)
+        wanted = documents << FREQUENCY_BITS
         positions = np.array(
             [
-                offsets[t] + np.searchsorted(postings[offsets[t] : offsets[t + 1]], d << 8)
-                for t, d in zip(terms.tolist(), documents.tolist(), strict=True)
+                offsets[t] + np.searchsorted(postings[offsets[t] : offsets[t + 1]], posting)
+                for t, posting in zip(terms.tolist(), wanted.tolist(), strict=True)
             ]
         )
         order = np.argsort(positions)

@@ -17,7 +17,7 @@ from pnyx.search import stored
 from pnyx.search.keys import Keys, hash_keys, write_keys
 from pnyx.search.lengths import LENGTHS, encode_lengths
 from pnyx.search.manifest import MANIFEST, damaged, segment_name
-from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder
+from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder, join, split
 from pnyx.search.storage import SegmentFile, SegmentWriter
 from pnyx.search.tokens import Tokenizer
 
@@ -125,7 +125,7 @@ class SegmentBuilder:
         writer.array("terms.frequencies", "<u8", postings.collection_frequencies)
         writer.array("exceptions.positions", "<u8", postings.exception_positions)
         writer.array("exceptions.frequencies", "<u4", postings.exception_frequencies)
-        writer.array("postings", "<u4", postings.postings)
+        self._write_postings(postings.postings)
         return writer.finish() | {
             "documents": len(self._ids),
             "documents_with_terms": int(np.count_nonzero(postings.lengths)),
@@ -133,6 +133,13 @@ class SegmentBuilder:
             "postings": len(postings.postings),
             "terms": len(self._numbers.terms),
         }
+
+    def _write_postings(self, postings: NDArray[np.uint32]) -> None:
+        for half, (name, dtype) in enumerate([("postings.lows", "<u2"), ("postings.highs", "u1")]):
+            self._writer.begin(name, dtype)
+            for first in range(0, len(postings), _CHUNK_TOKENS):  # little at once: memory
+                values = split(postings[first : first + _CHUNK_TOKENS])[half]
+                self._writer.write(values.astype(dtype, copy=False).view(np.uint8).data)
 
     def _refuse_duplicates(self, earlier: Sequence[Segment], first_number: int) -> None:
         hashes = hash_keys(self._ids)
@@ -163,7 +170,8 @@ class Segment:
         self.ids = Keys(self.file, "ids")
         self.terms = Keys(self.file, "terms")
         self.lengths = self.file.section("lengths")
-        self.postings = self.file.section("postings")
+        self.lows = self.file.section("postings.lows")
+        self.highs = self.file.section("postings.highs")
         self.offsets = self.file.section("postings.offsets")
         self.frequencies = self.file.section("terms.frequencies")
         self._documents = self.file.section("documents.bytes")
@@ -171,9 +179,10 @@ class Segment:
         self._exception_positions = self.file.section("exceptions.positions")
         self._exception_frequencies = self.file.section("exceptions.frequencies")
         count, terms = entry["documents"], entry["terms"]
-        expected = [count, count, count + 1, terms, terms + 1, terms, entry["postings"]]
+        expected = [count, count, count + 1, terms, terms + 1, terms]
+        expected += [entry["postings"]] * 2
         found = [len(self.ids), len(self.lengths), len(self._document_offsets), len(self.terms)]
-        found += [len(self.offsets), len(self.frequencies), len(self.postings)]
+        found += [len(self.offsets), len(self.frequencies), len(self.lows), len(self.highs)]
         if found != expected:
             raise damaged(folder, f"{MANIFEST} does not fit {entry['file']}")
 
@@ -191,18 +200,27 @@ class Segment:
     def posting_range(self, term: int) -> tuple[int, int]:
         """Return where a term's postings begin and end; they are verified."""
         first, stop = self.offsets.read(term, term + 2).tolist()
-        self.postings.read(first, stop)
+        self.lows.read(first, stop)
+        self.highs.read(first, stop)
         return first, stop
 
+    def postings(self, first: int, stop: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return documents and frequencies of the postings `first` to `stop`, verified."""
+        documents, low = join(self.lows.read(first, stop), self.highs.read(first, stop))
+        frequencies = low.astype(np.int64)
+        frequencies[frequencies == 0] = self.exceptions(first, stop)[1]
+        return documents, frequencies
+
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return documents and frequencies of the postings `first` to `stop` above 255."""
+        """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
         positions = self._exception_positions.whole()
         if not len(positions):
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         low, high = np.searchsorted(positions, np.array([first, stop], dtype=np.uint64)).tolist()
-        postings = self.postings.take(positions[low:high].astype(np.int64))
+        places = positions[low:high].astype(np.int64)
+        documents, _ = join(self.lows.take(places), self.highs.take(places))
         frequencies = self._exception_frequencies.read(low, high)
-        return (postings >> 8).astype(np.int64), frequencies.astype(np.float64)
+        return documents.astype(np.int64), frequencies.astype(np.float64)
 
     def verify(self) -> None:
         """Check every byte, every record and how the sections fit each other.
@@ -213,7 +231,7 @@ class Segment:
         self.file.verify_all()
         for offsets, end in (
             (self._document_offsets.whole(), len(self._documents)),
-            (self.offsets.whole(), len(self.postings)),
+            (self.offsets.whole(), len(self.lows)),
         ):
             if (
                 int(offsets[0]) != 0
@@ -221,8 +239,8 @@ class Segment:
                 or (offsets[1:] < offsets[:-1]).any()
             ):
                 raise damaged(self.folder, "its offsets do not fit")
-        postings = self.postings.whole()
-        if len(postings) and int(postings.max()) >> 8 >= len(self):
+        documents, _ = join(self.lows.whole(), self.highs.whole())
+        if len(documents) and int(documents.max()) >= len(self):
             raise damaged(self.folder, "its postings do not fit its documents")
         for place, doc_id in enumerate(self.ids.all()):
             if self.document(place).id != doc_id:

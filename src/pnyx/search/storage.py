@@ -29,6 +29,7 @@ _ALIGNMENT = 64
 _DTYPES = {
     "u1": np.uint8,
     "i1": np.int8,
+    "<u2": np.uint16,
     "<u4": np.uint32,
     "<u8": np.uint64,
     "<f2": np.float16,
