@@ -50,11 +50,13 @@ from pnyx.judge.tasks import TASKS, Task
 from pnyx.measure.base import Measured
 from pnyx.models.chat import ChatEndpoint, Patience
 from pnyx.records import CITATION_STYLES, SIDES, Citation, Document, Response, Sentence
+from pnyx.search.clusters import DEFAULT_SPACE
 from pnyx.search.index import DEFAULT_MODEL, Index, build_index
 from pnyx.search.models import MODELS
 from pnyx.search.pipeline import SearchPlan
 from pnyx.search.rerank import Listwise
 from pnyx.search.scoring import FUSIONS, LEXICAL, SCORINGS, Scoring
+from pnyx.search.topic_points import SPACES
 from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ
 from pnyx.write.argue import Plan
 from pnyx.write.extractive import ExtractiveWriter
@@ -497,6 +499,8 @@ def test_the_command_lines_defaults_are_those_of_python():
         "lexical": Scoring().lexical, "fusion": Scoring().fusion, "lam": SearchPlan().lam,
         "depth": SearchPlan().depth, "window": Listwise().window, "step": Listwise().step,
     }  # fmt: skip
+    assert set(_choices("index", "space")) == set(SPACES)
+    assert f"[default: {DEFAULT_SPACE}]" in _parameter("index", "space").help
     assert f"[default: {SearchPlan().certainty:g}]" in _parameter("search", "certainty").help
     for verb in ("search", "argue"):
         assert _parameter(verb, "model").default == DEFAULT_MODEL

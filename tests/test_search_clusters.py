@@ -21,6 +21,7 @@ from pnyx.search.features import put_feature
 from pnyx.search.index import Index, add_to_index, build_index, verify_index
 from pnyx.search.kmeans import distinct_points, k_means_engine, nearest_centroids
 from pnyx.search.topic_points import conclusion_of, premise_of
+from pnyx.search.vectors import embed_documents
 
 WORDS = ["zoo", "vote", "tax", "car"]
 
@@ -65,7 +66,7 @@ def folder(tmp_path):
 
 def test_documents_on_one_topic_share_a_cluster(folder):
     embedder = Bags()
-    made = cluster_documents(folder, embedder, k=3)
+    made = cluster_documents(folder, embedder, k=3, space="conclusion")
     assert sorted(embedder.asked) == sorted(set(embedder.asked))  # equal conclusions once
     read = clusters_of(Index.open(folder))
     assert read.cluster.tolist() == made.cluster.tolist() == [0, 1, 0, 0, 0, 1, 2, NO_CLUSTER]
@@ -119,7 +120,22 @@ def test_many_points_are_clustered_in_samples(monkeypatch):
     assert sorted(centroids.argmax(axis=1).tolist()) == [0, 1, 2, 3]
 
 
+def test_whole_texts_are_clustered_by_the_vectors_there_are(folder):
+    embedder = Bags()
+    made = cluster_documents(folder, embedder, k=3, space="text")
+    assert len(embedder.asked) == 7  # all but the document without any text
+    assert (made.space, made.centroids.shape) == ("text", (3, 5))
+    assert made.cluster[7] == NO_CLUSTER
+    np.testing.assert_allclose(made.cosines(np.eye(5, dtype=np.float32)[0]), made.centroids[:, 0])
+    embed_documents(folder, embedder)
+    embedder.asked.clear()
+    again = cluster_documents(folder, embedder, k=3, space="text")
+    assert embedder.asked == []
+    assert again.cluster.tolist() == made.cluster.tolist()
+
+
 def test_the_dual_space_sees_premises_too(folder):
+    assert cluster_documents(folder, Bags(), k=5).space == "dual"
     made = cluster_documents(folder, Bags(), k=5, space="dual")
     assert (made.space, made.centroids.shape) == ("dual", (5, 10))
     # 0 and 2 conclude the same but argue otherwise; 3 and 4 differ in words no embedding sees.
@@ -132,7 +148,7 @@ def test_the_dual_space_sees_premises_too(folder):
 
 
 def test_added_documents_join_the_nearest_cluster(folder):
-    old = cluster_documents(folder, Bags(), k=3)
+    old = cluster_documents(folder, Bags(), k=3, space="conclusion")
     add_to_index([argument("new", "No more tax"), Document("mute", "")], folder)
     with pytest.raises(InputError, match="clusters of 8 of its 10 documents: pnyx index --update"):
         clusters_of(Index.open(folder))
@@ -147,7 +163,7 @@ def test_added_documents_join_the_nearest_cluster(folder):
 
 
 def test_facets_count_the_topics_of_a_list(folder):
-    made = cluster_documents(folder, Bags(), k=3)
+    made = cluster_documents(folder, Bags(), k=3, space="conclusion")
     found = facets(Index.open(folder), [1, 0, 2, 7])
     assert [(f.cluster, f.count, f.label) for f in found] == [
         (0, 2, made.labels[0].label),
@@ -160,8 +176,8 @@ def test_facets_count_the_topics_of_a_list(folder):
     ("options", "message"),
     [
         ({"k": 0}, "k is 0, expected at least 1"),
-        ({"k": 9}, "k is 9, expected at most 3: so many differ"),
-        ({"space": "both"}, "expected one of: conclusion, dual"),
+        ({"k": 9}, "k is 9, expected at most 6: so many differ"),
+        ({"space": "both"}, "expected one of: text, conclusion, dual"),
         ({"seed": -1}, "seed is -1, expected 0 to"),
     ],
 )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KNOWING", "check_knowing", "counted", "know", "knowing_options", "warn_of_rest"]
 
-KNOWING = ("quality", "clusters", "assign", "vectors", "ann")
-"""The flags, in the order in which they are carried out."""
+KNOWING = ("quality", "vectors", "ann", "clusters", "assign")
+"""The flags, in the order in which they are carried out: topics may use the vectors."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,7 +33,7 @@ _OPTIONS = (
     click.option(
         "--clusters",
         is_flag=True,
-        help="Find the topics: k-means over embedded conclusions, in place of former ones.",
+        help="Find the topics: k-means over embedded texts, in place of former ones.",
     ),
     click.option(
         "--assign",
@@ -58,8 +58,9 @@ _OPTIONS = (
     ),
     click.option(
         "--space",
-        type=click.Choice(["conclusion", "dual"]),
-        help="With --clusters: what is clustered; dual embeds premises too  [default: conclusion].",
+        type=click.Choice(["dual", "conclusion", "text"]),
+        help="With --clusters: premises beside conclusions; conclusions alone, which is quicker; "
+        "or whole texts, at no cost after --vectors  [default: dual].",
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**32 - 1), help="With --clusters  [default: 0]."
@@ -134,9 +135,9 @@ def _quality(folder: str, _: dict[str, Any]) -> tuple[dict[str, object], str]:
 
 
 def _clusters(folder: str, options: dict[str, Any]) -> tuple[dict[str, object], str]:
-    from pnyx.search.clusters import cluster_documents, cluster_new_documents
+    from pnyx.search.clusters import DEFAULT_SPACE, cluster_documents, cluster_new_documents
 
-    with counted("embedding conclusions", "texts") as advance:
+    with counted("embedding texts", "texts") as advance:
         if options["assign"]:
             made = cluster_new_documents(folder, _embedder(options), on_progress=advance)
         else:
@@ -144,13 +145,13 @@ def _clusters(folder: str, options: dict[str, Any]) -> tuple[dict[str, object], 
                 folder,
                 _embedder(options),
                 k=options["cluster_count"],
-                space=options["space"] or "conclusion",
+                space=options["space"] or DEFAULT_SPACE,
                 seed=options["seed"] or 0,
                 on_progress=advance,
             )
     said = (
         f"{len(made):,} topics of {len(made.cluster):,} documents, {made.meta['distinct']:,} "
-        f"different conclusions, {shorten(made.embedder, 60)}, {made.meta['engine']}"
+        f"different points ({made.space}), {shorten(made.embedder, 60)}, {made.meta['engine']}"
     )
     if made.meta["assigned"]:
         said += f"; {made.meta['assigned']:,} documents were added since to the nearest"
@@ -182,10 +183,10 @@ def _ann(folder: str, _: dict[str, Any]) -> tuple[dict[str, object], str]:
 
 _WORK: dict[str, Callable[[str, dict[str, Any]], tuple[dict[str, object], str]]] = {
     "quality": _quality,
-    "clusters": _clusters,
-    "assign": _clusters,
     "vectors": _vectors,
     "ann": _ann,
+    "clusters": _clusters,
+    "assign": _clusters,
 }
 
 

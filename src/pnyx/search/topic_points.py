@@ -1,4 +1,4 @@
-"""What is clustered: the conclusions of documents, embedded, with or without their premises."""
+"""What is clustered: whole texts, or conclusions, or conclusions beside their premises."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from pnyx.corpora.segment import split_sentences
 from pnyx.errors import InputError, shorten
 from pnyx.records import Argument, Evidence
+from pnyx.search.features import read_feature
 from pnyx.search.index import Index
 from pnyx.search.kmeans import Vectors
+from pnyx.search.stored import searched_text
+from pnyx.search.vectors import VECTORS, document_vectors
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
@@ -30,8 +33,9 @@ __all__ = [
     "read_conclusions",
 ]
 
-Space: TypeAlias = Literal["conclusion", "dual"]
-"""What is clustered: conclusions, or conclusions and premises together."""
+Space: TypeAlias = Literal["text", "conclusion", "dual"]
+"""What is clustered: title and text as one, conclusions as in the paper, or conclusions and
+premises side by side."""
 
 SPACES: tuple[Space, ...] = get_args(Space)
 
@@ -91,22 +95,24 @@ def points_of(
     space: Space,
     on_progress: Advance | None,
 ) -> tuple[Vectors, NDArray[np.int64]]:
-    """Embed the conclusions of documents `first` and later, and their premises where asked for.
+    """Embed documents `first` and later, as the space says.
 
     Returns:
         The points, unit vectors: one for each distinct conclusion, or one for each document in the
-        dual space; and which is whose, -1 for documents without any visible text.
+        other spaces; and which is whose, -1 for documents without any visible text.
 
     Raises:
         InputError: the embedder gave no usable vectors.
         ModelError: it cannot be used.
     """
-    conclusions = _embed(embedder, texts.distinct, 0, on_progress)
-    if space == "conclusion":
-        return conclusions, texts.which
     having = np.flatnonzero(texts.which >= 0)
     rows = np.full(len(texts.which), -1, dtype=np.int64)
     rows[having] = np.arange(len(having))
+    if space == "text":
+        return _whole_texts(index, first + having, embedder, on_progress), rows
+    conclusions = _embed(embedder, texts.distinct, 0, on_progress)
+    if space == "conclusion":
+        return conclusions, texts.which
     out = np.empty((len(having), 2 * conclusions.shape[1]), dtype=np.float32)
     for start in range(0, len(having), _TEXTS_AT_ONCE):
         places = having[start : start + _TEXTS_AT_ONCE]
@@ -117,6 +123,24 @@ def points_of(
         premises = _embed(embedder, given, len(texts.distinct) + start, on_progress)
         out[start : start + len(places)] = join_spaces(conclusions[own], premises)
     return out, rows
+
+
+def _whole_texts(
+    index: Index, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
+) -> Vectors:
+    """Return the vectors of documents: those that the index has, or else made now."""
+    feature = read_feature(index.path, index.manifest, VECTORS)
+    if feature is not None and feature.documents == len(index):
+        known = document_vectors(index)
+        if known.embedder == embedder.name:
+            kept: Vectors = known.rows[numbers].astype(np.float32)
+            return kept
+    parts: list[Vectors] = [np.zeros((0, embedder.dimensions), dtype=np.float32)]
+    for start in range(0, len(numbers), _TEXTS_AT_ONCE):
+        places = numbers[start : start + _TEXTS_AT_ONCE].tolist()
+        texts = [searched_text(index.document_at(place)) for place in places]
+        parts.append(_embed(embedder, texts, start, on_progress))
+    return np.concatenate(parts)
 
 
 def _embed(
