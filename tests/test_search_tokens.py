@@ -1,5 +1,6 @@
 """Text to index terms, over many scripts."""
 
+import re
 import sys
 import unicodedata
 
@@ -94,3 +95,8 @@ def test_an_unknown_language_names_the_known_ones():
 def test_all_characters_at_once():
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
     assert PLAIN.terms(everything)
+
+
+@given(st.text(alphabet="ab_1' .'\n-Z$", max_size=30))
+def test_the_quick_way_through_ascii_finds_the_same_words(text):
+    assert Tokenizer().words(text) == re.findall(r"\w+(?:'\w+)*", text.lower(), re.ASCII)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ FIELDS = ["title", "text"]
 """What is searched of every record."""
 
 _MAX_POSTINGS = 1 << 27
-"""Postings after which a segment ends: half a gigabyte, held twice for a moment."""
+"""Postings after which a segment ends, within a chunk or two: half a gigabyte, held twice for a
+moment."""
 
 _CHUNK_TOKENS = 1 << 21
 _REMEMBERED_WORDS = 1 << 21
@@ -59,6 +61,10 @@ class SegmentBuilder:
         self._extra_fields = extra_fields
         self._numbers = _TermNumbers(tokenizer)
         self._postings = PostingsBuilder()
+        # numpy sorts without the interpreter's lock: a second core sorts while words are read.
+        self._sorter = ThreadPoolExecutor(1, thread_name_prefix="pnyx-postings")
+        self._sorting: Future[None] | None = None
+        self._sorted = 0  # postings, without those of the chunk that is being sorted
         self._tokens: list[int] = []
         self._words: list[int] = []
         self._ids: list[bytes] = []
@@ -70,6 +76,7 @@ class SegmentBuilder:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._sorter.shutdown(cancel_futures=True)
         self._writer.__exit__()
 
     def __len__(self) -> int:
@@ -78,7 +85,7 @@ class SegmentBuilder:
     @property
     def full(self) -> bool:
         """Whether the next record must go to a further segment."""
-        return len(self._ids) >= 1 << DOCUMENT_BITS or self._postings.count >= _MAX_POSTINGS
+        return len(self._ids) >= 1 << DOCUMENT_BITS or self._sorted >= _MAX_POSTINGS
 
     def add(self, record: Evidence, *, number: int) -> None:
         """Add a record; `number` (1-based) names it in errors.
@@ -100,7 +107,15 @@ class SegmentBuilder:
         tokens = np.array(self._tokens, dtype=np.int32)
         words = np.array(self._words, dtype=np.int64)
         self._tokens, self._words = [], []
-        self._postings.add(tokens, words, len(self._numbers.terms))
+        self._await()  # one chunk at a time, in order
+        self._sorted = self._postings.count
+        vocabulary = len(self._numbers.terms)
+        self._sorting = self._sorter.submit(self._postings.add, tokens, words, vocabulary)
+
+    def _await(self) -> None:
+        if self._sorting is not None:
+            self._sorting.result()
+            self._sorting = None
 
     def finish(self, earlier: Sequence[Segment], first_number: int) -> dict[str, Any]:
         """Write everything and return the segment's manifest entry.
@@ -114,6 +129,7 @@ class SegmentBuilder:
         """
         self._refuse_duplicates(earlier, first_number)
         self._sort()
+        self._await()
         postings = self._postings.finish()
         writer = self._writer
         writer.array("documents.offsets", "<u8", np.array(self._offsets))
