@@ -153,6 +153,27 @@ def test_topics_tsv(records, path):
     check("topics-tsv", records, path)
 
 
+lines = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Z"]) | st.sampled_from("#\\- a"), max_size=8
+)
+definitions = (
+    st.lists(lines, max_size=4)
+    .map("\n".join)
+    .filter(lambda d: d == d.strip("\n") and (d.strip() or not d))
+)
+words = st.text("ab:#\\é(", min_size=1, max_size=6)
+
+
+@quick
+@given(
+    records=st.lists(
+        st.builds(Question, id=words, text=words, definition=definitions), **unique_by_id
+    )
+)
+def test_guidelines(records, path):
+    check("guidelines", records, path)
+
+
 xml_texts = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
     | st.sampled_from(" \t\n\ré<&>]"),
@@ -284,6 +305,10 @@ LOSSES = [
     ("topics-tsv", Question("1", "t", definition="d")),
     ("topics-tsv", Question("1", "a\nb")),
     ("touche-topics", Question("1", "t", definition="d")),
+    ("guidelines", Question("a b", "t", definition="d")),
+    ("guidelines", Question("1", "a\nb", definition="d")),
+    ("guidelines", Question("1", "t", definition="d\n")),
+    ("guidelines", Question("1", "t", "more", definition="d")),
     ("touche-topics", Question("1", "a\x01b")),
     ("questions", Question("1", "t", extra={"background": "b"})),
     ("run", RunEntry("a b", "d", 1, 1.0)),

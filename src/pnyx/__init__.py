@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 from pnyx._version import __version__
 
 if TYPE_CHECKING:
+    from pnyx.annotate.definitions import DraftedDefinition, draft_definitions
+    from pnyx.annotate.sampling import PairSample, SampledPair, sample_pairs
     from pnyx.corpora import (
         read_evidence,
         read_qrels,
@@ -113,6 +115,8 @@ if TYPE_CHECKING:
     from pnyx.write.generate import LlmWriter
 
 _HOMES = {
+    "pnyx.annotate.definitions": ("DraftedDefinition", "draft_definitions"),
+    "pnyx.annotate.sampling": ("PairSample", "SampledPair", "sample_pairs"),
     "pnyx.corpora": (
         "read_evidence",
         "read_qrels",
@@ -215,6 +219,7 @@ __all__ = [
     "Citation",
     "Clusters",
     "Document",
+    "DraftedDefinition",
     "Embedder",
     "Encoder",
     "EncoderJudge",
@@ -241,6 +246,7 @@ __all__ = [
     "Measured",
     "MissingExtra",
     "ModelError",
+    "PairSample",
     "Panel",
     "Perspective",
     "Plan",
@@ -260,6 +266,7 @@ __all__ = [
     "Response",
     "Retrieval",
     "RunEntry",
+    "SampledPair",
     "Scoring",
     "SearchPlan",
     "Searcher",
@@ -283,6 +290,7 @@ __all__ = [
     "clusters_of",
     "combine",
     "dense_rank",
+    "draft_definitions",
     "embed_documents",
     "embed_question",
     "embedder_from",
@@ -313,6 +321,7 @@ __all__ = [
     "rerank_many",
     "rerank_pointwise",
     "round_robin",
+    "sample_pairs",
     "score_documents",
     "search_perspectives",
     "self_agreement",

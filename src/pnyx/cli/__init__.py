@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "search": "Ranked evidence for a question or for a file of topics.",
     "perspectives": "The perspectives on a question: from a model, an index or a file.",
     "argue": "A cited pro and con argument on a question.",
+    "annotate": "Relevance labels at scale: what is relevant, and which pairs are labelled.",
     "judge": "A judge's answers to a task's questions over an items file.",
     "measure": "A judge's answers against people's labels, runs against qrels; with intervals.",
     "calibrate": "Mend a judge's probabilities on labels, and say where it is sure.",

@@ -10,6 +10,7 @@ from pnyx.corpora import (
     dumps,
     evidence,
     folder,
+    guidelines,
     irdatasets,
     items,
     questions,
@@ -174,6 +175,13 @@ _QUESTIONS = (
         topics_xml.scan_topics_xml,
         topics_xml.write_topics_xml,
         "<topics>\n<topic><number>1</number><title>Is tea healthy?</title></topic>\n</topics>\n",
+    ),
+    _questions(
+        "guidelines",
+        "questions with definitions of relevance as Markdown, for people to edit",
+        guidelines.scan_guidelines,
+        guidelines.write_guidelines,
+        "## q1: Is tea healthy?\n\nEffects of tea on health:\n- on the heart\n- on sleep\n",
     ),
 )
 

@@ -94,6 +94,8 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     opening = head.lstrip()[:1]
     if opening in b"{[":
         name = _json(head, kind, source)
+    elif re.match(rb"(#[ \t][^\n]*\n\s*)?##[ \t]", head.lstrip()):
+        name = "guidelines"
     elif opening == b"<":
         name = "touche-topics" if b"<topic" in head else None
     else:

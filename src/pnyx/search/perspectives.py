@@ -16,22 +16,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pnyx.corpora.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
 from pnyx.judge.base import run_blocking
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import load_prompt
-from pnyx.judge.reading import UnreadableReply, cut_reason, validated
+from pnyx.judge.structured import ask_structured
 from pnyx.models.flow import run_all
-from pnyx.models.replies import CallFailed, ChatRequest, Message
 from pnyx.records import Perspective, Question, Stance
 from pnyx.search.diversify import round_robin
 from pnyx.search.index import Hit
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 __all__ = [
     "FilePerspectives",
@@ -156,30 +152,11 @@ class LlmPerspectives:
     async def _find(self, question: Question) -> PerspectiveSet:
         inputs = {"question": question.text, "count": str(self.count)}
         request = self.prompt.request(inputs, items=self.count)
-        read, problems = await self._ask(request)
-        if read is None:
+        reply, problems = await ask_structured(self.model, request, _reply_model(self._sided))
+        if reply is None:
             fault = f"{shorten(self.model.name, 40)} gave no perspectives: {problems[-1]}"
             return PerspectiveSet((), self.name, (fault,), failed=True)
-        return self._set(question, read, problems)
-
-    async def _ask(self, request: ChatRequest) -> tuple[list[Any] | None, list[str]]:
-        """Return what was read, or None, and what went wrong on the way."""
-        problems: list[str] = []
-        for _ in range(2):
-            reply = await self.model.complete(request)
-            fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
-            if isinstance(reply, CallFailed) or fault:
-                return None, [*problems, fault or ""]
-            try:
-                read = validated(_reply_model(self._sided), reply.text).perspectives
-            except UnreadableReply as error:
-                problems.append(f"schema: {error}")
-                (turn,) = load_prompt("repair").render(problem=str(error))
-                said = Message("assistant", reply.text)
-                request = replace(request, messages=(*request.messages, said, turn))
-            else:
-                return read, ["the reply was read after a repair turn"] if problems else []
-        return None, problems
+        return self._set(question, reply.perspectives, problems)
 
     @property
     def _sided(self) -> bool:
@@ -217,7 +194,7 @@ def _statement(text: str) -> str:
 
 
 @cache
-def _reply_model(sided: bool) -> type[BaseModel]:
+def _reply_model(sided: bool) -> Any:
     """Build the reply's shape on first use: pydantic is slow to import."""
     import pydantic
 

@@ -34,6 +34,8 @@ moment."""
 _CHUNK_TOKENS = 1 << 21
 _REMEMBERED_WORDS = 1 << 21
 _MAX_LENGTH = int(LENGTHS[-1])
+_NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
+_NO_FREQUENCIES = np.zeros(0)
 
 
 class _TermNumbers(dict[str, int]):
@@ -230,9 +232,9 @@ class Segment:
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
         positions = self._exception_positions.whole()
-        if not len(positions):
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
         low, high = np.searchsorted(positions, np.array([first, stop], dtype=np.uint64)).tolist()
+        if low == high:  # as for nearly every term
+            return _NO_DOCUMENTS, _NO_FREQUENCIES
         places = positions[low:high].astype(np.int64)
         documents, _ = join(self.lows.take(places), self.highs.take(places))
         frequencies = self._exception_frequencies.read(low, high)

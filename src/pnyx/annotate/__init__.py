@@ -1,0 +1,1 @@
+"""Relevance annotated at scale (DIRAS): what is relevant, which pairs, whose labels."""

@@ -1,0 +1,114 @@
+"""What is relevant to a question, in words: drafted by a language model, edited by people.
+
+Judges are told it (DIRAS, section 2), and so are retrievers, which gain by its words. It is a field
+of the question, so questions with definitions are an ordinary questions file; the format
+`guidelines` is the one for people's editors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Annotated, Any
+
+from pnyx.corpora.trim import trim, word_weight
+from pnyx.errors import shorten
+from pnyx.judge.base import run_blocking
+from pnyx.judge.completions import StoredModel
+from pnyx.judge.prompting import load_prompt
+from pnyx.judge.structured import ask_structured
+from pnyx.models.flow import run_all
+from pnyx.records import Question
+
+__all__ = ["DraftedDefinition", "draft_definitions"]
+
+_MAX_EXAMPLES = 5
+_EXAMPLE_WORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedDefinition:
+    """A question with what is relevant to it.
+
+    Attributes:
+        question: with the definition; as it was where the model gave none.
+        problems: what a reader must know, one line each.
+        failed: the model gave no definition.
+    """
+
+    question: Question
+    problems: tuple[str, ...] = ()
+    failed: bool = False
+
+
+def draft_definitions(
+    questions: Sequence[Question],
+    model: StoredModel,
+    examples: Mapping[str, Sequence[str]] | None = None,
+) -> list[DraftedDefinition]:
+    """Let a language model write a definition for each question that has none.
+
+    Args:
+        questions: those that have a definition keep it and are not asked about.
+        model: what was asked before is not asked again.
+        examples: question id -> passages that people found relevant, of which the first five are
+            shown (an "improved" definition: DIRAS, App. I); none for a generic one.
+
+    Returns:
+        One for each question, in order.
+
+    Raises:
+        ModelError: the model cannot be asked at all.
+    """
+    results: dict[int, DraftedDefinition] = {}
+    shown = examples or {}
+
+    async def work(item: tuple[int, Question]) -> None:
+        position, question = item
+        passages = shown.get(question.id, ())
+        results[position] = await _draft(question, passages, model)
+
+    async def all_() -> None:
+        async with model.running():
+            open_ones = [(i, q) for i, q in enumerate(questions) if not q.definition.strip()]
+            await run_all(open_ones, work, workers=model.concurrency)
+
+    run_blocking(all_)
+    return [results.get(i) or DraftedDefinition(q) for i, q in enumerate(questions)]
+
+
+async def _draft(
+    question: Question, passages: Sequence[str], model: StoredModel
+) -> DraftedDefinition:
+    inputs = {
+        "question": question.text,
+        "background": "\n".join(filter(None, (question.description, question.narrative))),
+        "examples": [_shortened(text) for text in passages[:_MAX_EXAMPLES]],
+    }
+    request = load_prompt("definition").request(inputs)
+    reply, problems = await ask_structured(model, request, _reply_model())
+    if reply is None:
+        fault = f"{shorten(model.name, 40)} gave no definition: {problems[-1]}"
+        return DraftedDefinition(question, (fault,), failed=True)
+    listed = "\n".join(f"- {' '.join(one.split())}" for one in reply.examples)
+    definition = f"{' '.join(reply.meaning.split())}\n{listed}"
+    return DraftedDefinition(replace(question, definition=definition), tuple(problems))
+
+
+def _shortened(text: str) -> str:
+    return trim(text, _EXAMPLE_WORDS) if word_weight(text) > _EXAMPLE_WORDS else text
+
+
+@cache
+def _reply_model() -> Any:
+    """Build the reply's shape on first use: pydantic is slow to import."""
+    import pydantic
+
+    strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)
+    words = Annotated[str, pydantic.StringConstraints(min_length=8, max_length=4000)]
+    kind = Annotated[str, pydantic.StringConstraints(min_length=2, max_length=500)]
+    kinds = Annotated[list[kind], pydantic.Field(min_length=1, max_length=20)]
+    return pydantic.create_model(
+        "Reply", __config__=strict, meaning=(words, ...), examples=(kinds, ...)
+    )

@@ -1,0 +1,133 @@
+"""Which pairs of question and document are labelled: some near the top, as many of the rest.
+
+The best documents alone would teach what a retriever finds relevant already, and all alike would
+hold hardly a relevant one. So DIRAS (section 2) takes as many within a retriever's first k as
+beyond them. Each pair carries the weight that undoes this choice: how many documents it stands for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pnyx.errors import InputError, shorten
+from pnyx.records import Evidence, Question
+from pnyx.search.pipeline import Searcher
+from pnyx.search.stored import searched_text
+
+__all__ = ["PairSample", "SampledPair", "sample_pairs"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairSample:
+    """How pairs are drawn for each question.
+
+    Attributes:
+        k: how many of the best documents count as the top, at least 1.
+        top: how many of these are drawn; all where there are fewer.
+        rest: how many are drawn of all others.
+        seed: of the draw; a question's draw depends on it and on the question's id alone.
+
+    Raises:
+        InputError: a number out of range.
+    """
+
+    k: int = 20
+    top: int = 10
+    rest: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InputError(f"k is {self.k}, expected at least 1")
+        if self.top < 0 or self.rest < 0 or self.top + self.rest == 0:
+            raise InputError(
+                f"{self.top} of the top and {self.rest} of the rest, expected counts that are not "
+                "both 0"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPair:
+    """A question and a document to label.
+
+    Attributes:
+        question: with its definition, if it has one.
+        document: the record.
+        stratum: `top` or `rest`.
+        rank: the document's, 1-based; None beyond the top.
+        weight: how many documents of its stratum it stands for, at least 1.
+    """
+
+    question: Question
+    document: Evidence
+    stratum: Literal["top", "rest"]
+    rank: int | None
+    weight: float
+
+    def row(self) -> dict[str, Any]:
+        """Return the pair as a line of relevance items (docs/formats.md)."""
+        question, document = self.question, self.document
+        row: dict[str, Any] = {
+            "id": f"{question.id}/{document.id}",
+            "question": question.text,
+            "document": searched_text(document),
+            "group": question.id,
+            "question_id": question.id,
+            "doc_id": document.id,
+            "stratum": self.stratum,
+            "rank": self.rank,
+            "weight": self.weight,
+        }
+        if question.definition:
+            row["definition"] = question.definition
+        return row
+
+
+def sample_pairs(
+    searcher: Searcher, questions: Iterable[Question], plan: PairSample | None = None
+) -> Iterator[SampledPair]:
+    """Draw pairs for each question, its top before the rest, each in the order of the index.
+
+    Args:
+        searcher: what ranks.
+        questions: with distinct ids.
+        plan: how many.
+
+    Raises:
+        InputError: a question's id comes twice, or the index lacks what the search needs.
+    """
+    plan = plan or PairSample()
+    seen: set[str] = set()
+    for found in searcher.search(questions, plan.k):
+        question = found.question
+        if question.id in seen:
+            raise InputError(f"question {shorten(question.id, 40)!r} comes twice")
+        seen.add(question.id)
+        rng = random.Random(_seed(plan.seed, question.id))
+        ranks = {hit.number: hit.rank for hit in found.hits}
+        drawn = sorted(rng.sample(sorted(ranks), min(plan.top, len(ranks))))
+        weight = len(ranks) / len(drawn) if drawn else 0.0
+        for number in drawn:
+            document = searcher.index.document_at(number)
+            yield SampledPair(question, document, "top", ranks[number], weight)
+        others = len(searcher.index) - len(ranks)
+        wanted = min(plan.rest, others)
+        for number in _beyond(rng, len(searcher.index), set(ranks), wanted):
+            document = searcher.index.document_at(number)
+            yield SampledPair(question, document, "rest", None, others / wanted)
+
+
+def _seed(seed: int, question_id: str) -> int:
+    """Return a seed of the question's own: another question more or less changes no other draw."""
+    digest = hashlib.sha256(f"{seed}\n{question_id}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def _beyond(rng: random.Random, documents: int, top: set[int], wanted: int) -> list[int]:
+    """Draw document numbers that are not of the top, each with the same chance."""
+    rest = [number for number in range(documents) if number not in top] if wanted else []
+    return sorted(rng.sample(rest, wanted))
