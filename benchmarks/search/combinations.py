@@ -30,11 +30,15 @@ from chat_server import ChatServer  # noqa: E402
 from embedding_server import EmbeddingServer  # noqa: E402
 from pnyx.corpora.bundled import load_example  # noqa: E402
 from pnyx.corpora.segment import split_sentences  # noqa: E402
+from pnyx.search.index import Index  # noqa: E402
 
 MODELS = ("bm25", "dirichlet", "touche", "dense", "hybrid")
 RERANKS = ("", "encoder", "listwise", "pointwise")
 DIVERSIFY = ("", "mmr", "perspectives")
 QUESTION = "Should zoos be phased out?"
+DEPTH = 20
+"""Documents that are reranked, diversified or put on a side; the packaged encoder reads some 20 a
+second, and with perspectives as many for each."""
 
 
 def write_corpus(path: Path, count: int, seed: int) -> None:
@@ -100,6 +104,7 @@ def combination(
     line = ["search", index, QUESTION, "--model", model, "--json"]
     line += ["--embedder", embedder] if model in ("touche", "dense", "hybrid") else []
     line += ["--rerank"] if rerank else []
+    line += ["--depth", str(DEPTH)] if rerank or diversify or stance else []
     line += ["--pointwise"] if rerank == "pointwise" else []
     line += ["--llm", llm] if rerank in ("listwise", "pointwise") else []
     line += ["--diversify", diversify] if diversify else []
@@ -111,6 +116,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--documents", type=int, default=300_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--work", type=Path, metavar="FOLDER", help="keep the index here")
     options = parser.parse_args()
     report = Report("search combinations")
     failures = 0
@@ -119,16 +125,17 @@ def main() -> None:
         EmbeddingServer(dimensions=64) as embeddings,
         ChatServer() as chat,
     ):
-        folder = Path(name)
-        write_corpus(folder / "corpus.jsonl", options.documents, options.seed)
+        folder = options.work or Path(name)
         index = str(folder / "i")
-        knowing = ("--quality", "--clusters", "--vectors", "--embedder", embeddings.spec)
-        made = pnyx(folder, "index", str(folder / "corpus.jsonl"), "--out", index, *knowing)
-        if made[0] != 0:
-            sys.exit(made[2])
-        report.line(
-            f"{options.documents:,} documents, indexed with all features in {made[3]:.0f} s."
-        )
+        if not Path(index).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_corpus(folder / "corpus.jsonl", options.documents, options.seed)
+            knowing = ("--quality", "--clusters", "--vectors", "--embedder", embeddings.spec)
+            made = pnyx(folder, "index", str(folder / "corpus.jsonl"), "--out", index, *knowing)
+            if made[0] != 0:
+                sys.exit(made[2])
+            report.line(f"Indexed with all features in {made[3]:.0f} s.")
+        report.line(f"{len(Index.open(index)):,} documents; of rankings, the first {DEPTH}.")
         report.head("rerank", "diversify", "stance", *MODELS)
         for stages in itertools.product(RERANKS, DIVERSIFY, ("", "con")):
             cells = []

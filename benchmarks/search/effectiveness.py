@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ from common import Report, arguments
 DEPTH = 100
 """Documents ranked for a debate, which has 8 arguments on average."""
 TOP = 5
+WHOLE, POOLS = "all arguments", "judged pools"
 
 Runs = Mapping[str, Sequence[RunEntry]]
 
@@ -71,6 +72,8 @@ class Findings:
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)
+    labelled: dict[str, list[tuple[Runs, Column]]] = field(default_factory=dict)
+    """Runs and quality of the sets that have labels of it, to be measured together."""
 
 
 class Measured:
@@ -188,9 +191,10 @@ def graded(
     check_shipped(report, collection, columns)
     runs = rankings(prepared, embedder, texts)
     pools = within_pools(runs, collection)
-    for title, some in (("all arguments", runs), ("judged pools", pools)):
+    for title, some in ((WHOLE, runs), (POOLS, pools)):
         name = f"{collection.name}, {title}"
         found = tables(report, findings, name, some, columns, ("relevance", "quality"))
+        findings.labelled.setdefault(title, []).append((some, found["quality"].column))
         verdict(report, findings, name, found["relevance"], found["quality"])
 
 
@@ -202,6 +206,28 @@ def check_shipped(report: Report, collection: Collection, columns: Sequence[Colu
         values = ", ".join(f"{run.name} {run.measures['nDCG@5'].value:.3f}" for run in found.runs)
         parts.append(f"{column.label}: {values}")
     report.line("Check, the authors' own rankings, nDCG@5: " + "; ".join(parts) + ".")
+
+
+def together(report: Report, findings: Findings) -> None:
+    """Quality on all questions of both sets: each alone has few."""
+    for title, parts in findings.labelled.items():
+        runs: dict[str, list[RunEntry]] = {BASELINE: [], DEFAULT: []}
+        qrels: list[Qrel] = []
+        for number, (some, column) in enumerate(parts):  # topics of two sets may share a name
+            for name, entries in runs.items():
+                entries += [replace(e, topic_id=f"{number}/{e.topic_id}") for e in some[name]]
+            qrels += [replace(q, topic_id=f"{number}/{q.topic_id}") for q in column.qrels]
+        one = Measured(runs, Column("quality", qrels, "nDCG@5"))
+        against = one.against[DEFAULT]
+        better = against.low > 0 and against.test.p < SIGNIFICANT
+        line = (
+            f"- Webis and SIGIR together, {title}, {one.topics} questions, nDCG@5: quality "
+            f"{against.test.difference:+.3f} [{against.low:+.3f}, {against.high:+.3f}], "
+            f"p {_p(against.test.p)}: **{'clearly better' if better else 'not clearly better'}**."
+        )
+        findings.verdicts.append(line)
+        report.line()
+        report.line(line.removeprefix("- "))
 
 
 # --- debates ----------------------------------------------------------------------------------
@@ -333,6 +359,7 @@ def main() -> None:
         work.mkdir(parents=True, exist_ok=True)
         for collection in (webis(), sigir()):
             graded(report, findings, collection, work, embedder)
+        together(report, findings)
         all_debates(report, findings, work, embedder)
     report.line()
     report.line("**The Touché model by default against Dirichlet**")

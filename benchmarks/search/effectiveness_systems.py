@@ -21,6 +21,7 @@ from pnyx.search.index import Index, build_index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.quality import QualityModel, score_documents
+from pnyx.search.topic_points import Space
 from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, touche_rank
 from pnyx.search.vectors import document_vectors, embed_documents, embed_question
 
@@ -33,6 +34,9 @@ PAPER = ((10.0, 5.0, False), (10.0, 10.0, False), (5.0, 10.0, False), (0.1, 5.0,
 
 LAMBDA = 0.75
 """Of MMR: the smallest that BERDS's search on its development data chose (Table 8)."""
+
+OTHER_SPACES: Mapping[Space, str] = {"conclusion": "conclusions (as in the paper)", "text": "texts"}
+"""What the topics are found by, beside the default."""
 
 RERANKED = 100
 """Documents that MMR chooses from, as in BERDS."""
@@ -50,22 +54,22 @@ class Prepared:
 
     Attributes:
         collection: what it is of.
-        index: with vectors, quality, and clusters of conclusions.
-        dual: the same with clusters of conclusions and premises.
+        index: with vectors, quality, and clusters of conclusions beside premises, the default.
+        spaces: the same with clusters of something else, by the name of the space.
         quality: predicted, by document number.
         clusters: how many there are in `index`.
     """
 
     collection: Collection
     index: Index
-    dual: Index
+    spaces: Mapping[str, Index]
     quality: np.ndarray
     clusters: int
 
 
 def prepare(collection: Collection, work: Path, embedder: Embedder) -> Prepared:
     """Make the indexes of a collection, or use those that an earlier run has left."""
-    folder, dual = work / collection.name, work / f"{collection.name}-dual"
+    folder = work / collection.name
     if not folder.exists():
         build_index(collection.records, folder)
     index = Index.open(folder)
@@ -76,14 +80,19 @@ def prepare(collection: Collection, work: Path, embedder: Embedder) -> Prepared:
     embed_documents(folder, embedder)
     if "clusters" not in feature_names(index.manifest):
         cluster_documents(folder, embedder)
-    if not dual.exists():
-        shutil.copytree(folder, temporary := work / f"{collection.name}-copy", dirs_exist_ok=True)
-        cluster_documents(temporary, embedder, space="dual")
-        temporary.rename(dual)
+    spaces = {}
+    for space in OTHER_SPACES:
+        other = work / f"{collection.name}-{space}"
+        if not other.exists():
+            temporary = work / f"{collection.name}-copy"
+            shutil.copytree(folder, temporary, dirs_exist_ok=True)
+            cluster_documents(temporary, embedder, space=space)
+            temporary.rename(other)
+        spaces[space] = Index.open(other)
     index = Index.open(folder)
     quality = index.feature("quality", "").array("values")
     clusters = index.feature("clusters", "").array("centroids")
-    return Prepared(collection, index, Index.open(dual), quality, len(clusters))
+    return Prepared(collection, index, spaces, quality, len(clusters))
 
 
 def _quality(collection: Collection, index: Index) -> None:
@@ -99,7 +108,7 @@ def _quality(collection: Collection, index: Index) -> None:
 
 def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
     """Return all systems by name."""
-    index, dual = prepared.index, prepared.dual
+    index = prepared.index
 
     def lexical(model: str) -> Callable[[Question, int], RankedList]:
         return lambda question, k: index.rank(question.text, model, k)
@@ -136,7 +145,10 @@ def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
     return found | {
         "Touché 10/0 (topic only)": touche(10.0, 0.0),
         "Touché 0/5 (quality only)": touche(0.0, 5.0),
-        "Touché 10/5, dual space": touche(10.0, 5.0, on=dual),
+        **{
+            f"Touché 10/5, topics of {what}": touche(10.0, 5.0, on=prepared.spaces[space])
+            for space, what in OTHER_SPACES.items()
+        },
         "dense (MiniLM)": lambda question, k: dense(question, k)[0],
         "hybrid, reciprocal ranks": lambda question, k: fuse_rrf(both(question, k), k=k)[0],
         "hybrid, scores": lambda question, k: fuse_weighted(both(question, k), [1, 1], k)[0],
