@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pnyx.errors import IndexFolderError, InputError, PnyxError
 from pnyx.records import Argument, Document, Premise
-from pnyx.search import segments, stored
+from pnyx.search import segments, stored, words
 from pnyx.search.index import Index, add_to_index, build_index, verify_index
 from pnyx.search.manifest import locked, write_manifest
 from pnyx.search.storage import BLOCK_BYTES
@@ -274,7 +274,7 @@ def test_an_id_that_is_in_the_index_is_not_added_again(copy):
 
 def test_duplicates_are_found_across_the_segments_of_one_run(tmp_path, monkeypatch):
     monkeypatch.setattr(segments, "_MAX_POSTINGS", 300)
-    monkeypatch.setattr(segments, "_CHUNK_TOKENS", 100)
+    monkeypatch.setattr(segments, "_CHUNK_CHARACTERS", 500)
     stats = build_index(documents(0, 60), tmp_path / "many")
     assert stats.segments > 5
     assert [d.id for d in Index.open(tmp_path / "many").documents()] == [
@@ -287,8 +287,8 @@ def test_duplicates_are_found_across_the_segments_of_one_run(tmp_path, monkeypat
 def test_cutting_into_segments_changes_no_score(tmp_path, monkeypatch):
     build_index(documents(), tmp_path / "one")
     monkeypatch.setattr(segments, "_MAX_POSTINGS", 3000)
-    monkeypatch.setattr(segments, "_CHUNK_TOKENS", 1000)
-    monkeypatch.setattr(segments, "_REMEMBERED_WORDS", 50)
+    monkeypatch.setattr(segments, "_CHUNK_CHARACTERS", 5000)
+    monkeypatch.setattr(words, "_REMEMBERED", 50)
     assert build_index(documents(), tmp_path / "many").segments > 3
     assert use(tmp_path / "one") == use(tmp_path / "many")
 

@@ -21,6 +21,7 @@ from pnyx.search.postings import FREQUENCY_BITS, MAX_FREQUENCY
 __all__ = [
     "BLOCK",
     "finish",
+    "jit",
     "score",
     "settle",
     "start",
@@ -40,7 +41,7 @@ _OCTAVES_BELOW = 6 << 52
 52), from six powers below the best of those seen first to two above it."""
 
 
-def _jit(function: Any) -> Any:
+def jit(function: Any) -> Any:
     """Compile on first call; keep the machine code on disk where that is possible."""
     # No fastmath: it would reorder and fuse, and the scores would differ from numpy's.
     try:
@@ -49,7 +50,7 @@ def _jit(function: Any) -> Any:
         return numba.njit(nogil=True)(function)
 
 
-@_jit
+@jit
 def _add_block(
     lengths: Any,
     lows: Any,
@@ -115,7 +116,7 @@ def _add_block(
     return np.int64(named)
 
 
-@_jit
+@jit
 def score(
     lengths: Any,
     lows: Any,
@@ -154,7 +155,7 @@ def score(
         )
 
 
-@_jit
+@jit
 def _compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
     """Keep the best k of `count` candidates, of ties the lower numbers; return their count."""
     if count <= k:
@@ -189,7 +190,7 @@ def start(k: int) -> tuple[Any, Any, Any, Any]:
     return np.empty(room), np.empty(room, np.int64), state, np.zeros(_BUCKETS, np.int64)
 
 
-@_jit
+@jit
 def _collect(
     block: Any, places: Any, cut: Any, first: Any, scores: Any, numbers: Any, count: Any
 ) -> Any:
@@ -207,7 +208,7 @@ def _collect(
     return np.int64(kept)
 
 
-@_jit
+@jit
 def _collect_boosted(
     block: Any,
     places: Any,
@@ -245,13 +246,13 @@ def _collect_boosted(
     return np.int64(kept)
 
 
-@_jit
+@jit
 def _count_buckets(bits: Any, base: Any, sizes: Any) -> None:
     for score in bits:
         sizes[min(max(score - base, 0) >> _BUCKET_BITS, _BUCKETS - 1)] += 1
 
 
-@_jit
+@jit
 def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes: Any) -> None:
     """Count the candidates from `before` on, and raise the cut as far as k of all stay above it.
 
@@ -276,7 +277,7 @@ def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes
     state[0], state[1], state[2], state[3], state[4] = count, cut, base, bucket, above
 
 
-@_jit
+@jit
 def top(
     lengths: Any,
     lows: Any,
@@ -336,7 +337,7 @@ def top(
             _raise_cut(scores, numbers, before, k, state, sizes)
 
 
-@_jit
+@jit
 def finish(scores: Any, numbers: Any, state: Any) -> Any:
     """Keep the best k candidates, and few others; return keys to sort them by.
 
@@ -364,7 +365,7 @@ def finish(scores: Any, numbers: Any, state: Any) -> Any:
     return ((best - bits[:count]) >> drop) << low | np.arange(count), low
 
 
-@_jit
+@jit
 def settle(keys: Any, low: Any, scores: Any, numbers: Any) -> Any:
     """Return scores and numbers in the order of sorted keys, and whether they are in order.
 

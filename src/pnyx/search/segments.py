@@ -21,6 +21,7 @@ from pnyx.search.manifest import MANIFEST, damaged, segment_name
 from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder, join, split
 from pnyx.search.storage import SegmentFile, SegmentWriter
 from pnyx.search.tokens import Tokenizer
+from pnyx.search.words import WordNumbers
 
 __all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "count", "open_segments"]
 
@@ -31,28 +32,11 @@ _MAX_POSTINGS = 1 << 27
 """Postings after which a segment ends, within a chunk or two: half a gigabyte, held twice for a
 moment."""
 
-_CHUNK_TOKENS = 1 << 21
-_REMEMBERED_WORDS = 1 << 21
+_CHUNK_CHARACTERS = 12_000_000
+_WRITTEN_AT_ONCE = 1 << 21
 _MAX_LENGTH = int(LENGTHS[-1])
 _NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
 _NO_FREQUENCIES = np.zeros(0)
-
-
-class _TermNumbers(dict[str, int]):
-    """Folded word -> term number, or -1 where it is left out; filled as words are met."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        super().__init__()
-        self.terms: dict[str, int] = {}
-        self._term = tokenizer.term
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _REMEMBERED_WORDS:
-            self.clear()
-        term = self._term(word)
-        number = -1 if term is None else self.terms.setdefault(term, len(self.terms))
-        self[word] = number
-        return number
 
 
 class SegmentBuilder:
@@ -61,14 +45,15 @@ class SegmentBuilder:
     def __init__(self, path: Path, tokenizer: Tokenizer, extra_fields: Sequence[str]) -> None:
         self._tokenizer = tokenizer
         self._extra_fields = extra_fields
-        self._numbers = _TermNumbers(tokenizer)
+        self._numbers = WordNumbers(tokenizer)
         self._postings = PostingsBuilder()
-        # numpy sorts without the interpreter's lock: a second core sorts while words are read.
-        self._sorter = ThreadPoolExecutor(1, thread_name_prefix="pnyx-postings")
-        self._sorting: Future[None] | None = None
-        self._sorted = 0  # postings, without those of the chunk that is being sorted
-        self._tokens: list[int] = []
-        self._words: list[int] = []
+        # A second core numbers and sorts a chunk, mostly without the interpreter's lock, while
+        # the next one is read.
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="pnyx-postings")
+        self._working: Future[None] | None = None
+        self._done = 0  # postings, without those of the chunk that is worked on
+        self._texts: list[str] = []
+        self._characters = 0
         self._ids: list[bytes] = []
         self._offsets = array("Q", [0])
         self._writer = SegmentWriter(path)
@@ -78,7 +63,7 @@ class SegmentBuilder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._sorter.shutdown(cancel_futures=True)
+        self._worker.shutdown(cancel_futures=True)
         self._writer.__exit__()
 
     def __len__(self) -> int:
@@ -87,7 +72,7 @@ class SegmentBuilder:
     @property
     def full(self) -> bool:
         """Whether the next record must go to a further segment."""
-        return len(self._ids) >= 1 << DOCUMENT_BITS or self._sorted >= _MAX_POSTINGS
+        return len(self._ids) >= 1 << DOCUMENT_BITS or self._done >= _MAX_POSTINGS
 
     def add(self, record: Evidence, *, number: int) -> None:
         """Add a record; `number` (1-based) names it in errors.
@@ -99,25 +84,27 @@ class SegmentBuilder:
         self._writer.write(line)
         self._offsets.append(self._offsets[-1] + len(line))
         self._ids.append(record.id.encode())
-        words = self._tokenizer.words(stored.searched_text(record, self._extra_fields))
-        self._tokens.extend(map(self._numbers.__getitem__, words))
-        self._words.append(len(words))
-        if len(self._tokens) >= _CHUNK_TOKENS:
-            self._sort()
+        text = self._tokenizer.spaced(stored.searched_text(record, self._extra_fields))
+        self._texts.append(text)
+        self._characters += len(text)
+        if self._characters >= _CHUNK_CHARACTERS:
+            self._hand_over()
 
-    def _sort(self) -> None:
-        tokens = np.array(self._tokens, dtype=np.int32)
-        words = np.array(self._words, dtype=np.int64)
-        self._tokens, self._words = [], []
-        self._await()  # one chunk at a time, in order
-        self._sorted = self._postings.count
-        vocabulary = len(self._numbers.terms)
-        self._sorting = self._sorter.submit(self._postings.add, tokens, words, vocabulary)
+    def _hand_over(self) -> None:
+        """Give the texts read so far to the worker: one chunk at a time, in order."""
+        texts, self._texts, self._characters = self._texts, [], 0
+        self._await()
+        self._done = self._postings.count
+        self._working = self._worker.submit(self._count, texts)
+
+    def _count(self, texts: list[str]) -> None:
+        tokens, words = self._numbers.number(texts)
+        self._postings.add(tokens, words, len(self._numbers.terms))
 
     def _await(self) -> None:
-        if self._sorting is not None:
-            self._sorting.result()
-            self._sorting = None
+        if self._working is not None:
+            self._working.result()
+            self._working = None
 
     def finish(self, earlier: Sequence[Segment], first_number: int) -> dict[str, Any]:
         """Write everything and return the segment's manifest entry.
@@ -130,7 +117,7 @@ class SegmentBuilder:
             InputError: an id comes twice.
         """
         self._refuse_duplicates(earlier, first_number)
-        self._sort()
+        self._hand_over()
         self._await()
         postings = self._postings.finish()
         writer = self._writer
@@ -155,8 +142,8 @@ class SegmentBuilder:
     def _write_postings(self, postings: NDArray[np.uint32]) -> None:
         for half, (name, dtype) in enumerate([("postings.lows", "<u2"), ("postings.highs", "u1")]):
             self._writer.begin(name, dtype)
-            for first in range(0, len(postings), _CHUNK_TOKENS):  # little at once: memory
-                values = split(postings[first : first + _CHUNK_TOKENS])[half]
+            for first in range(0, len(postings), _WRITTEN_AT_ONCE):  # little at once: memory
+                values = split(postings[first : first + _WRITTEN_AT_ONCE])[half]
                 self._writer.write(values.astype(dtype, copy=False).view(np.uint8).data)
 
     def _refuse_duplicates(self, earlier: Sequence[Segment], first_number: int) -> None:

@@ -77,12 +77,12 @@ def _ranges(wanted: Callable[[str], bool]) -> str:
     return "".join(out)
 
 
-def _ascii_words(text: str) -> list[str]:
-    """Return what `_ASCII_WORD` finds; three times as fast where apostrophes stand inside words."""
+def _ascii_spaced(text: str) -> str:
+    """Return what `_ASCII_WORD` finds; quicker where apostrophes stand inside words."""
     gapped = f" {text.translate(_ASCII_GAPS)} "
     if " '" in gapped or "' " in gapped or "''" in gapped:
-        return _ASCII_WORD.findall(text)
-    return gapped.split()
+        return " ".join(_ASCII_WORD.findall(text))
+    return gapped
 
 
 @cache
@@ -128,8 +128,12 @@ class Tokenizer:
     def words(self, text: str) -> list[str]:
         """Return the folded words of `text` in order, before stopping and stemming."""
         if text.isascii():
-            return _ascii_words(text.lower())
+            return _ascii_spaced(text.lower()).split()
         return _words_beyond_ascii(text)
+
+    def spaced(self, text: str) -> str:
+        """Return the words of `text`, see `words`, parted by single or several spaces."""
+        return _ascii_spaced(text.lower()) if text.isascii() else " ".join(self.words(text))
 
     def term(self, word: str) -> str | None:
         """Return the index term of one folded word, or None where it is left out."""
