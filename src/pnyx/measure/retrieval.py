@@ -238,13 +238,7 @@ def measure_retrieval(
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = _topics(ranked, judgements, topics_of)
     scored = {name: scorer.score(rankings.by_topic) for name, rankings in ranked.items()}
-    tables = {
-        name: np.array(
-            [[_nan(scored[name][topic][m]) for m in parsed] for topic in topics[name]],
-            dtype=np.float64,
-        )
-        for name in ranked
-    }
+    tables = {name: _table(scored[name], topics[name], list(parsed)) for name in ranked}
     measured = tuple(
         _measured(
             name,
@@ -257,22 +251,29 @@ def measure_retrieval(
     )
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        pairs = {
-            name: _differences(tables[name], topics[name], tables[baseline], topics[baseline])
-            for name in ranked
-            if name != baseline
-        }
+        pairs = _pairs(tables, topics, baseline)
         comparisons = _compared(pairs, list(parsed), test, draws, seed)
-    return Retrieval(
-        measured,
-        topics_of,
-        judgements.without_relevant,
-        comparisons,
-        baseline,
-        test,
-        draws,
-        seed,
-    )
+    empty = judgements.without_relevant
+    return Retrieval(measured, topics_of, empty, comparisons, baseline, test, draws, seed)
+
+
+def _table(
+    scored: Mapping[str, Mapping[str, float | None]], topics: Sequence[str], names: Sequence[str]
+) -> Floats:
+    """Return a run's values, (topics, measures); NaN where a measure is not defined."""
+    rows = [[_nan(scored[topic][name]) for name in names] for topic in topics]
+    return np.array(rows, dtype=np.float64)
+
+
+def _pairs(
+    tables: Mapping[str, Floats], topics: Mapping[str, Sequence[str]], baseline: str
+) -> dict[str, Floats]:
+    """Return each other run's differences to the baseline."""
+    return {
+        name: _differences(table, topics[name], tables[baseline], topics[baseline])
+        for name, table in tables.items()
+        if name != baseline
+    }
 
 
 def _topics(

@@ -263,5 +263,5 @@ def _numbers(value: object) -> NDArray[np.float64] | None:
         if isinstance(value, list) and value and all(type(x) in (int, float) for x in value):
             return np.array(value, dtype=np.float64)
     except (ValueError, OverflowError, binascii.Error):
-        pass
+        return None  # no numbers: the caller refuses the reply
     return None

@@ -205,7 +205,7 @@ def _available_memory() -> int:
         if limit != "max":
             rooms.append(max(0, int(limit) - used))
     except (OSError, ValueError):
-        pass
+        pass  # not Linux, or no limit of a container: what was found so far counts
     if not rooms and hasattr(os, "sysconf"):
         rooms.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     return min(rooms, default=1 << 32)
