@@ -51,6 +51,13 @@ def test_spaced_parts_the_words_and_nothing_else(text):
     assert "\n" not in spaced
 
 
+def test_a_newline_inside_of_a_text_is_refused():
+    for texts in (["a b", "c\nd"], ["\n" * 100]):
+        for compiled in (False, True):
+            with pytest.raises(ValueError, match="holds a newline"):
+                WordNumbers(TOKENIZER, compiled=compiled).number(texts)
+
+
 def many(count, seed):
     rng = np.random.default_rng(seed)
     return [

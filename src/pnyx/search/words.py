@@ -59,7 +59,12 @@ class WordNumbers:
 
         Returns:
             Numbers int32, document after document, -1 where a word is left out; counts int64.
+
+        Raises:
+            ValueError: a text holds a newline.
         """
+        if any("\n" in text for text in texts):  # the scan would write beyond its counts
+            raise ValueError("a text holds a newline, which parts documents")
         self._seen += sum(map(len, texts))
         large = self._seen > _COMPILE_AFTER if self._compiled is None else self._compiled
         if self._table is None and large:
