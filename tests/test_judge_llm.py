@@ -258,7 +258,7 @@ def test_a_mutated_reply_is_read_right_or_not_at_all(data):
         return
     assert verdict.answer in ("yes", "no")
     assert 0 <= verdict.confidence <= 1
-    whole = json.loads(mutated.replace("```json", "").replace("```", ""))
+    whole = json.loads(mutated.replace("```json", "").replace("```", "").strip())
     assert set(whole) == set(VALID)
 
 
