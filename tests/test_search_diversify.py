@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -123,12 +123,15 @@ def test_what_does_not_fit_is_refused():
 
 
 @given(st.lists(SCORES, max_size=8))
+@example([1e-308, -2.0])
 def test_scores_are_divided_by_the_best(scores):
     found = of_best(scores)
     assert found.shape == (len(scores),)
     if scores and max(scores) > 0:
         assert found.max() == 1
-        assert found == pytest.approx([s / max(scores) for s in scores])
+        assert np.isfinite(found).all()
+        if max(scores) > 1e-300:
+            assert found == pytest.approx([s / max(scores) for s in scores])
     else:
         assert not found.any()
     assert of_best([1.0, 2.0], best=4.0).tolist() == [0.25, 0.5]

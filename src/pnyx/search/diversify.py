@@ -108,11 +108,15 @@ def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
             since a question asked alone has no data set.
 
     Returns:
-        float64 [n], at most 1 with the default; all zeros where the best score is not positive.
+        float64 [n], at most 1 with the default; finite; all zeros where the best score is not positive.
     """
     found = np.asarray(scores, dtype=np.float64)
     top = float(found.max(initial=0.0)) if best is None else best
-    return found / top if top > 0 else np.zeros_like(found)
+    if top <= 0:
+        return np.zeros_like(found)
+    with np.errstate(over="ignore"):  # by a best score near 0: the largest number stands for it
+        largest = np.finfo(np.float64).max
+        return np.clip(found / top, -largest, largest)
 
 
 def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
