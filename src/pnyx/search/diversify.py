@@ -108,7 +108,7 @@ def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
             since a question asked alone has no data set.
 
     Returns:
-        float64 [n], at most 1 with the default; finite; all zeros where the best score is not positive.
+        float64 [n], finite, at most 1 with the default; all zeros where the best is not positive.
     """
     found = np.asarray(scores, dtype=np.float64)
     top = float(found.max(initial=0.0)) if best is None else best
