@@ -24,6 +24,7 @@ from pnyx._version import __version__
 
 if TYPE_CHECKING:
     from pnyx.annotate.definitions import DraftedDefinition, draft_definitions
+    from pnyx.annotate.labelled import LabelledPair, read_labelled
     from pnyx.annotate.sampling import PairSample, SampledPair, sample_pairs
     from pnyx.corpora import (
         read_evidence,
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "pnyx.annotate.definitions": ("DraftedDefinition", "draft_definitions"),
+    "pnyx.annotate.labelled": ("LabelledPair", "read_labelled"),
     "pnyx.annotate.sampling": ("PairSample", "SampledPair", "sample_pairs"),
     "pnyx.corpora": (
         "read_evidence",
@@ -236,6 +238,7 @@ __all__ = [
     "InputError",
     "Judge",
     "Judged",
+    "LabelledPair",
     "Ledger",
     "Listwise",
     "LlmJudge",
@@ -310,6 +313,7 @@ __all__ = [
     "rank_documents",
     "read_calibration",
     "read_evidence",
+    "read_labelled",
     "read_prices",
     "read_qrels",
     "read_questions",

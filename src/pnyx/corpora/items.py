@@ -15,9 +15,12 @@ from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES
 
-__all__ = ["ITEM_FORMATS", "ItemFormat", "scan_items_file"]
+__all__ = ["ITEM_FORMATS", "LABEL_WORDS", "ItemFormat", "scan_items_file"]
 
 Check: TypeAlias = Callable[[Any, str], object]
+
+LABEL_WORDS: dict[str, bool] = {"yes": True, "partially": True, "no": False}
+"""What people write for relevant and not; partly relevant is relevant, as in DIRAS."""
 
 
 def _not_blank(value: Any, name: str) -> None:
@@ -87,6 +90,24 @@ def _value(value: Any, name: str) -> None:
 def _probability(value: Any, name: str) -> None:
     if not 0 <= number(value, name) <= 1:
         raise InputError(f"{name}: found {shorten(value, 40)}, expected 0 to 1")
+
+
+def _relevance(value: Any, name: str) -> None:
+    """Relevant or not, or null where it is open; people may write words."""
+    known = isinstance(value, str) and value.strip().lower() in LABEL_WORDS
+    if not (known or value is None or isinstance(value, bool)):
+        found = shorten(value, 40)
+        raise InputError(f"{name}: found {found}, expected true, false, null, yes, no or partially")
+
+
+def _weight(value: Any, name: str) -> None:
+    if number(value, name) <= 0:
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected a number above 0")
+
+
+def _flag(value: Any, name: str) -> None:
+    if not isinstance(value, bool):
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected true or false")
 
 
 def _flag_or_number(value: Any, name: str) -> None:
@@ -164,6 +185,18 @@ def _answered_or_not(row: Mapping[str, Any]) -> None:
         raise InputError("both value and unscored, expected one of them to be null")
     if not scored and not unscored:
         raise InputError("value is null and unscored gives no reason")
+
+
+def _labelled_or_not(row: Mapping[str, Any]) -> None:
+    """What is open has no probability, what is not has no reason, and only a yes is partial."""
+    value = row["value"]
+    if value is not None and row.get("unscored") is not None:
+        raise InputError("both value and unscored, expected one of them to be null")
+    if value is None and row.get("probability") is not None:
+        raise InputError("value is null, expected no probability either")
+    relevant = LABEL_WORDS[value.strip().lower()] if isinstance(value, str) else value
+    if row.get("partial") and not relevant:
+        raise InputError("partial is true, expected a value that is yes")
 
 
 def _reason(value: Any, name: str) -> None:
@@ -265,6 +298,26 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
                 "group": _identifier,
             },
             ("id", "dimension", "annotator"),
+        ),
+        ItemFormat(
+            "labelled-pairs",
+            "relevance items with labels, as `pnyx annotate label` writes them and students learn",
+            '{"id": "1", "question": "Is tea healthy?", "document": "Tea holds antioxidants.", '
+            '"value": true, "probability": 0.9}',
+            {"question": _not_blank, "document": _not_blank, "value": _relevance},
+            {
+                "probability": _probability,
+                "unscored": _reason,
+                "partial": _flag,
+                "weight": _weight,
+                "judge": string,
+                "definition": string,
+                "stance": _one_of(SIDES),
+                "group": _identifier,
+                "question_id": _identifier,
+                "doc_id": _identifier,
+            },
+            whole=_labelled_or_not,
         ),
     )
 }

@@ -30,6 +30,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("rag24", "responses", "answer topic_id"),
         ("answers", "items", "id task value judge"),
         ("support-items", "items", "id text statement"),
+        ("labelled-pairs", "items", "id question document value"),
         ("relevance-items", "items", "id question document"),
         ("stance-items", "items", "id text question stance"),
         ("preference-items", "items", "id a b question"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pnyx.corpora import read_items
+from pnyx.corpora.items import LABEL_WORDS
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
 from pnyx.judge.base import Emit
@@ -15,8 +16,7 @@ from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Sup
 
 __all__ = ["HumanLabels", "read_value", "row_dimensions"]
 
-_YES_NO = {"yes": True, "partially": True, "no": False, "true": True, "false": False}
-"""Partly relevant is relevant, as in DIRAS and in `measure.gold`."""
+_YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
 
 class HumanLabels:

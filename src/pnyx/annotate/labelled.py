@@ -1,0 +1,104 @@
+"""Pairs of question and document with their labels: what a teacher leaves and a student learns.
+
+The file is the format `labelled-pairs` (docs/formats.md): the relevance items as they were sampled,
+each with the teacher's verdict. People may write one by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pnyx.corpora import read_items
+from pnyx.corpora.fields import Fields
+from pnyx.corpora.items import LABEL_WORDS
+
+__all__ = ["FORMAT", "LABELLED", "LabelledPair", "read_labelled"]
+
+FORMAT = "labelled-pairs"
+LABELLED = "labelled.jsonl"
+"""Name of the file in a results folder of `pnyx annotate label`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """A question and a document, and whether the document is relevant.
+
+    Attributes:
+        id: unique in the file.
+        question: its text, not blank.
+        document: the passage, not blank.
+        definition: what is relevant to the question; empty without one.
+        group: the question that the pair belongs to, and by which pairs are held out: its id, else
+            the item's group, else the words of the question.
+        doc_id: of the document; empty where the file names none.
+        value: relevant or not; None where the teacher gave no verdict.
+        probability: that it is relevant, in [0, 1]; None where the teacher gives none.
+        partial: it is relevant, but only in part (`value` is True).
+        weight: how many documents of the corpus the pair stands for, above 0.
+        unscored: why `value` is None, where the file says so.
+        judge: the teacher's name; empty where the file names none.
+        extra: all other fields of the line.
+    """
+
+    id: str
+    question: str
+    document: str
+    definition: str = ""
+    group: str = ""
+    doc_id: str = ""
+    value: bool | None = None
+    probability: float | None = None
+    partial: bool = False
+    weight: float = 1.0
+    unscored: str = ""
+    judge: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
+
+
+def read_labelled(path: str | Path) -> Iterator[LabelledPair]:
+    """Yield the pairs of a file, streaming; also those without a verdict.
+
+    Args:
+        path: JSONL, gzip or not; `-` for standard input; or a results folder of `pnyx annotate
+            label`.
+
+    Raises:
+        InputError: at the first fault, naming file and line: a value other than true, false, null,
+            yes, no or partially, a probability out of [0, 1], a field missing, an id twice; also
+            where there is no pair at all.
+    """
+    source = Path(path) / LABELLED if str(path) != "-" and Path(path).is_dir() else path
+    for _, row in read_items(str(source), FORMAT):
+        yield _pair(row)
+
+
+def _pair(row: Mapping[str, Any]) -> LabelledPair:
+    """Return the pair of a line that the format has checked."""
+    fields = Fields(row)
+    question, value = fields.required("question"), fields.take("value")
+    word = value.strip().lower() if isinstance(value, str) else ""
+    probability, weight = fields.take("probability"), fields.take("weight")
+    by_id, by_group = _identifier(fields, "question_id"), _identifier(fields, "group")
+    return LabelledPair(
+        id=fields.identifier("id"),
+        question=question,
+        document=fields.required("document"),
+        definition=fields.text("definition"),
+        group=by_id or by_group or question,
+        doc_id=_identifier(fields, "doc_id"),
+        value=LABEL_WORDS[word] if word else value,
+        probability=None if probability is None else float(probability),
+        partial=bool(fields.take("partial")) or word == "partially",
+        weight=1.0 if weight is None else float(weight),
+        unscored=fields.text("unscored"),
+        judge=fields.text("judge"),
+        extra=fields.rest,
+    )
+
+
+def _identifier(fields: Fields, name: str) -> str:
+    value = fields.take(name)
+    return "" if value is None else str(value)
