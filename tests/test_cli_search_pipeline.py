@@ -334,3 +334,43 @@ def test_argue_searches_by_the_same_pipeline(capsys, index):
     assert search.startswith(
         "hybrid of touche and dense (rrf); MMR of 100 with lambda 0.75, by question; 10 documents"
     )
+
+
+# --- a threshold in place of k
+
+
+def test_a_threshold_finds_as_many_as_are_relevant(capsys, plain, tmp_path):
+    status, out, _ = _run(capsys, "search", plain, QUESTION, "--rerank", "--json", "-k", 10)
+    judged = json.loads(out)
+    assert status == 0
+    bound = sorted((row["probability"] for row in judged), reverse=True)[3]
+    expected = [row["id"] for row in judged if row["probability"] >= bound]
+    status, out, error = _run(capsys, "search", plain, QUESTION, "--threshold", bound, "--json")
+    assert (status, error) == (0, "")
+    assert [row["id"] for row in json.loads(out)] == expected
+    status, out, _ = _run(capsys, "search", plain, QUESTION, "--threshold", bound)
+    assert out.count("  P 0.") == len(expected)
+    status, out, error = _run(capsys, "search", plain, QUESTION, "--threshold", 1, "--json")
+    assert (status, json.loads(out)) == (0, [])
+    assert f"none of the best {len(judged)} reaches a probability of 1" in error
+    topics = tmp_path / "topics.tsv"
+    topics.write_text(f"1\t{QUESTION}\n2\tzzzz\n")
+    run = tmp_path / "run.trec"
+    options = ("--topics", topics, "--out", run, "--threshold")
+    assert _run(capsys, "search", plain, *options, bound)[0] == 0
+    assert [line.split()[2] for line in run.read_text().splitlines()] == expected
+    status, _, error = _run(capsys, "search", plain, *options, 1)
+    assert (status, run.read_text()) == (0, "")
+    assert "1 of 2 topics share no word with the index: 2" in error
+    assert "1 of 2 topics have no document that reaches the threshold: 1" in error
+
+
+def test_what_a_model_does_not_judge_is_said_and_not_dropped(capsys, plain):
+    with ChatServer(default="refusal") as refusing:
+        options = ("--threshold", 0.5, "--llm", refusing.spec, "--depth", 3)
+        status, out, error = _run(capsys, "search", plain, QUESTION, *options)
+    assert (status, out) == (3, "")
+    assert "3 of 3 documents got no verdict and are left out, relevant or not" in error
+    status, _, error = _run(capsys, "search", plain, QUESTION, "--threshold", 2)
+    assert (status, error.count("\n")) == (2, 1)
+    assert "threshold is 2, expected above 0, at most 1" in error

@@ -268,3 +268,51 @@ def test_k_is_checked_with_and_without_stages(index):
     for plan in (SearchPlan(), SearchPlan(diversify="mmr")):
         with pytest.raises(InputError, match="k is 0, expected at least 1"):
             list(Searcher(index, plan).search([TOPIC], 0))
+
+
+def test_a_threshold_keeps_as_many_as_reach_it_and_unscored_are_no_number(index):
+    told = {1: 0.9, 3: 0.2, 4: 0.9, 5: 0.6}
+
+    def found(threshold, k=None):
+        plan = SearchPlan(rerank="pointwise", threshold=threshold, depth=6)
+        judge = Oracle(lambda question: told.get(number(question.text)))
+        (one,) = Searcher(index, plan, judge=judge).search([TOPIC], k)
+        return one
+
+    some = found(0.6)  # the bound itself is kept
+    assert numbers(some) == [1, 4, 5]
+    assert [(h.rank, h.score) for h in some.hits] == [(1, 1.0), (2, 1 / 2), (3, 1 / 3)]
+    assert [some.probabilities[n] for n in numbers(some)] == [0.9, 0.9, 0.6]
+    assert (some.unscored, some.candidates) == (2, 6)
+    assert some.problems == (
+        "2 of 6 documents got no verdict and are left out, relevant or not: refusal",
+    )
+    assert numbers(found(0.6, k=1)) == [1]
+    assert numbers(found(0.2)) == [1, 4, 5, 3]
+    none = found(0.91)
+    assert (none.hits, none.unscored, none.candidates) == ((), 2, 6)
+
+
+def test_a_threshold_holds_for_each_perspective_and_before_what_follows(index):
+    judge = Oracle(lambda question: 0.7 if number(question.text) in (2, 3, 7) else 0.1)
+
+    def found(question=TOPIC, **stages):
+        plan = SearchPlan(rerank="pointwise", threshold=0.5, **stages)
+        views = Views("left", "right")
+        searcher = Searcher(index, plan, embedder=Axes(), judge=judge, perspectives=views)
+        (one,) = searcher.search([question])
+        return one
+
+    assert numbers(found(diversify="mmr")) == [2, 3, 7]
+    by_view = found(Question("t", "Is it?"), diversify="perspectives")
+    assert sorted(numbers(by_view)) == [2, 3, 7]
+    assert {n: p.text for n, p in by_view.found_for.items()} == {3: "left", 2: "right", 7: "left"}
+
+
+@pytest.mark.parametrize("wrong", [{"threshold": 0.0}, {"threshold": 1.1}, {"threshold": -0.5}])
+def test_a_wrong_threshold_is_refused(wrong):
+    with pytest.raises(InputError, match="expected above 0, at most 1"):
+        SearchPlan(rerank="pointwise", **wrong)
+    for rerank in (None, "listwise"):
+        with pytest.raises(InputError, match="a threshold needs pointwise reranking"):
+            SearchPlan(rerank=rerank, threshold=0.5)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _EXCERPT_CHARS = 160
-_ONE_QUESTION = 10
 _RUN = 1000
 _SHOWN_TOPICS = 5
 
@@ -36,7 +35,9 @@ _SHOWN_TOPICS = 5
 @click.argument("index", type=click.Path())
 @click.argument("question", required=False)
 @click.option(
-    "-k", type=click.IntRange(1), help="Documents a question  [default: 10; 1000 with --topics]."
+    "-k",
+    type=click.IntRange(1),
+    help="Documents a question  [default: 10; 1000 with --topics; all with --threshold].",
 )
 @click.option("--topics", type=click.Path(), help="File of topics, instead of one question.")
 @click.option("--out", type=click.Path(), help="TREC run to write, with --topics; - is stdout.")
@@ -61,12 +62,14 @@ def command(
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
 
     With --json a list of hits; `cluster` is there where the index has topic clusters, `side` with
-    --stance. Exit status 3: a judge or a language model left something unanswered.
+    --stance, `probability` (of being relevant) where documents are judged one by one. Exit status
+    3: a judge or a language model left something unanswered.
 
     \b
     Example:
       pnyx search my.index "Should voting be compulsory?" --model touche --diversify mmr -k 5
       pnyx search my.index --topics topics.jsonl --out run.trec
+      pnyx search my.index "Should voting be compulsory?" --threshold 0.7
     """
     from pnyx.search.index import Index
 
@@ -78,7 +81,7 @@ def command(
         searcher = open_searcher(ctx, opened, options, model, judge)
         if options["topics"] is not None:
             return _write_run(searcher, options)
-        return _show(searcher, str(question), options["k"] or _ONE_QUESTION, as_json)
+        return _show(searcher, str(question), options["k"], as_json)
 
 
 def _check_usage(question: str | None, as_json: bool, options: dict[str, Any]) -> None:
@@ -110,7 +113,7 @@ def _judge(model: StoredModel | None, options: dict[str, Any]) -> Iterator[Judge
 # One question ------------------------------------------------------------------------------------
 
 
-def _show(searcher: Searcher, text: str, k: int, as_json: bool) -> int:
+def _show(searcher: Searcher, text: str, k: int | None, as_json: bool) -> int:
     from pnyx.cli.argue import question_id
     from pnyx.records import Question
 
@@ -119,7 +122,7 @@ def _show(searcher: Searcher, text: str, k: int, as_json: bool) -> int:
     for problem in found.problems:
         warn(problem)
     if not found.hits:
-        warn("no word of the question is in the index")
+        warn(_nothing(found, searcher))
     topics = _topics(searcher.index)
     rows = [_row(found, hit, searcher.index.document_at(hit.number), topics) for hit in found.hits]
     if as_json:
@@ -130,6 +133,14 @@ def _show(searcher: Searcher, text: str, k: int, as_json: bool) -> int:
         if topics is not None and found.hits:
             click.echo(_facets(searcher.index, found.hits))
     return EXIT_UNSCORED if found.unscored else 0
+
+
+def _nothing(found: Found, searcher: Searcher) -> str:
+    """Say why a question has no documents."""
+    if not found.candidates:
+        return "no word of the question is in the index"
+    judged = min(found.candidates, searcher.plan.depth)
+    return f"none of the best {judged} reaches a probability of {searcher.plan.threshold:g}"
 
 
 def _topics(index: Index) -> Clusters | None:
@@ -152,6 +163,8 @@ def _row(found: Found, hit: Hit, document: Evidence, topics: Clusters | None) ->
         "stance": getattr(document, "stance", None),
         "text": document.text,
     }
+    if hit.number in found.probabilities:
+        row["probability"] = found.probabilities[hit.number]
     if hit.number in found.sides:
         sided = found.sides[hit.number]
         row |= {"side": sided.side, "side_by": sided.by or None}
@@ -169,6 +182,8 @@ def _row(found: Found, hit: Hit, document: Evidence, topics: Clusters | None) ->
 def _lines(hit: Hit, row: dict[str, Any]) -> str:
     """Show a hit on a few lines: place, title, excerpt. Documents are hostile: all is escaped."""
     place = f"{hit.rank:>4}  {hit.score:8.4f}  {shorten(hit.doc_id, 100)}"
+    if "probability" in row:
+        place += f"  P {row['probability']:.3f}"
     if row["stance"]:
         place += f"  [{row['stance']}]"
     if row.get("side"):
@@ -206,24 +221,33 @@ def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
         raise InputError("found no topics, expected at least one", path=options["topics"])
     tag = options["tag"] or _tag(options)
     empty: list[str] = []
+    below: list[str] = []
     unscored = 0
     with atomic_text(options["out"]) as stream:
-        for found in searcher.search(questions, options["k"] or _RUN):
+        limit = _RUN if options["threshold"] is None else None
+        for found in searcher.search(questions, options["k"] or limit):
             topic = found.question.id
             for problem in found.problems:
                 warn(f"{shorten(topic, 40)}: {problem}")
             if not found.hits:
-                empty.append(topic)
+                (below if found.candidates else empty).append(topic)
             unscored += found.unscored
             write_run(stream, (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in found.hits))
-    if empty:
-        shown = ", ".join(shorten(topic, 40) for topic in empty[:_SHOWN_TOPICS])
-        more = ", ..." if len(empty) > _SHOWN_TOPICS else ""
-        counted = f"{len(empty)} of {len(questions)} topics share no word with the index"
-        warn(f"{counted}: {shown}{more}")
+    for topics, what in (
+        (empty, "share no word with the index"),
+        (below, "have no document that reaches the threshold"),
+    ):
+        if topics:
+            shown = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
+            more = ", ..." if len(topics) > _SHOWN_TOPICS else ""
+            warn(f"{len(topics)} of {len(questions)} topics {what}: {shown}{more}")
     return EXIT_UNSCORED if unscored else 0
 
 
 def _tag(options: dict[str, Any]) -> str:
-    stages = ["rerank" if options["rerank"] else None, options["diversify"], options["stance"]]
+    threshold = options["threshold"]
+    judged = "rerank" if options["rerank"] else None
+    if threshold is not None:
+        judged = f"p{threshold:g}"
+    stages = [judged, options["diversify"], options["stance"]]
     return "-".join(filter(None, [options["model"], *stages]))

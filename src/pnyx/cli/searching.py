@@ -72,6 +72,13 @@ _STAGES = (
         "--pointwise", is_flag=True, help="With --rerank and --llm: judge each document by itself."
     ),
     click.option(
+        "--threshold",
+        type=float,
+        metavar="P",
+        help="In place of a number of documents: judge each of the best --depth by itself and keep "
+        "those that are relevant with at least this probability, most probable first.",
+    ),
+    click.option(
         "--window",
         type=click.IntRange(2),
         help="Documents the model orders at once  [default: 20].",
@@ -101,7 +108,8 @@ _STAGES = (
     click.option(
         "--depth",
         type=click.IntRange(1),
-        help="How many of the best are reranked, diversified or put on a side  [default: 100].",
+        help="How many of the best are reranked, held to --threshold, diversified or put on a "
+        "side  [default: 100].",
     ),
 )
 
@@ -136,7 +144,8 @@ def open_searcher(
     """
     from pnyx.search.pipeline import Searcher
 
-    plan = _plan(options, listwise=model is not None and not options["pointwise"])
+    by_itself = options["pointwise"] or options["threshold"] is not None
+    plan = _plan(options, listwise=model is not None and not by_itself)
     _check_used(ctx, plan, options)
     return Searcher(
         index,
@@ -150,7 +159,8 @@ def open_searcher(
 def asks_model(options: dict[str, Any]) -> bool:
     """Say whether the search itself has anything to ask a language model."""
     views = options["diversify"] == "perspectives" and options["perspectives"] is None
-    return bool(options["rerank"] or options.get("stance") or views)
+    judged = options["rerank"] or options["threshold"] is not None
+    return bool(judged or options.get("stance") or views)
 
 
 def _plan(options: dict[str, Any], *, listwise: bool) -> SearchPlan:
@@ -158,12 +168,13 @@ def _plan(options: dict[str, Any], *, listwise: bool) -> SearchPlan:
     from pnyx.search.rerank import Listwise
 
     rerank: Literal["listwise", "pointwise"] | None = None
-    if options["rerank"]:
+    if options["rerank"] or options["threshold"] is not None:
         rerank = "listwise" if listwise else "pointwise"
     window = options["window"] or 20
     stages = {
         "lam": options["lam"],
         "depth": options["depth"],
+        "threshold": options["threshold"],
         "stance": options.get("stance"),
         "certainty": options.get("certainty"),
     }
@@ -210,7 +221,7 @@ def _check_used(ctx: click.Context, plan: SearchPlan, options: dict[str, Any]) -
         "lam": (plan.diversify == "mmr", "--diversify mmr"),
         "perspectives": (views, "--diversify perspectives"),
         "count": (views, "--diversify perspectives"),
-        "depth": (plan.staged, "--rerank, --diversify or --stance"),
+        "depth": (plan.staged, "--rerank, --threshold, --diversify or --stance"),
         "llm": (ctx.command.name != "search" or asks_model(options), _ASKING),
     }
     for name, (used, needed) in needs.items():
@@ -219,7 +230,7 @@ def _check_used(ctx: click.Context, plan: SearchPlan, options: dict[str, Any]) -
             raise click.UsageError(f"{flag} goes with {needed}")
 
 
-_ASKING = "--rerank, --stance or --diversify perspectives"
+_ASKING = "--rerank, --threshold, --stance or --diversify perspectives"
 
 
 def _embedder(plan: SearchPlan, spec: str | None) -> Embedder | None:

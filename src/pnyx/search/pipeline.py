@@ -7,7 +7,8 @@ The stages, each optional but the first:
 
 1. documents are ranked by a scoring model, for the question or for each of its perspectives;
 2. the first `depth` of each ranking are reranked, by a judge that orders them (listwise) or judges
-   each by itself (pointwise);
+   each by itself (pointwise); pointwise, those below a threshold on P(relevant) can be left out, so
+   that a question gets as many documents as are relevant, none included;
 3. the rankings of the perspectives are merged in turns, or the first `depth` are put in an order
    of little repetition (maximal marginal relevance);
 4. of the first `depth`, those on one side of the question come first.
@@ -30,8 +31,8 @@ from pnyx.search.diversify import in_order, mmr, of_best
 from pnyx.search.features import read_feature
 from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
-from pnyx.search.pointwise import rerank_pointwise
-from pnyx.search.rerank import Listwise, rerank_many
+from pnyx.search.pointwise import at_least, rerank_pointwise
+from pnyx.search.rerank import Listwise, Reranked, rerank_many
 from pnyx.search.scoring import Scoring, rank_documents
 from pnyx.search.sides import CERTAINTY, Sided, sides_of
 from pnyx.search.stored import searched_text
@@ -45,6 +46,7 @@ __all__ = ["Found", "SearchPlan", "Searcher"]
 
 _TOGETHER: Final = 64
 """Questions worked on together, so that a language model has enough to do."""
+_K: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class SearchPlan:
     Attributes:
         scoring: the model that ranks.
         rerank: `listwise`, `pointwise` or None.
+        threshold: of the first `depth` documents, keep those with at least this P(relevant), in
+            (0, 1], and no others (DIRAS, section 5); it needs `pointwise`. None keeps all.
         listwise: window and step of listwise reranking.
         diversify: `mmr` (BERDS, Eq. 1), `perspectives` (BERDS, section 5) or None.
         lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
@@ -74,6 +78,7 @@ class SearchPlan:
     stance: Side | None = None
     certainty: float = CERTAINTY
     depth: int = 100
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         for what, value, known in (
@@ -90,6 +95,14 @@ class SearchPlan:
             raise InputError(f"certainty is {self.certainty:g}, expected a number from 0.5 to 1")
         if self.depth < 1:
             raise InputError(f"depth is {self.depth}, expected at least 1")
+        if self.threshold is not None:
+            self._check_threshold(self.threshold)
+
+    def _check_threshold(self, threshold: float) -> None:
+        if not 0.0 < threshold <= 1.0:
+            raise InputError(f"threshold is {threshold:g}, expected above 0, at most 1")
+        if self.rerank != "pointwise":
+            raise InputError("a threshold needs pointwise reranking, which gives probabilities")
 
     @property
     def asks_sides(self) -> bool:
@@ -105,6 +118,8 @@ class SearchPlan:
         parts = [str(self.scoring)]
         if self.rerank:
             parts.append(f"{self.rerank} reranking of {self.depth}")
+        if self.threshold is not None:
+            parts.append(f"relevant with a probability of at least {self.threshold:g}")
         if self.diversify == "mmr":
             parts.append(f"MMR of {self.depth} with lambda {self.lam:g}")
         elif self.diversify:
@@ -126,6 +141,8 @@ class Found:
         found_for: document number -> the perspective whose turn brought it.
         problems: what a reader must know, one line each.
         unscored: how many questions to a judge or a language model have no answer.
+        probabilities: document number -> P(relevant), of the hits that were judged one by one.
+        candidates: how many documents the scoring model found, before any threshold.
     """
 
     question: Question
@@ -134,6 +151,8 @@ class Found:
     found_for: Mapping[int, Perspective] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     unscored: int = 0
+    probabilities: Mapping[int, float] = field(default_factory=dict)
+    candidates: int = 0
 
 
 class _Ranking(NamedTuple):
@@ -150,6 +169,8 @@ class _Notes:
 
     problems: list[str] = field(default_factory=list)
     unscored: int = 0
+    probabilities: dict[int, float] = field(default_factory=dict)
+    candidates: int = 0
 
 
 class Searcher:
@@ -186,12 +207,13 @@ class Searcher:
         self._judge = judge
         self._source = perspectives
 
-    def search(self, questions: Iterable[Question], k: int = 10) -> Iterator[Found]:
+    def search(self, questions: Iterable[Question], k: int | None = None) -> Iterator[Found]:
         """Yield the best `k` documents of each question, in order.
 
         Args:
             questions: taken as they are needed, some at once.
-            k: how many documents, at least 1.
+            k: how many documents at most, at least 1; by default 10 or, with a threshold, all that
+                reach it.
 
         Raises:
             InputError: `k` out of range, or the index lacks what the plan needs; the line names
@@ -199,6 +221,8 @@ class Searcher:
             IndexFolderError: a part of the index is damaged.
             ModelError: the embedder or the judge cannot be used at all.
         """
+        if k is None:
+            k = self.plan.depth if self.plan.threshold is not None else _K
         waiting = iter(questions)
         while some := list(islice(waiting, _TOGETHER)):
             yield from self._search(some, k)
@@ -212,6 +236,8 @@ class Searcher:
         if self.plan.diversify == "perspectives":
             sets = self._perspectives(questions, notes)
             rankings = self._for_each(rankings, questions, sets, k)
+        for ranking in rankings:
+            notes[ranking.owner].candidates += len(ranking.hits)
         rankings = self._rerank(rankings, notes)
         found_for: list[dict[int, Perspective]] = [{} for _ in questions]
         hits: list[list[Hit]] = []
@@ -233,6 +259,8 @@ class Searcher:
                 found_for[i],
                 tuple(notes[i].problems),
                 notes[i].unscored,
+                notes[i].probabilities,
+                notes[i].candidates,
             )
             for i, question in enumerate(questions)
         ]
@@ -296,13 +324,26 @@ class Searcher:
             results = rerank_many(asked, self._judge, how)
         else:
             results = rerank_pointwise(asked, self._supporting())
-        for ranking, result in zip(rankings, results, strict=True):
-            notes[ranking.owner].problems += result.problems
-            notes[ranking.owner].unscored += result.unscored
         return [
-            r._replace(hits=in_order(r.hits, result.order))
-            for r, result in zip(rankings, results, strict=True)
+            self._settled(ranking, result, notes[ranking.owner])
+            for ranking, result in zip(rankings, results, strict=True)
         ]
+
+    def _settled(self, ranking: _Ranking, result: Reranked, note: _Notes) -> _Ranking:
+        """Return a ranking in its new order, what is below the threshold left out."""
+        hits = ranking.hits
+        if self.plan.threshold is not None:
+            result = at_least(result, self.plan.threshold)
+        note.problems += result.problems
+        note.unscored += result.unscored
+        for place, probability in enumerate(result.probabilities):
+            if probability is not None:
+                number = hits[place].number
+                note.probabilities[number] = max(probability, note.probabilities.get(number, 0.0))
+        if self.plan.threshold is None:
+            return ranking._replace(hits=in_order(hits, result.order))
+        kept = [hits[place] for place in result.order]
+        return ranking._replace(hits=in_order(kept, range(len(kept))))
 
     def _unlike(self, hits: list[Hit]) -> list[Hit]:
         """Reorder the first documents by maximal marginal relevance."""

@@ -102,6 +102,8 @@ class Reranked:
         counts: what went wrong: `missing`, `repeated` and `invented` identifiers, and documents
             `trimmed`; only what is above 0.
         problems: the same for people, one line each; empty where nothing went wrong.
+        probabilities: where each document was judged by itself, P(relevant) of each in the order
+            given, None where it is unscored; empty otherwise.
     """
 
     order: tuple[int, ...]
@@ -109,6 +111,7 @@ class Reranked:
     unscored: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    probabilities: tuple[float | None, ...] = ()
 
 
 def rerank(
