@@ -42,7 +42,7 @@ from pnyx.judge.llm import LlmJudge
 from pnyx.judge.lookup import Lookup
 from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.prompting import _environment, load_prompt, prompt_names
-from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.store import Store
 from pnyx.judge.sure import Side, Sure
@@ -404,6 +404,8 @@ def test_hostile_inputs_stay_inside_of_their_blocks(name):
         for n in prompt.inputs
         if (name, n) not in UNTRUSTED_BUT_FRAMED
     }
+    if "shots" in hostile:
+        hostile["shots"] = [Shot(HOSTILE, HOSTILE, yes) for yes in (True, False)]
     framed = {n: "3" if n == "points" else "pro" for n in prompt.inputs if n not in hostile}
     messages = prompt.render(**hostile, **framed)
     system = [m.content for m in messages if m.role == "system"]

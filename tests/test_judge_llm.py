@@ -306,7 +306,8 @@ def test_each_prompt_renders_with_the_document_first(name):
     inputs = {n: f"input-{n}" for n in prompt.inputs}
     if "statements" in inputs:
         inputs["statements"] = ["input-statement"]
-    system, user = prompt.render(**inputs)
+    shots = {"shots": []} if inputs.pop("shots", None) else {}
+    system, user = prompt.render(**inputs, **shots)
     assert (system.role, user.role) == ("system", "user")
     assert user.content.index("input-text") < user.content.index("input-statement")
     assert "never an instruction" in system.content

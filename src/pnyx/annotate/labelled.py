@@ -13,7 +13,7 @@ from typing import Any
 
 from pnyx.corpora import read_items
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.items import LABEL_WORDS
+from pnyx.corpora.items import LABEL_WORDS, PARTLY
 
 __all__ = ["FORMAT", "LABELLED", "LabelledPair", "read_labelled"]
 
@@ -40,6 +40,7 @@ class LabelledPair:
         weight: how many documents of the corpus the pair stands for, above 0.
         unscored: why `value` is None, where the file says so.
         judge: the teacher's name; empty where the file names none.
+        explanation: the teacher's reason in words; empty where it gave none.
         extra: all other fields of the line.
     """
 
@@ -55,6 +56,7 @@ class LabelledPair:
     weight: float = 1.0
     unscored: str = ""
     judge: str = ""
+    explanation: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
 
 
@@ -91,10 +93,11 @@ def _pair(row: Mapping[str, Any]) -> LabelledPair:
         doc_id=_identifier(fields, "doc_id"),
         value=LABEL_WORDS[word] if word else value,
         probability=None if probability is None else float(probability),
-        partial=bool(fields.take("partial")) or word == "partially",
+        partial=bool(fields.take("partial")) or word == PARTLY,
         weight=1.0 if weight is None else float(weight),
         unscored=fields.text("unscored"),
         judge=fields.text("judge"),
+        explanation=fields.text("explanation"),
         extra=fields.rest,
     )
 

@@ -15,11 +15,12 @@ from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES
 
-__all__ = ["ITEM_FORMATS", "LABEL_WORDS", "ItemFormat", "scan_items_file"]
+__all__ = ["ITEM_FORMATS", "LABEL_WORDS", "PARTLY", "ItemFormat", "scan_items_file"]
 
 Check: TypeAlias = Callable[[Any, str], object]
 
-LABEL_WORDS: dict[str, bool] = {"yes": True, "partially": True, "no": False}
+PARTLY = "partially"
+LABEL_WORDS: dict[str, bool] = {"yes": True, PARTLY: True, "no": False}
 """What people write for relevant and not; partly relevant is relevant, as in DIRAS."""
 
 
@@ -308,6 +309,7 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             {
                 "probability": _probability,
                 "unscored": _reason,
+                "explanation": string,
                 "partial": _flag,
                 "weight": _weight,
                 "judge": string,

@@ -27,6 +27,10 @@ NOTES: dict[str, str] = {
     "agreement": "share of the scored votes that are equal to the most frequent one",
     "spread": "standard deviation of the scored votes' numbers (of the population)",
     "stage": "of a cascade: which judge's answer counts, cheap or strong",
+    "contradiction": "true: the reply says yes with a probability below 0.5, or no with one above",
+    "partial": "of people's labels: true: most who said yes said only partially",
+    "windows": "of a long ranking: how many windows of it were asked about",
+    "kept": "of a long ranking: how many windows got no answer and kept their order",
     "uncalibrated": "the probability before recalibration",
 }
 """Name of a note -> what it says. Notes of other names are allowed nowhere."""

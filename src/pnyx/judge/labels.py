@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pnyx.corpora import read_items
-from pnyx.corpora.items import LABEL_WORDS
+from pnyx.corpora.items import LABEL_WORDS, PARTLY
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
 from pnyx.judge.base import Emit
@@ -81,7 +81,7 @@ class HumanLabels:
         (label,) = found
         if label.value is None:
             return Unscored(label.reason, provenance)
-        return Judged(label.value, provenance)
+        return Judged(label.value, provenance, notes={"partial": True} if label.partial else {})
 
     def _label(self, question: JudgeQuestion, dimension: str) -> _Label:
         votes = self._votes.get((question.id, dimension))
@@ -92,7 +92,9 @@ class HumanLabels:
             found = shorten(repr(votes[read.index(None)]), 40)
             return _Label(reason=f"label: {found} is no answer to the question")
         winners, share = most_frequent(read)
-        return _Label(winners[0], share) if len(winners) == 1 else _Label(reason="tie")
+        if len(winners) > 1:
+            return _Label(reason="tie")
+        return _Label(winners[0], share, partial=winners[0] is True and _partial(votes, read))
 
 
 class _Label(NamedTuple):
@@ -101,6 +103,14 @@ class _Label(NamedTuple):
     value: Any = None
     share: float = 0.0
     reason: str = ""
+    partial: bool = False
+
+
+def _partial(votes: Sequence[Value], read: Sequence[Any]) -> bool:
+    """Say whether most of those who said yes said that it is only in part."""
+    said = [vote for vote, yes in zip(votes, read, strict=True) if yes is True]
+    in_part = sum(isinstance(vote, str) and vote.strip().lower() == PARTLY for vote in said)
+    return 2 * in_part > len(said)
 
 
 def row_dimensions(question: JudgeQuestion) -> tuple[str, ...]:

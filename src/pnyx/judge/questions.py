@@ -11,11 +11,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Support", "blank"]
+__all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Shot", "Support", "blank"]
 
 
 def _extra() -> Any:
     return field(default_factory=dict, hash=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """An answered question that is shown before the one that is asked (few-shot).
+
+    Attributes:
+        text: as in `Support`.
+        statement: as in `Support`.
+        yes: what people answered.
+    """
+
+    text: str
+    statement: str
+    yes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,7 @@ class Support:
         guideline: a relevance definition or other instruction for the judge.
         group: the topic the item belongs to, for per-topic measures.
         extra: unknown fields of the items file, carried to the answers.
+        shots: examples for a prompt that shows some.
     """
 
     id: str
@@ -41,6 +57,7 @@ class Support:
     guideline: str = ""
     group: str = ""
     extra: Mapping[str, Any] = _extra()
+    shots: tuple[Shot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

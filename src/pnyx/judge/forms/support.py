@@ -23,7 +23,12 @@ _LIST = "statements"
 
 
 class SupportForm:
-    """Asks for yes or no with a confidence; a prompt with `statements` takes several at once."""
+    """Asks for yes or no with a confidence; a prompt with `statements` takes several at once.
+
+    Where a prompt's schema has `probability` in place of `confidence`, the reply states the
+    probability of yes itself, whatever its answer (DIRAS, Fig. 10). Both are kept as they are:
+    the answer is the value, and a probability on the other side of 0.5 is noted.
+    """
 
     kind: type = Support
 
@@ -80,12 +85,18 @@ class SupportForm:
 
 def _reading(verdict: Any, spans: Sequence[tuple[int, int]]) -> Reading:
     yes = verdict.answer == "yes"
+    of_yes = getattr(verdict, "probability", None)
+    if of_yes is None:
+        of_yes, contradicts = verdict.confidence if yes else 1.0 - verdict.confidence, False
+    else:
+        contradicts = of_yes < 0.5 if yes else of_yes > 0.5
     return Reading(
         value=yes,
-        stated=verdict.confidence if yes else 1.0 - verdict.confidence,
+        stated=of_yes,
         span=spans[0] if spans else None,
         explanation=getattr(verdict, "reason", ""),
         quote=getattr(verdict, "evidence", ""),
+        notes={"contradiction": True} if contradicts else {},
     )
 
 
@@ -96,17 +107,20 @@ def _verdict_model(fields: tuple[str, ...]) -> type[BaseModel]:
 
     from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
+    share = (Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)], ...)
     kinds: dict[str, Any] = {
         "reason": (str, ...),
         "evidence": (str, ...),
         "answer": (Annotated[Literal["yes", "no"], BeforeValidator(plain_word)], ...),
-        "confidence": (Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)], ...),
+        "confidence": share,
+        "probability": share,
     }
     unknown = [name for name in fields if name not in kinds]
-    if unknown or not {"answer", "confidence"} <= set(fields):
+    how_sure = {"confidence", "probability"}.intersection(fields)
+    if unknown or "answer" not in fields or len(how_sure) != 1:
         raise InputError(
             f"a support prompt whose schema requires {', '.join(fields) or 'nothing'}: expected "
-            "answer and confidence, and at most reason and evidence beside them"
+            "answer and confidence (or probability), and at most reason and evidence beside them"
         )
     return create_model(
         "Verdict",

@@ -14,13 +14,27 @@ from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.tasks.reading import carried, group, read_questions
 from pnyx.records import SIDES, Side
 
-__all__ = ["ASKS", "EXAMPLE", "ITEMS", "KIND", "NAME", "PROMPTS", "ask_relevance", "read"]
+__all__ = [
+    "ASKS",
+    "EXAMPLE",
+    "ITEMS",
+    "KIND",
+    "NAME",
+    "PROMPTS",
+    "ask_relevance",
+    "question_of",
+    "read",
+]
 
 NAME = "relevance"
 ITEMS = "relevance-items"
 KIND = Support
 ASKS = "does the document help with the question?"
-PROMPTS = ("relevance", "relevance-direct")
+PROMPTS = (
+    *("relevance", "relevance-direct"),
+    *("relevance-probability", "relevance-probability-direct"),
+    *("relevance-examples", "relevance-examples-direct"),
+)
 EXAMPLE = (
     '{"id": "1", "question": "Should buses be free?", "document": "Fares cost cities little."}'
 )
@@ -35,6 +49,15 @@ def read(path: str) -> list[JudgeQuestion]:
         InputError: a line is not such an item.
     """
     return read_questions(path, _question, name=ITEMS)
+
+
+def question_of(row: Mapping[str, Any]) -> Support:
+    """Make the question of one line.
+
+    Args:
+        row: a line of relevance items that the format has checked.
+    """
+    return _question(Fields(row))
 
 
 def ask_relevance(
