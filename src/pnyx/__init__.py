@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from pnyx.judge.sure import Sure, choose_thresholds
     from pnyx.measure.agreement import Agreement, measure_agreement
     from pnyx.measure.base import Measured
+    from pnyx.measure.calibration_error import ReliabilityBin, reliability
     from pnyx.measure.gold import join_labels
+    from pnyx.measure.ranked import ndcg, ranking_average_precision
     from pnyx.measure.retrieval import Retrieval, measure_retrieval
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
@@ -153,7 +155,9 @@ _HOMES = {
     "pnyx.judge.sure": ("Sure", "choose_thresholds"),
     "pnyx.measure.agreement": ("Agreement", "measure_agreement"),
     "pnyx.measure.base": ("Measured",),
+    "pnyx.measure.calibration_error": ("ReliabilityBin", "reliability"),
     "pnyx.measure.gold": ("join_labels",),
+    "pnyx.measure.ranked": ("ndcg", "ranking_average_precision"),
     "pnyx.measure.retrieval": ("Retrieval", "measure_retrieval"),
     "pnyx.measure.sentences": ("citation_precision", "sentence_precision"),
     "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
@@ -265,6 +269,7 @@ __all__ = [
     "Rating",
     "Recalibrated",
     "Recalibration",
+    "ReliabilityBin",
     "Repeats",
     "Response",
     "Retrieval",
@@ -307,10 +312,12 @@ __all__ = [
     "measure_agreement",
     "measure_retrieval",
     "mmr",
+    "ndcg",
     "open_local",
     "perspectives_of",
     "price_of",
     "rank_documents",
+    "ranking_average_precision",
     "read_calibration",
     "read_evidence",
     "read_labelled",
@@ -319,6 +326,7 @@ __all__ = [
     "read_questions",
     "read_responses",
     "read_run",
+    "reliability",
     "render_html",
     "render_markdown",
     "rerank",

@@ -10,6 +10,7 @@ import click
 
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_retrieval import retrieval
+from pnyx.cli.measure_runs import check_plot
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
@@ -38,10 +39,11 @@ _ANSWERS_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results fold
 {what}.
 
 {more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
-precision, AUROC, calibration error and Brier score; graded ones Spearman's correlation; ratings
-Spearman, exact accuracy and mean absolute error. Each comes with a 95 % interval from drawing
-whole groups (topics) anew, and with how many of the questions asked it rests on: unscored answers
-are left out and counted. docs/measures.md defines each. A results folder also gets measures.json.
+precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
+ranking by probability; graded labels Spearman's correlation; ratings Spearman, exact accuracy and
+mean absolute error. Each comes with a 95 % interval from drawing whole groups (topics) anew, and
+with how many of the questions asked it rests on: unscored answers are left out and counted.
+docs/measures.md defines each. A results folder also gets measures.json.
 Exit status 3: some of the labelled questions are unscored.
 """
 
@@ -113,23 +115,52 @@ def _answers_command(task: str) -> click.Command:
     def measure(**options: Any) -> int:
         return _measure_answers(task, **options)
 
+    for option in _FURTHER.get(task, ()):
+        option(measure)
     return measure
 
 
+_PLOT = click.option(
+    "--plot", metavar="FILE.svg", help="Draw how often answers of each probability are right."
+)
+_COMPAT = click.option(
+    "--compat",
+    type=click.Choice(["rank-eval"]),
+    help="nDCG and MAP as rank_eval 0.1.3 has them, as in DIRAS's tables: partial gains cut to 0, "
+    "ties in an order of its own.",
+)
+_FURTHER = {"support": (_PLOT,), "relevance": (_COMPAT, _PLOT)}
+
+
 def _measure_answers(
-    task: str, answers: str, labels: str, judge: str | None, draws: int, seed: int, as_json: bool
+    task: str,
+    answers: str,
+    labels: str,
+    judge: str | None,
+    draws: int,
+    seed: int,
+    as_json: bool,
+    plot: str | None = None,
+    compat: Any = None,
 ) -> int:
     """Measure answers to a task's questions, print what was found, return the exit status."""
     if answers == labels == "-":
         raise click.UsageError("ANSWERS and LABELS cannot both be standard input")
+    check_plot(plot)
     from pnyx.files import atomic_text
     from pnyx.measure.agreement import measure_agreement
     from pnyx.measure.gold import join_labels
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
     joined = join_labels(_file(folder) if folder else answers, labels, task, judge=judge)
-    found = measure_agreement(joined, draws=draws, seed=seed)
+    found = measure_agreement(joined, draws=draws, seed=seed, compat=compat)
     row = found.row()
+    if plot is not None:
+        from pnyx.view.reliability import reliability_plot
+
+        note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
+        with atomic_text(plot) as stream:
+            stream.write(reliability_plot(found.reliability, joined.judge, [note]))
     if folder is not None:
         with atomic_text(folder / _MEASURES) as stream:
             stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
@@ -173,6 +204,9 @@ def _notes(found: Agreement) -> list[str]:
     ):
         if count:
             notes.append(f"{count} {what}")
+    ranked, groups = found.macro_groups.get("map"), len(found.per_group)
+    if ranked is not None and ranked < groups:
+        notes.append(f"{groups - ranked} of {groups} groups have no relevant pair, so no nDCG, MAP")
     if found.draws and found.clusters < _FEW_GROUPS:
         notes.append(
             f"warning: intervals drawn from {found.clusters} {found.clustered_by}"
@@ -183,16 +217,21 @@ def _notes(found: Agreement) -> list[str]:
 
 def _report(found: Agreement) -> list[str]:
     """Return the tables for people."""
-    counts = found.counts
     lines = [
-        f"{found.joined.task}: {shorten(found.joined.judge)}, {counts['scored']} of "
-        f"{counts['asked']} labelled questions scored",
+        f"{found.joined.task}: {shorten(found.joined.judge)}, {_counts(found)}",
         "",
         *table(_rows(found)),
     ]
+    if "avg" in found.summary:
+        shown = [(name, _SUMMARY[name], number(m.value), interval(m.low, m.high))
+                 for name, m in found.summary.items()]  # fmt: skip
+        lines += ["", *table([("dimension", "which is", "value", "95 % interval"), *shown], left=2)]
+    if found.compat is not None:
+        lines += ["", "nDCG and MAP as rank_eval 0.1.3 has them, not the true ones"]
     for title, part in (("dimension", found.per_dimension), ("group", found.per_group)):
         if part:
-            lines += ["", *table(_grid(title, part, list(found.measures)))]
+            names = [name for name in found.measures if "@" not in name]
+            lines += ["", *table(_grid(title, part, names))]
     if found.draws:
         lines += [
             "",
@@ -200,6 +239,21 @@ def _report(found: Agreement) -> list[str]:
             f"{found.clustered_by}s with replacement, percentiles",
         ]
     return lines
+
+
+_SUMMARY = {
+    "unc": "uncertainty_average_precision",
+    "bin": "f1",
+    "cal": "calibration",
+    "info": "info",
+    "avg": "mean of the four",
+}
+"""DIRAS's dimensions -> the measures that they are."""
+
+
+def _counts(found: Agreement) -> str:
+    counts = found.counts
+    return f"{counts['scored']} of {counts['asked']} labelled questions scored"
 
 
 def _rows(found: Agreement) -> list[Sequence[str]]:

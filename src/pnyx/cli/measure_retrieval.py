@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.measure_runs import chance, check_plot, listed, run_names, with_baseline
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
-from pnyx.errors import InputError, shorten
+from pnyx.errors import shorten
 
 if TYPE_CHECKING:
     from pnyx.measure.retrieval import Comparison, MeasuredRun, Retrieval
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["retrieval"]
 
 _FEW_TOPICS = 10
-_LISTED = 10
-_SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
 _MEASURE = re.compile(r"[^\W\d]\w*(\(.*\))?(@[\w.]+)?")
 _BETTER, _WORSE = "▲", "▼"
 
@@ -124,16 +123,15 @@ def retrieval(
     as_json: bool,
 ) -> int:
     """Measure runs; see `_HELP`."""
-    if plot is not None and not plot.endswith(".svg"):
-        raise click.UsageError(f"--plot {shorten(plot)}: expected a name that ends in .svg")
-    paths, chosen = _with_baseline(list(runs), baseline)
+    check_plot(plot)
+    paths, chosen = with_baseline(list(runs), baseline)
     if [*paths, qrels].count("-") > 1:
         raise click.UsageError("only one of RUN and QRELS can be standard input")
     from pnyx.corpora import read_qrels, read_run
     from pnyx.files import atomic_text
     from pnyx.measure.retrieval import measure_retrieval
 
-    names = dict(zip(paths, _names(paths), strict=True))
+    names = dict(zip(paths, run_names(paths), strict=True))
     found = measure_retrieval(
         {name: read_run(path) for path, name in names.items()},
         read_qrels(qrels),
@@ -158,46 +156,15 @@ def retrieval(
     return EXIT_UNSCORED if found.undefined else 0
 
 
-def _with_baseline(paths: list[str], baseline: str | None) -> tuple[list[str], str | None]:
-    """Return the runs' files and which is the baseline, which may be a further one.
-
-    Raises:
-        InputError: a run is given twice, or the baseline is neither a run nor a file.
-    """
-    twice = next((p for p in paths if paths.count(p) > 1), None)
-    if twice is not None:
-        raise InputError("the run is given twice", path=twice)
-    if baseline is None or baseline in paths:
-        return paths, baseline
-    named = dict(zip(_names(paths), paths, strict=True))
-    if baseline in named:
-        return paths, named[baseline]
-    if not Path(baseline).exists():
-        known = shorten(", ".join(paths), 200)
-        raise InputError(f"--baseline {shorten(baseline)}: is neither a file nor one of {known}")
-    return [baseline, *paths], baseline
-
-
-def _names(paths: Sequence[str]) -> list[str]:
-    """Return the files' names without folder and endings, if these tell them apart."""
-    names = []
-    for path in paths:
-        name = Path(path)
-        while name.suffix in _SUFFIXES and name.stem:
-            name = name.with_suffix("")
-        names.append(name.name)
-    return names if len(set(names)) == len(names) and all(names) else list(paths)
-
-
 def _notes(found: Retrieval) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     notes = []
     for run in found.runs:
         notes += [f"{shorten(run.name, 40)}: {note}" for note in _run_notes(run)]
     if found.without_relevant:
-        listed = _listed(found.without_relevant)
+        shown = listed(found.without_relevant)
         have = "have" if len(found.without_relevant) > 1 else "has"
-        notes.append(f"{listed} of the qrels {have} no relevant document; measured all the same")
+        notes.append(f"{shown} of the qrels {have} no relevant document; measured all the same")
     if found.undefined:
         notes.append(f"{found.undefined} values of single topics are not defined and left out")
     untested = sum(c.p_holm is None for c in found.comparisons)
@@ -213,9 +180,9 @@ def _notes(found: Retrieval) -> list[str]:
 def _run_notes(run: MeasuredRun) -> list[str]:
     notes = []
     if run.absent:
-        notes.append(f"{_listed(run.absent)} absent, counted as empty rankings (trec_eval -c)")
+        notes.append(f"{listed(run.absent)} absent, counted as empty rankings (trec_eval -c)")
     if run.unjudged:
-        notes.append(f"{_listed(run.unjudged)} without qrels, not measured")
+        notes.append(f"{listed(run.unjudged)} without qrels, not measured")
     if run.rearranged:
         notes.append(
             f"{_have(len(run.rearranged))} another order by rank than by score; the score "
@@ -224,12 +191,6 @@ def _run_notes(run: MeasuredRun) -> list[str]:
     if not run.judged_documents:
         notes.append("warning: none of its documents is in the qrels; are the ids the same?")
     return notes
-
-
-def _listed(topics: Sequence[str]) -> str:
-    shown = ", ".join(shorten(topic, 30) for topic in topics[:_LISTED])
-    more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
-    return f"{len(topics)} topic{'s' if len(topics) > 1 else ''} ({shown}{more})"
 
 
 def _have(count: int) -> str:
@@ -295,8 +256,8 @@ def _compared(c: Comparison | None) -> list[str]:
     return [
         "-" if difference is None else f"{difference:+.3f}",
         interval(c.low, c.high),
-        _chance(c.test.p),
-        _chance(c.p_holm),
+        chance(c.test.p),
+        chance(c.p_holm),
         "-" if c.test.effect is None else f"{c.test.effect:+.2f}",
     ]
 
@@ -305,12 +266,6 @@ def _mark(c: Comparison | None) -> str:
     if c is None or not c.significant or c.test.difference is None:
         return ""
     return _BETTER if c.test.difference > 0 else _WORSE
-
-
-def _chance(p: float | None) -> str:
-    if p is None:
-        return "-"
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def _topic_rows(run: MeasuredRun) -> list[list[str]]:

@@ -8,19 +8,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pnyx.measure.base import Measured
 from pnyx.measure.bootstrap import LEVEL, draw_weights, percentile_interval
-from pnyx.measure.gold import Joined, Pair
-from pnyx.measure.registry import MEASURES, Measure
-from pnyx.measure.weighted import Floats, ratio
+from pnyx.measure.calibration_error import ReliabilityBin, reliability
+from pnyx.measure.cells import Cell, DerivedCell, GroupMean, Index, PooledCell, RankedCell
+from pnyx.measure.columns import columns_of, defined_mean, numbers
+from pnyx.measure.gold import Joined
+from pnyx.measure.ranked import COMPAT, Compat
+from pnyx.measure.registry import (
+    DERIVED_MEASURES,
+    MEASURES,
+    RANKING_MEASURES,
+    SUMMARY,
+    SUMMARY_AVERAGE,
+)
+from pnyx.measure.weighted import Floats
 
 __all__ = ["DRAWS", "Agreement", "measure_agreement"]
 
 DRAWS = 1000
-
-Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,8 @@ class Agreement:
 
     Attributes:
         joined: what was measured.
-        measures: over all pairs; each only where the labels carry what it needs.
+        measures: over all pairs, measures of rankings as means over the groups; each only where
+            the labels carry what it needs.
         macro: the mean over the groups that have a value, empty without groups.
         macro_groups: measure -> how many groups that mean is over.
         per_group: group -> measure -> value, without intervals.
@@ -37,6 +45,10 @@ class Agreement:
         dimension_mean: quality: the mean over the dimensions that have a value.
         clusters: how many clusters the bootstrap draws from.
         clustered_by: `group`, or `item` where no pair has a group.
+        reliability: the bins of a reliability diagram, empty for quality.
+        summary: relevance: DIRAS's four dimensions and their mean (`registry.SUMMARY`), those of
+            them that the labels allow.
+        compat: whose figures the measures of rankings reproduce; None for the true ones.
         draws: of the bootstrap.
         seed: of the bootstrap.
         undefined_draws: measure (`macro.f1`, `cogency.spearman`) -> draws without a value, where
@@ -52,6 +64,9 @@ class Agreement:
     dimension_mean: Mapping[str, Measured]
     clusters: int
     clustered_by: str
+    reliability: Sequence[ReliabilityBin]
+    summary: Mapping[str, Measured]
+    compat: Compat | None
     draws: int
     seed: int
     undefined_draws: Mapping[str, int] = field(default_factory=dict)
@@ -88,6 +103,9 @@ class Agreement:
             "per_group": {group: _rows(found) for group, found in self.per_group.items()},
             "per_dimension": {name: _rows(found) for name, found in self.per_dimension.items()},
             "dimension_mean": _rows(self.dimension_mean),
+            "summary": _rows(self.summary),
+            "reliability": [part.row() for part in self.reliability],
+            "compat": self.compat,
             "interval": {
                 "method": "percentile cluster bootstrap",
                 "level": LEVEL,
@@ -104,82 +122,39 @@ def _rows(measures: Mapping[str, Measured]) -> dict[str, dict[str, Any]]:
     return {name: m.row() for name, m in measures.items()}
 
 
-def measure_agreement(joined: Joined, *, draws: int = DRAWS, seed: int = 0) -> Agreement:
+def measure_agreement(
+    joined: Joined, *, draws: int = DRAWS, seed: int = 0, compat: Compat | None = None
+) -> Agreement:
     """Measure a judge's answers against labels, each value with a cluster-bootstrap interval.
 
     Args:
         joined: what `pnyx.measure.gold.join_labels` returns.
         draws: of the bootstrap; 0 for no intervals.
         seed: of the bootstrap.
+        compat: `rank-eval` reproduces nDCG and MAP as rank_eval 0.1.3 has them, and with it
+            DIRAS's tables: gains cut down to whole numbers, equal probabilities in an order that
+            depends on that of the answers (docs/decisions/rank-eval.md).
 
     Returns:
         Values are None where nothing can be said. Intervals are None where fewer than two
         clusters hold a scored pair or fewer than half of the draws have a value.
+
+    Raises:
+        ValueError: there is no such `compat`.
     """
-    return _Agreeing(joined, draws, seed).result()
-
-
-@dataclass(slots=True)
-class _Cell:
-    """One measure over some of the pairs.
-
-    Attributes:
-        measure: which.
-        gold: its column of the labels, of the scored pairs.
-        score: its column of the answers, of the scored pairs.
-        places: the scored pairs' places among all pairs.
-        asked: how many pairs have the label it needs.
-        drawn: its values in the draws so far.
-    """
-
-    measure: Measure
-    gold: Floats
-    score: Floats
-    places: Index
-    asked: int
-    drawn: list[Floats] = field(default_factory=list)
-
-    @property
-    def value(self) -> float | None:
-        return self.measure.value(self.gold, self.score)
-
-    def draw(self, weights: Floats) -> None:
-        if len(self.places):
-            chosen = weights if len(self.places) == weights.shape[1] else weights[:, self.places]
-            self.drawn.append(self.measure.weighted(self.gold, self.score, chosen))
-
-
-@dataclass(slots=True)
-class _GroupMean:
-    """The mean of one measure over the groups in which it is defined.
-
-    Attributes:
-        pooled: the measure over all pairs.
-        values: (groups,), NaN where undefined.
-        drawn: the mean in the draws so far.
-    """
-
-    pooled: _Cell
-    values: Floats
-    drawn: list[Floats] = field(default_factory=list)
-
-    @property
-    def has(self) -> npt.NDArray[np.bool_]:
-        return np.isfinite(self.values)
-
-    def draw(self, weights: Floats) -> None:
-        """Add the means with each group as often as it was drawn, weights (draws, groups)."""
-        chosen = weights[:, self.has]
-        self.drawn.append(ratio(chosen @ self.values[self.has], chosen.sum(axis=1)))
+    if compat is not None and compat not in COMPAT:
+        raise ValueError(f"no compatibility {compat!r}, expected one of {', '.join(COMPAT)}")
+    return _Agreeing(joined, draws, seed, compat).result()
 
 
 class _Agreeing:
     """The measuring of one join: the cells, and the draws that they share."""
 
-    def __init__(self, joined: Joined, draws: int, seed: int) -> None:
-        self.joined, self.draws, self.seed = joined, draws, seed
+    def __init__(self, joined: Joined, draws: int, seed: int, compat: Compat | None) -> None:
+        self.joined, self.draws, self.seed, self.compat = joined, draws, seed, compat
         pairs = joined.pairs
-        self.columns = _columns(pairs)
+        self.columns = columns_of(pairs)
+        self.order: Index = np.argsort(np.array([p.line for p in pairs]), kind="stable")
         self.groups = [p.group for p in pairs]
         self.dimensions = [p.key[1] for p in pairs]
         names = [("group", p.group) if p.group else ("item", p.key[0]) for p in pairs]
@@ -192,22 +167,16 @@ class _Agreeing:
         pooled = self._cells(everywhere)
         by_group = self._split(self.groups)
         by_dimension = self._split(self.dimensions) if self.joined.task == "quality" else {}
-        firsts = self._first_of_each(by_group)
         means = self._group_means(pooled, by_group)
-        for weights in draw_weights(self.clusters, self.draws, self.seed):
-            for cells in (pooled, *by_dimension.values()):
-                for cell in cells.values():
-                    cell.draw(weights)
-            for mean in means.values():
-                mean.draw(weights[:, firsts])
+        self._draw([pooled, means, *by_dimension.values()])
         return Agreement(
             self.joined,
             measures={name: self._measured(name, cell) for name, cell in pooled.items()},
-            macro={name: self._macro(name, mean) for name, mean in means.items()},
-            macro_groups={name: int(mean.has.sum()) for name, mean in means.items()},
+            macro={name: self._measured(f"macro.{name}", mean) for name, mean in means.items()},
+            macro_groups={name: mean.groups for name, mean in means.items()},
             per_group={
                 group: {
-                    name: Measured(cell.value, len(cell.places), cell.asked)
+                    name: Measured(cell.value, cell.scored, cell.asked)
                     for name, cell in cells.items()
                 }
                 for group, cells in by_group.items()
@@ -222,28 +191,69 @@ class _Agreeing:
             dimension_mean=self._dimension_mean(pooled, by_dimension),
             clusters=int(self.clusters.max()) + 1,
             clustered_by="group" if any(self.groups) else "item",
+            reliability=self._reliability(),
+            summary=self._summary(pooled),
+            compat=self.compat,
             draws=self.draws,
             seed=self.seed,
             undefined_draws=self.undefined,
         )
 
-    def _cells(self, places: Index) -> dict[str, _Cell]:
+    def _draw(self, parts: Sequence[Mapping[str, Cell]]) -> None:
+        for weights in draw_weights(self.clusters, self.draws, self.seed):
+            for cells in parts:
+                for cell in cells.values():
+                    cell.draw(weights)
+
+    def _cells(self, places: Index) -> dict[str, Cell]:
         """Return the measures that the labels of these pairs allow."""
-        cells = {}
+        task, cells = self.joined.task, dict[str, Cell]()
         for name, measure in MEASURES.items():
-            if self.joined.task not in measure.inputs:
+            if task not in measure.inputs:
                 continue
-            gold_name, score_name = measure.inputs[self.joined.task]
+            gold_name, score_name = measure.inputs[task]
             label = self.columns["yes" if gold_name == "correct" else gold_name]
             if not np.isfinite(label).any():
                 continue
             asked = places[np.isfinite(label[places])]
             scored = asked[np.isfinite(self.columns[score_name][asked])]
             gold, score = self.columns[gold_name][scored], self.columns[score_name][scored]
-            cells[name] = _Cell(measure, gold, score, scored, len(asked))
+            cells[name] = PooledCell(measure, gold, score, scored, len(asked))
+        for name, ranking in RANKING_MEASURES.items():
+            if task == ranking.task and any(self.groups):
+                groups = self._labelled_groups(places, ranking.gold)
+                cells[name] = RankedCell(ranking, self.columns, groups, self.compat)
+        for name, derived in DERIVED_MEASURES.items():
+            if task in derived.tasks and all(part in cells for part in derived.parts):
+                cells[name] = DerivedCell(derived, [cells[part] for part in derived.parts])
         return cells
 
-    def _split(self, names: Sequence[str]) -> dict[str, dict[str, _Cell]]:
+    def _labelled_groups(self, places: Index, gold: str) -> list[Index]:
+        """Return the places of each group's labelled pairs, in the order of the answers."""
+        inside = np.zeros(len(self.groups), dtype=np.bool_)
+        inside[places] = np.isfinite(self.columns[gold][places])
+        groups: dict[str, list[int]] = {}
+        for place in self.order[inside[self.order]].tolist():
+            if self.groups[place]:
+                groups.setdefault(self.groups[place], []).append(place)
+        return [np.array(found, dtype=np.intp) for _, found in sorted(groups.items())]
+
+    def _reliability(self) -> tuple[ReliabilityBin, ...]:
+        if self.joined.task == "quality":
+            return ()
+        has = np.isfinite(self.columns["probability"])
+        return reliability(self.columns["yes"][has], self.columns["probability"][has])
+
+    def _summary(self, pooled: Mapping[str, Cell]) -> dict[str, Measured]:
+        """Return DIRAS's dimensions by their short names, and their mean where all are there."""
+        if self.joined.task not in SUMMARY_AVERAGE.tasks:
+            return {}
+        found = {short: pooled[name] for short, name in SUMMARY.items() if name in pooled}
+        if len(found) == len(SUMMARY):
+            found["avg"] = DerivedCell(SUMMARY_AVERAGE, list(found.values()))
+        return {short: self._measured(f"summary.{short}", cell) for short, cell in found.items()}
+
+    def _split(self, names: Sequence[str]) -> dict[str, dict[str, Cell]]:
         """Return the measures of the pairs of each name; pairs without one are in none."""
         places: dict[str, list[int]] = {}
         for place, name in enumerate(names):
@@ -261,16 +271,9 @@ class _Agreeing:
             first.setdefault(group, place)
         return np.array([first[group] for group in by_group], dtype=np.intp)
 
-    def _measured(self, name: str, cell: _Cell) -> Measured:
-        drawn = np.concatenate(cell.drawn) if cell.drawn else np.empty(0)
-        return self._with_interval(
-            name,
-            cell.value,
-            drawn,
-            len(set(self.clusters[cell.places])),
-            len(cell.places),
-            cell.asked,
-        )
+    def _measured(self, name: str, cell: Cell) -> Measured:
+        clusters = len(set(self.clusters[cell.places].tolist()))
+        return self._with_interval(name, cell.value, cell.drawn, clusters, cell.scored, cell.asked)
 
     def _with_interval(
         self, name: str, value: float | None, drawn: Floats, clusters: int, scored: int, asked: int
@@ -284,64 +287,37 @@ class _Agreeing:
         return Measured(value, scored, asked, *(bounds or (None, None)))
 
     def _group_means(
-        self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
-    ) -> dict[str, _GroupMean]:
+        self, pooled: Mapping[str, Cell], by_group: Mapping[str, Mapping[str, Cell]]
+    ) -> dict[str, GroupMean]:
         if not by_group:
             return {}
+        firsts = self._first_of_each(by_group)
         return {
-            name: _GroupMean(cell, _numbers([cells[name].value for cells in by_group.values()]))
+            name: GroupMean(
+                numbers([cells[name].value for cells in by_group.values()]),
+                firsts,
+                cell.asked,
+                cell.scored,
+            )
             for name, cell in pooled.items()
         }
 
-    def _macro(self, name: str, mean: _GroupMean) -> Measured:
-        drawn = np.concatenate(mean.drawn) if mean.drawn else np.empty(0)
-        value, groups = _mean(mean.values), int(mean.has.sum())
-        scored, asked = len(mean.pooled.places), mean.pooled.asked
-        return self._with_interval(f"macro.{name}", value, drawn, groups, scored, asked)
-
     def _dimension_mean(
-        self, pooled: Mapping[str, _Cell], by_dimension: Mapping[str, Mapping[str, _Cell]]
+        self, pooled: Mapping[str, Cell], by_dimension: Mapping[str, Mapping[str, Cell]]
     ) -> dict[str, Measured]:
         """Return the means over dimensions; a draw counts where each of them has a value."""
         means: dict[str, Measured] = {}
         for name, cell in pooled.items() if by_dimension else ():
             cells = [c[name] for c in by_dimension.values() if c[name].value is not None]
-            value = _mean(_numbers([c.value for c in cells]))
-            drawn = [np.concatenate(c.drawn) for c in cells if c.drawn]
-            clusters = min((len(set(self.clusters[c.places])) for c in cells), default=0)
+            value = defined_mean(numbers([c.value for c in cells]))
+            drawn = [c.drawn for c in cells if len(c.drawn)]
+            clusters = min((len(set(self.clusters[c.places].tolist())) for c in cells), default=0)
             means[name] = self._with_interval(
                 f"dimension_mean.{name}",
                 value,
                 np.mean(drawn, axis=0) if drawn else np.empty(0),
                 clusters,
-                len(cell.places),
+                cell.scored,
                 cell.asked,
             )
         return means
-
-
-def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
-    """Return what labels and answers say, (pairs,) each, NaN where they say nothing."""
-    yes = _numbers([p.gold.yes for p in pairs])
-    value = _numbers([p.value for p in pairs])
-    probability = _numbers([p.probability for p in pairs])
-    return {
-        "yes": yes,
-        "gain": _numbers([p.gold.gain for p in pairs]),
-        "uncertain": _numbers([p.gold.uncertain for p in pairs]),
-        "rating": _numbers([p.gold.rating for p in pairs]),
-        "correct": np.where(np.isnan(value), np.nan, value == yes),
-        "value": value,
-        "probability": probability,
-        "confidence": np.where(value == 1, probability, 1 - probability),
-        "doubt": np.where(value == 1, 1 - probability, probability),
-    }
-
-
-def _numbers(values: Sequence[float | None]) -> Floats:
-    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
-
-
-def _mean(values: Floats) -> float | None:
-    defined = values[np.isfinite(values)]
-    return float(defined.mean()) if len(defined) else None

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.measure.weighted import Floats
+from pnyx.measure.weighted import Floats, ratio
 
-__all__ = ["LEVEL", "draw_weights", "percentile_interval"]
+__all__ = ["LEVEL", "draw_weights", "mean_intervals", "percentile_interval"]
 
 LEVEL = 0.95
 _CELLS = 1_000_000
@@ -55,3 +55,35 @@ def percentile_interval(values: Floats) -> tuple[float, float] | None:
         return None
     low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
+
+
+def mean_intervals(
+    table: Floats, draws: int, seed: int
+) -> list[tuple[float, float] | tuple[None, None]]:
+    """Return the interval of each column's mean over rows that are drawn, topics as a rule.
+
+    Args:
+        table: (rows, columns), NaN where a row has no value.
+        draws: of the bootstrap; 0 for no intervals.
+        seed: the same seed draws the same rows.
+
+    Returns:
+        None for both bounds where fewer than two rows have a value.
+    """
+    has = np.isfinite(table)
+    filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
+    drawn = [
+        ratio(weights @ filled, weights @ counted)
+        for weights in draw_weights(np.arange(len(table), dtype=np.intp), draws, seed)
+    ]
+    bounds: list[tuple[float, float] | tuple[None, None]] = []
+    for place in range(table.shape[1]):
+        defined = table[has[:, place], place]
+        if len(defined) < 2 or not drawn:
+            bounds.append((None, None))
+        elif np.ptp(defined) == 0:  # not to show rounding errors of a constant
+            bounds.append((float(defined[0]), float(defined[0])))
+        else:
+            column = np.concatenate([means[:, place] for means in drawn])
+            bounds.append(percentile_interval(column) or (None, None))
+    return bounds

@@ -66,11 +66,13 @@ class Pair:
 
     Attributes:
         key: id and dimension.
-        group: the topic; empty where neither label nor answer names one.
+        group: the topic; empty where neither label nor answer names one. Where there is no
+            `group`, the answer's `question_id` is it.
         gold: the label.
         value: the answer (yes as 1, no as 0); None where it is unscored.
         probability: of yes, None where the judge gave none.
         unscored: why there is no answer; empty where there is one.
+        line: of the answer in its file; answers to one question keep that order.
     """
 
     key: Key
@@ -79,6 +81,7 @@ class Pair:
     value: float | None
     probability: float | None = None
     unscored: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def read_labels(path: str | Path, task: str) -> Labels:
 
 def _vote(votes: _Votes, row: Mapping[str, Any], task: str) -> bool:
     """Add one line; return whether its value is a grade rather than yes or no."""
-    group = "" if row.get("group") is None else str(row["group"])
+    group = _text(row.get("group"))
     if votes.grades and group != votes.group:
         found = f"{shorten(group, 40)!r} and {shorten(votes.group, 40)!r}"
         raise InputError(f"group: found {found} for the same id, expected one")
@@ -281,7 +284,7 @@ def _pair(row: Mapping[str, Any], gold: Gold, *, path: str | Path, line: int, ta
             raise InputError(f"value: found {found}, expected true, false or null")
     except InputError as error:
         raise InputError(error.problem, path=path, line=line) from error
-    group = gold.group or ("" if row.get("group") is None else str(row["group"]))
+    group = gold.group or _text(row.get("group")) or _text(row.get("question_id"))
     return Pair(
         (row["id"], row.get("dimension") or ""),
         group,
@@ -289,7 +292,12 @@ def _pair(row: Mapping[str, Any], gold: Gold, *, path: str | Path, line: int, ta
         None if value is None else float(value),
         None if value is None else row.get("probability"),
         row["unscored"] or "",
+        line,
     )
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:

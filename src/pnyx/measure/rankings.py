@@ -12,7 +12,15 @@ import numpy as np
 from pnyx.errors import InputError, shorten
 from pnyx.records import Qrel, RunEntry
 
-__all__ = ["MAX_GRADE", "Judgements", "Rankings", "judgements_of", "rankings_of", "topic_order"]
+__all__ = [
+    "MAX_GRADE",
+    "Judgements",
+    "Rankings",
+    "judgements_of",
+    "rankings_of",
+    "scores_of",
+    "topic_order",
+]
 
 MAX_GRADE = 1_000_000
 """trec_eval's code holds a counter for each grade up to the highest."""
@@ -79,6 +87,26 @@ def rankings_of(entries: Iterable[RunEntry]) -> Rankings:
     Raises:
         InputError: a document is ranked twice for a topic, or a score is not finite.
     """
+    scores, tags = scores_of(entries)
+    by_topic, rearranged = {}, []
+    for topic in sorted(scores, key=topic_order):
+        documents = scores[topic]
+        places = zip(_single([score for score, _ in documents.values()]), documents, strict=True)
+        by_topic[topic] = [doc for _, doc in sorted(places, reverse=True)]
+        ranks = [documents[doc][1] for doc in by_topic[topic]]
+        if any(later < earlier for earlier, later in pairwise(ranks)):
+            rearranged.append(topic)
+    return Rankings(by_topic, tags, tuple(rearranged))
+
+
+def scores_of(
+    entries: Iterable[RunEntry],
+) -> tuple[dict[str, dict[str, tuple[float, int]]], tuple[str, ...]]:
+    """Collect a run as topic -> document -> (score, rank), and its tags.
+
+    Raises:
+        InputError: a document is ranked twice for a topic, or a score is not finite.
+    """
     scores: dict[str, dict[str, tuple[float, int]]] = {}
     tags: dict[str, None] = {}
     for e in entries:
@@ -88,15 +116,7 @@ def rankings_of(entries: Iterable[RunEntry]) -> Rankings:
             raise InputError(f"topic {shorten(e.topic_id)}: {shorten(e.doc_id)} is {what}")
         documents[e.doc_id] = (e.score, e.rank)
         tags[e.tag] = None
-    by_topic, rearranged = {}, []
-    for topic in sorted(scores, key=topic_order):
-        documents = scores[topic]
-        places = zip(_single([score for score, _ in documents.values()]), documents, strict=True)
-        by_topic[topic] = [doc for _, doc in sorted(places, reverse=True)]
-        ranks = [documents[doc][1] for doc in by_topic[topic]]
-        if any(later < earlier for earlier, later in pairwise(ranks)):
-            rearranged.append(topic)
-    return Rankings(by_topic, tuple(tags), tuple(rearranged))
+    return scores, tuple(tags)
 
 
 def judgements_of(qrels: Iterable[Qrel]) -> Judgements:

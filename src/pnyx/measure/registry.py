@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import numpy as np
 
 from pnyx.measure.binary import (
     weighted_accuracy,
@@ -16,12 +18,26 @@ from pnyx.measure.binary import (
 )
 from pnyx.measure.calibration_error import weighted_ece
 from pnyx.measure.correlation import weighted_mean_absolute_error, weighted_spearman
+from pnyx.measure.ranked import Compat, ndcg, ranking_average_precision
 from pnyx.measure.weighted import Floats, Weighted, measured_once
 
-__all__ = ["MEASURES", "GoldColumn", "Measure", "ScoreColumn"]
+__all__ = [
+    "DERIVED_MEASURES",
+    "MEASURES",
+    "RANKING_MEASURES",
+    "SUMMARY",
+    "SUMMARY_AVERAGE",
+    "DerivedMeasure",
+    "GoldColumn",
+    "Measure",
+    "RankingMeasure",
+    "ScoreColumn",
+    "measure_names",
+]
 
-GoldColumn: TypeAlias = Literal["yes", "gain", "uncertain", "correct", "rating"]
-"""What labels say: yes or no, how much, whether people were unsure, whether the answer is right."""
+GoldColumn: TypeAlias = Literal["yes", "gain", "grade", "uncertain", "correct", "rating"]
+"""What labels say: yes or no; how much; the same, or yes as 1 where they do not say; whether people
+were unsure; whether the answer is right; a rating."""
 
 ScoreColumn: TypeAlias = Literal["value", "probability", "confidence", "doubt"]
 """What answers say: the value, the probability of yes, that of the value given, 1 less that."""
@@ -166,3 +182,124 @@ MEASURES: dict[str, Measure] = {
     )
 }
 """Name -> measure, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingMeasure:
+    """A measure of the ranking of each question's pairs by probability; its value is their mean.
+
+    Attributes:
+        name: as in `measures.json`.
+        description: one line for people.
+        gold: the column of the labels.
+        source: where it is defined.
+        ranked: (labels, probabilities, whose figures) of one question -> its value, None where it
+            is not defined. From 0 to 1, the best.
+        task: of whose answers.
+    """
+
+    name: str
+    description: str
+    gold: GoldColumn
+    source: str
+    ranked: Callable[[Floats, Floats, Compat | None], float | None]
+    task: str = "relevance"
+
+
+def _ndcg_at(k: int | None) -> RankingMeasure:
+    depth = "" if k is None else f" of the first {k}"
+    return RankingMeasure(
+        "ndcg" if k is None else f"ndcg@{k}",
+        f"discounted gain{depth} in each question's ranking, of the best possible",
+        "grade",
+        "Järvelin and Kekäläinen, TOIS 20, 2002",
+        lambda gold, score, compat: ndcg(gold, score, k, compat=compat),
+    )
+
+
+RANKING_MEASURES: dict[str, RankingMeasure] = {
+    m.name: m
+    for m in (
+        *(_ndcg_at(k) for k in (None, 5, 10, 15)),
+        RankingMeasure(
+            "map",
+            "mean precision at the ranks of a question's relevant pairs",
+            "yes",
+            "as in trec_eval",
+            lambda gold, score, compat: ranking_average_precision(gold, score, compat=compat),
+        ),
+    )
+}
+"""Name -> measure, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedMeasure:
+    """The mean of other measures, from 0 to 1, the best.
+
+    Attributes:
+        name: as in `measures.json`.
+        description: one line for people.
+        parts: the measures.
+        turned: those of them of which 0 is the best; 1 less them counts.
+        tasks: of whose answers.
+        source: where it is defined.
+    """
+
+    name: str
+    description: str
+    parts: tuple[str, ...]
+    turned: frozenset[str]
+    tasks: tuple[str, ...]
+    source: str
+
+    def mean(self, values: Sequence[Floats]) -> Floats:
+        """Return the mean of the parts' values, one array for each part; NaN where one is."""
+        pairs = zip(self.parts, values, strict=True)
+        total = sum((1 - v if n in self.turned else v for n, v in pairs), np.zeros(1))
+        return np.asarray(total / len(self.parts))
+
+
+DERIVED_MEASURES: dict[str, DerivedMeasure] = {
+    m.name: m
+    for m in (
+        DerivedMeasure(
+            "calibration",
+            "mean of auroc_correct, 1 - ece and 1 - brier",
+            ("auroc_correct", "ece", "brier"),
+            frozenset({"ece", "brier"}),
+            ("support", "relevance"),
+            _DIRAS,
+        ),
+        DerivedMeasure(
+            "info", "mean of ndcg and map", ("ndcg", "map"), frozenset(), ("relevance",), _DIRAS
+        ),
+    )
+}
+"""Name -> measure, in the order in which they are shown."""
+
+SUMMARY = {
+    "unc": "uncertainty_average_precision",
+    "bin": "f1",
+    "cal": "calibration",
+    "info": "info",
+}
+"""DIRAS's four dimensions of a relevance judge -> which measure each is."""
+
+SUMMARY_AVERAGE = DerivedMeasure(
+    "avg",
+    "mean of the four dimensions",
+    tuple(SUMMARY.values()),
+    frozenset(),
+    ("relevance",),
+    _DIRAS,
+)
+
+
+def measure_names(task: str) -> list[str]:
+    """Return the names of all measures of answers to a task, in the order of showing."""
+    return [
+        *(name for name, m in MEASURES.items() if task in m.inputs),
+        *(name for name, r in RANKING_MEASURES.items() if task == r.task),
+        *(name for name, d in DERIVED_MEASURES.items() if task in d.tasks),
+    ]

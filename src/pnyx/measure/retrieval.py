@@ -10,7 +10,7 @@ import numpy as np
 
 from pnyx.errors import InputError, shorten
 from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import LEVEL, draw_weights, percentile_interval
+from pnyx.measure.bootstrap import LEVEL, mean_intervals
 from pnyx.measure.irmeasures import (
     DEFAULT_DIVERSITY,
     DEFAULT_MEASURES,
@@ -26,7 +26,7 @@ from pnyx.measure.significance import (
     paired_randomisation,
     paired_t,
 )
-from pnyx.measure.weighted import Floats, ratio
+from pnyx.measure.weighted import Floats
 from pnyx.records import Qrel, RunEntry
 
 __all__ = [
@@ -321,36 +321,13 @@ def _measured(
 
 def _means(names: Sequence[str], table: Floats, draws: int, seed: int) -> dict[str, Measured]:
     """Return the mean of each measure over the topics, table (topics, measures)."""
-    bounds = _intervals(table, draws, seed)
+    bounds = mean_intervals(table, draws, seed)
     means = {}
     for place, name in enumerate(names):
         defined = table[np.isfinite(table[:, place]), place]
         value = float(defined.mean()) if len(defined) else None
         means[name] = Measured(value, len(defined), len(table), *bounds[place])
     return means
-
-
-def _intervals(
-    table: Floats, draws: int, seed: int
-) -> list[tuple[float, float] | tuple[None, None]]:
-    """Return the interval of each column's mean, None where fewer than two rows have a value."""
-    has = np.isfinite(table)
-    filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
-    drawn = [
-        ratio(weights @ filled, weights @ counted)
-        for weights in draw_weights(np.arange(len(table), dtype=np.intp), draws, seed)
-    ]
-    bounds: list[tuple[float, float] | tuple[None, None]] = []
-    for place in range(table.shape[1]):
-        defined = table[has[:, place], place]
-        if len(defined) < 2 or not drawn:
-            bounds.append((None, None))
-        elif np.ptp(defined) == 0:  # not to show rounding errors of a constant
-            bounds.append((float(defined[0]), float(defined[0])))
-        else:
-            column = np.concatenate([means[:, place] for means in drawn])
-            bounds.append(percentile_interval(column) or (None, None))
-    return bounds
 
 
 def _differences(
@@ -370,7 +347,7 @@ def _compared(
     """Test each run's differences to the baseline, (topics, measures), as one family."""
     found: list[tuple[str, str, PairedTest, tuple[float | None, float | None]]] = []
     for run, differences in pairs.items():
-        bounds = _intervals(differences, draws, seed)
+        bounds = mean_intervals(differences, draws, seed)
         for place, name in enumerate(names):
             column = differences[np.isfinite(differences[:, place]), place]
             tested = paired_t(column) if test == "t" else paired_randomisation(column, seed)

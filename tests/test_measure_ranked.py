@@ -1,0 +1,320 @@
+"""nDCG and average precision of one question's ranking, and the figures of rank_eval."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import AP, nDCG
+from numba.misc.quicksort import make_py_quicksort
+
+import pnyx
+from pnyx.cli import main
+from pnyx.measure.agreement import measure_agreement
+from pnyx.measure.gold import Gold, Joined, Pair
+from pnyx.measure.rank_eval import rank_eval_order
+from pnyx.measure.ranked import ndcg, ranking_average_precision
+from pnyx.measure.registry import RANKING_MEASURES, measure_names
+
+NUMBA_SORT = make_py_quicksort(is_argsort=True).run_quicksort
+GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
+SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])
+PAIRS = st.lists(st.tuples(GRADES, SCORES), max_size=6)
+
+
+def columns(pairs: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [gain for gain, _ in pairs], [score for _, score in pairs]
+
+
+# --- by hand
+
+
+def test_a_worked_example():
+    """Ranks: 1 no, 2 partially, 3 yes, 4 no."""
+    gains, scores = [1.0, 0.0, 0.5, 0.0], [0.4, 0.9, 0.7, 0.1]
+    ideal = 1 + 0.5 / math.log2(3)
+    assert ndcg(gains, scores) == pytest.approx((0.5 / math.log2(3) + 1 / 2) / ideal)
+    assert ndcg(gains, scores, 2) == pytest.approx(0.5 / math.log2(3) / ideal)
+    assert ndcg(gains, scores, 1) == 0
+    assert ranking_average_precision([True, False, True, False], scores) == pytest.approx(7 / 12)
+    # rank_eval: the half is gone, from the ideal ranking, too.
+    assert ndcg(gains, scores, compat="rank-eval") == pytest.approx(1 / 2)
+
+
+def test_ties_count_with_their_expected_value():
+    """One relevant of three at the same score: first, second and third with equal chance."""
+    gains, scores = [0.0, 1.0, 0.0], [0.9, 0.9, 0.9]
+    assert ndcg(gains, scores) == pytest.approx((1 + 1 / math.log2(3) + 1 / 2) / 3)
+    assert ranking_average_precision(gains, scores) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    # Two relevant of two below an irrelevant one: no matter which is first.
+    assert ranking_average_precision([0, 1, 1], [0.9, 0.5, 0.5]) == pytest.approx(
+        (1 / 2 + 2 / 3) / 2
+    )
+
+
+@pytest.mark.parametrize("gains", [[], [0.0, 0.0], [-1.0, 0.0]])
+def test_without_a_relevant_pair_there_is_no_value(gains):
+    scores = [0.5] * len(gains)
+    assert ndcg(gains, scores) is None
+    assert ranking_average_precision([g > 0 for g in gains], scores) is None
+    assert ndcg([0.5], [0.5], compat="rank-eval") is None  # nothing is left of the half
+
+
+def test_what_is_no_ranking_is_refused():
+    with pytest.raises(ValueError, match="2 labels and 1 scores"):
+        ndcg([1, 0], [0.5])
+    with pytest.raises(ValueError, match="not finite"):
+        ndcg([1, 0], [0.5, math.nan])
+    with pytest.raises(ValueError, match="not finite"):
+        ranking_average_precision([True], [math.inf])
+    with pytest.raises(ValueError, match="depth is 0"):
+        ndcg([1], [0.5], 0)
+
+
+# --- against others
+
+
+@settings(max_examples=60)
+@given(pairs=PAIRS, k=st.none() | st.integers(1, 6))
+def test_ties_are_the_mean_over_all_orders(pairs, k):
+    gains, scores = columns(pairs)
+    found: dict[str, list[float]] = {"ndcg": [], "ap": []}
+    for order in itertools.permutations(range(len(pairs))):
+        # Scores that differ by less than the next step break the ties in this order.
+        broken = [scores[n] - 1e-6 * place for place, n in enumerate(order)]
+        shuffled = [gains[n] for n in order]
+        found["ndcg"].append(reference_ndcg(shuffled, broken, k))
+        found["ap"].append(reference_ap([g > 0 for g in shuffled], broken))
+    value, precision = (
+        ndcg(gains, scores, k),
+        ranking_average_precision([g > 0 for g in gains], scores),
+    )
+    if not any(g > 0 for g in gains):
+        assert (value, precision) == (None, None)
+        return
+    assert value == pytest.approx(np.mean(found["ndcg"]), abs=1e-12)
+    assert precision == pytest.approx(np.mean(found["ap"]), abs=1e-12)
+    assert 0 <= value <= 1
+    assert 0 <= precision <= 1
+
+
+def reference_ndcg(gains: list[float], scores: list[float], k: int | None) -> float:
+    """As the definition reads, for scores without ties."""
+    ranked = [max(g, 0) for _, g in sorted(zip(scores, gains, strict=True), reverse=True)][:k]
+    best = sorted((max(g, 0) for g in gains), reverse=True)[:k]
+    dcg, ideal = (sum(g / math.log2(r + 1) for r, g in enumerate(x, 1)) for x in (ranked, best))
+    return dcg / ideal if ideal else math.nan
+
+
+def reference_ap(relevant: list[bool], scores: list[float]) -> float:
+    ranked = [r for _, r in sorted(zip(scores, relevant, strict=True), reverse=True)]
+    hits = [sum(ranked[:n]) / n for n, r in enumerate(ranked, 1) if r]
+    return sum(hits) / len(hits) if hits else math.nan
+
+
+@settings(max_examples=30)
+@given(
+    pairs=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(-999, 999)), min_size=1, max_size=20,
+        unique_by=lambda pair: pair[1],
+    )
+)  # fmt: skip
+def test_without_ties_they_are_those_of_trec_eval(pairs):
+    gains, scores = columns(pairs)
+    qrels = {"q": {f"d{n}": int(g) for n, g in enumerate(gains)}}
+    run = {"q": {f"d{n}": float(s) for n, s in enumerate(scores)}}
+    expected = ir_measures.calc_aggregate([nDCG, nDCG @ 5, AP], qrels, run)
+    if any(gains):
+        assert ndcg(gains, scores) == pytest.approx(expected[nDCG], abs=1e-6)
+        assert ndcg(gains, scores, 5) == pytest.approx(expected[nDCG @ 5], abs=1e-6)
+        found = ranking_average_precision([g > 0 for g in gains], scores)
+        assert found == pytest.approx(expected[AP], abs=1e-6)
+        # Whole gains without ties: nothing is left to be compatible with.
+        assert ndcg(gains, scores, compat="rank-eval") == pytest.approx(expected[nDCG], abs=1e-6)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.integers(0, 12).map(float) | st.floats(-5, 5), max_size=130))
+def test_the_order_of_ties_is_numbas(scores):
+    assert rank_eval_order(scores).tolist() == NUMBA_SORT(np.array(scores))[::-1].tolist()
+
+
+@pytest.mark.parametrize("length", [14, 15, 16, 17, 60, 400])
+def test_long_ties_are_sorted_as_numba_does(length):
+    draw = random.Random(length)
+    for kinds in (1, 2, 3, length):
+        scores = [float(draw.randrange(kinds)) for _ in range(length)]
+        for given_scores in (scores, sorted(scores), sorted(scores, reverse=True)):
+            expected = NUMBA_SORT(np.array(given_scores))[::-1].tolist()
+            assert rank_eval_order(given_scores).tolist() == expected
+
+
+def rank_eval(gains: list[float], scores: list[float]) -> tuple[float, float]:
+    """nDCG and AP by the loops of rank_eval 0.1.3: a dict sorted by value, int64 gains."""
+    order = NUMBA_SORT(np.array(scores))[::-1].tolist()
+    run = {f"d{n}": scores[n] for n in order}
+    qrel = {f"d{n}": np.int64(g) for n, g in enumerate(gains)}
+    weighted = np.array([qrel[doc] for doc in run], dtype=np.float64)
+    best = np.array(sorted(qrel.values(), reverse=True), dtype=np.float64)
+    logs = np.log2(np.arange(1, len(scores) + 1) + 1)
+    relevant = [gains[n] > 0 for n in order]
+    precisions = [sum(relevant[: r + 1]) / (r + 1) for r in range(len(order)) if relevant[r]]
+    return float((weighted / logs).sum() / (best / logs).sum()), sum(precisions) / sum(relevant)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_compat_is_rank_eval(data):
+    size = data.draw(st.integers(1, 70))
+    gains = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=size, max_size=size))
+    scores = data.draw(st.lists(SCORES, min_size=size, max_size=size))
+    gains[data.draw(st.integers(0, size - 1))] = 1.0
+    expected = rank_eval(gains, scores)
+    found = ranking_average_precision([g > 0 for g in gains], scores, compat="rank-eval")
+    assert (ndcg(gains, scores, compat="rank-eval"), found) == pytest.approx(expected)
+
+
+# --- within a question, and over questions
+
+
+def pair(n: int, group: str, label: str, probability: float | None, line: int = 0) -> Pair:
+    gain = {"no": 0.0, "partially": 0.5, "yes": 1.0}[label]
+    gold = Gold(gain > 0, gain, uncertain=label == "partially", group=group)
+    value = None if probability is None else float(probability > 0.5)
+    unscored = "timeout" if probability is None else ""
+    return Pair((f"{n:03}", ""), group, gold, value, probability, unscored, line or n)
+
+
+def joined(*pairs: Pair) -> Joined:
+    return Joined("relevance", "j", pairs)
+
+
+EXAMPLE = joined(
+    pair(1, "q1", "yes", 0.4),
+    pair(2, "q1", "no", 0.9),
+    pair(3, "q1", "partially", 0.7),
+    pair(4, "q2", "yes", 0.8),
+    pair(5, "q2", "no", 0.2),
+    pair(6, "q3", "no", 0.6),
+    pair(7, "q3", "no", None),
+)
+
+
+def test_each_question_has_its_ranking_and_one_without_relevant_pairs_has_none():
+    found = measure_agreement(EXAMPLE, draws=0)
+    first = (0.5 / math.log2(3) + 1 / 2) / (1 + 0.5 / math.log2(3))
+    per = {q: {n: m.value for n, m in values.items()} for q, values in found.per_group.items()}
+    assert per["q1"]["ndcg"] == pytest.approx(first)
+    assert per["q1"]["map"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert (per["q2"]["ndcg"], per["q2"]["map"], per["q2"]["info"]) == (1, 1, 1)
+    assert [per["q3"][name] for name in (*RANKING_MEASURES, "info")] == [None] * 6
+    assert found.measures["ndcg"].value == pytest.approx((first + 1) / 2)
+    assert found.measures["map"].value == pytest.approx((7 / 12 + 1) / 2)
+    assert found.measures["info"].value == pytest.approx((first + 1 + 7 / 12 + 1) / 4)
+    assert found.macro_groups["ndcg"] == 2
+    assert {(found.measures[n].scored, found.measures[n].asked) for n in RANKING_MEASURES} == {
+        (6, 7)
+    }
+    assert found.macro["map"].value == found.measures["map"].value
+    assert list(found.measures) == measure_names("relevance")
+
+
+def test_the_four_dimensions_are_the_measures_and_their_mean():
+    found = measure_agreement(EXAMPLE, draws=200, seed=3)
+    value = {name: m.value for name, m in found.measures.items()}
+    assert value["calibration"] == pytest.approx(
+        (value["auroc_correct"] + 1 - value["ece"] + 1 - value["brier"]) / 3
+    )
+    four = [
+        value["uncertainty_average_precision"],
+        value["f1"],
+        value["calibration"],
+        value["info"],
+    ]
+    assert [m.value for m in found.summary.values()] == pytest.approx([*four, sum(four) / 4])
+    assert list(found.summary) == ["unc", "bin", "cal", "info", "avg"]
+    assert found.measures["info"].low <= found.measures["info"].value <= found.measures["info"].high
+
+
+def test_intervals_draw_whole_questions():
+    """With two questions, of which one is perfect: both ends can be drawn."""
+    found = measure_agreement(EXAMPLE, draws=400)
+    values = [m["map"].value for m in found.per_group.values() if m["map"].value is not None]
+    assert (found.measures["map"].low, found.measures["map"].high) == (min(values), max(values))
+    # All three draws the question without relevant pairs: 1 of 27.
+    assert found.undefined_draws["map"] == pytest.approx(400 / 27, abs=12)
+
+
+def test_the_order_of_answers_counts_for_rank_eval_alone():
+    labels = ["yes", "no", "no", "partially"] * 8
+    rows = [pair(n, "q", label, 0.9, line=n + 1) for n, label in enumerate(labels)]
+    turned = [pair(n, "q", label, 0.9, line=99 - n) for n, label in enumerate(labels)]
+    gains = [p.gold.gain for p in rows]
+    for order in (gains, gains[::-1]):
+        pairs = rows if order is gains else turned
+        found = measure_agreement(joined(*pairs), draws=0, compat="rank-eval")
+        assert found.compat == "rank-eval"
+        expected = rank_eval(order, [0.9] * len(order))
+        values = found.measures["ndcg"].value, found.measures["map"].value
+        assert values == pytest.approx(expected)
+    true = [measure_agreement(joined(*pairs), draws=0).measures for pairs in (rows, turned)]
+    assert true[0]["info"].value == true[1]["info"].value
+    assert found.measures["map"].value != pytest.approx(true[0]["map"].value, abs=1e-3)
+    with pytest.raises(ValueError, match="no compatibility 'trec'"):
+        measure_agreement(joined(*rows), compat="trec")
+
+
+def test_a_label_without_a_gain_gains_1_or_0():
+    plain = Pair(("x", ""), "q", Gold(True, None), 1.0, 0.9)
+    other = Pair(("y", ""), "q", Gold(False, None), 0.0, 0.1)
+    graded = Pair(("z", ""), "q", Gold(True, 3.0), 0.0, 0.5)
+    assert measure_agreement(joined(plain, other), draws=0).measures["ndcg"].value == 1
+    found = measure_agreement(joined(plain, other, graded), draws=0).measures["ndcg"].value
+    assert found == pytest.approx(ndcg([1, 0, 3], [0.9, 0.1, 0.5]))
+
+
+def test_the_names_are_public():
+    assert pnyx.ndcg is ndcg
+    assert pnyx.ranking_average_precision is ranking_average_precision
+
+
+def test_compat_and_plot_at_the_command_line(tmp_path, capsys):
+    answers, labels = tmp_path / "a.jsonl", tmp_path / "l.jsonl"
+    rows = list(EXAMPLE.pairs)
+    answers.write_text("".join(json.dumps({
+        "id": p.key[0], "task": "relevance", "judge": "j<&>\x1b", "question_id": p.group,
+        "value": None if p.value is None else bool(p.value), "probability": p.probability,
+        "unscored": p.unscored or None}) + "\n" for p in rows))  # fmt: skip
+    words = {0.0: "no", 0.5: "partially", 1.0: "yes"}
+    labels.write_text("".join(json.dumps({
+        "id": p.key[0], "value": words[p.gold.gain], "uncertain": p.gold.uncertain}) + "\n"
+        for p in rows))  # fmt: skip
+    plot = tmp_path / "r.svg"
+    command = ["measure", "relevance", str(answers), "--labels", str(labels)]
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--json", "--compat", "rank-eval", "--plot", str(plot)])
+    assert ended.value.code == 3
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["compat"] == "rank-eval"
+    assert found["per_group"]["q1"]["ndcg"]["value"] == 0.5
+    assert sum(part["count"] for part in found["reliability"]) == 6
+    assert set(found["summary"]) == {"unc", "bin", "cal", "info", "avg"}
+    assert "1 of 3 groups have no relevant pair" in printed.err
+    assert "j&lt;&amp;&gt;\\x1b" in plot.read_text()
+    with pytest.raises(SystemExit):
+        main([*command, "--draws", "0"])
+    printed = capsys.readouterr().out
+    assert "mean of the four" in printed
+    assert "rank_eval" not in printed
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--plot", "r.pdf"])
+    assert ended.value.code == 2
+    assert "expected a name that ends in .svg" in capsys.readouterr().err
