@@ -14,12 +14,15 @@ from typing import Any
 from pnyx.corpora import read_items
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.items import LABEL_WORDS, PARTLY
+from pnyx.judge.answers import Answer, verdict_fields
 
-__all__ = ["FORMAT", "LABELLED", "LabelledPair", "read_labelled"]
+__all__ = ["FORMAT", "LABELLED", "LabelledPair", "group_of", "labelled_row", "read_labelled"]
 
 FORMAT = "labelled-pairs"
 LABELLED = "labelled.jsonl"
 """Name of the file in a results folder of `pnyx annotate label`."""
+
+_VERDICT = ("value", "probability", "unscored", "judge", "partial", "explanation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +80,43 @@ def read_labelled(path: str | Path) -> Iterator[LabelledPair]:
         yield _pair(row)
 
 
+def group_of(row: Mapping[str, Any]) -> str:
+    """Return which question a relevance item or labelled pair belongs to; see `LabelledPair`."""
+    named = next((row[n] for n in ("question_id", "group") if row.get(n) not in (None, "")), None)
+    return str(row["question"] if named is None else named)
+
+
+def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    """Return a relevance item with the teacher's verdict, as a line of labelled pairs.
+
+    Args:
+        row: the item; all its fields go along, but a former verdict does not.
+        answer: to its question.
+    """
+    kept = {name: value for name, value in row.items() if name not in _VERDICT}
+    verdict = verdict_fields(answer)
+    named = {name: verdict[name] for name in ("value", "probability", "unscored", "judge")}
+    if answer.notes.get("partial"):
+        named["partial"] = True
+    if verdict["explanation"]:
+        named["explanation"] = verdict["explanation"]
+    return {**kept, **named}
+
+
 def _pair(row: Mapping[str, Any]) -> LabelledPair:
     """Return the pair of a line that the format has checked."""
     fields = Fields(row)
     question, value = fields.required("question"), fields.take("value")
     word = value.strip().lower() if isinstance(value, str) else ""
     probability, weight = fields.take("probability"), fields.take("weight")
-    by_id, by_group = _identifier(fields, "question_id"), _identifier(fields, "group")
+    for name in ("question_id", "group"):
+        fields.take(name)
     return LabelledPair(
         id=fields.identifier("id"),
         question=question,
         document=fields.required("document"),
         definition=fields.text("definition"),
-        group=by_id or by_group or question,
+        group=group_of(row),
         doc_id=_identifier(fields, "doc_id"),
         value=LABEL_WORDS[word] if word else value,
         probability=None if probability is None else float(probability),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.annotate_label import label
 from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
 from pnyx.cli.searching import asks_model, open_searcher, searching_options
 from pnyx.errors import InputError, shorten
@@ -24,14 +25,17 @@ __all__ = ["command"]
 
 @click.group(name="annotate", no_args_is_help=True)
 def command() -> None:
-    """Annotate relevance at scale: say what is relevant, and draw the pairs that are labelled.
+    """Annotate relevance at scale: say what is relevant, draw the pairs, label them.
 
     \b
     Example:
       pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out questions.md
       pnyx annotate sample my.index questions.md --out pairs.jsonl
-      pnyx judge relevance pairs.jsonl --llm openai:gpt-4o-mini --out labels
+      pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
     """
+
+
+command.add_command(label)
 
 
 @command.command()

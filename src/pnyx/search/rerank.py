@@ -104,6 +104,7 @@ class Reranked:
         problems: the same for people, one line each; empty where nothing went wrong.
         probabilities: where each document was judged by itself, P(relevant) of each in the order
             given, None where it is unscored; empty otherwise.
+        reasons: why windows are unscored, one for each of them.
     """
 
     order: tuple[int, ...]
@@ -112,6 +113,7 @@ class Reranked:
     counts: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     probabilities: tuple[float | None, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 def rerank(
@@ -234,7 +236,9 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
         order[ranks.start : ranks.stop] = [present[i] for i in _positions(answer)]
     counts = +counts
     problems = tuple(_lines(counts, reasons, len(windows), len(texts), how))
-    return Reranked(tuple(order), len(windows), len(reasons), dict(counts), problems)
+    return Reranked(
+        tuple(order), len(windows), len(reasons), dict(counts), problems, reasons=tuple(reasons)
+    )
 
 
 def _window_id(question: Question, how: Listwise, ranks: range, windows: int) -> str:

@@ -1,0 +1,183 @@
+"""Relevance items put in order, question by question, in place of being judged one by one.
+
+The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13): a window slides over the documents of a
+question from the back to the front. It gives an order and no probabilities, so what comes out is a
+TREC run and not labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from pnyx.annotate.labelled import group_of
+from pnyx.corpora.fields import number
+from pnyx.corpora.trec import write_run
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Emit, Judge, of_kind
+from pnyx.judge.questions import JudgeQuestion, Ranking
+from pnyx.models.flow import run_all
+from pnyx.records import Question, RunEntry
+from pnyx.search.rerank import Listwise, Reranked, rerank_async
+
+__all__ = ["Listed", "SlidingJudge", "listed_by_question", "write_ranking"]
+
+_CONCURRENCY = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The documents of one question.
+
+    Attributes:
+        ranking: the question, with its documents in their initial order.
+        doc_ids: of the documents.
+    """
+
+    ranking: Ranking
+    doc_ids: tuple[str, ...]
+
+
+def listed_by_question(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], path: str, *, definition: bool = True
+) -> list[Listed]:
+    """Return the documents of each question: by `rank`, and behind them, in order, those without.
+
+    Args:
+        rows: relevance items with their lines, as the format gives them.
+        path: the file, for messages.
+        definition: whether the judge is told the question's definition.
+
+    Raises:
+        InputError: a document comes twice, a rank is no number, a question is worded in two ways,
+            asks for one side, or has an id that does not fit into a TREC run.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for line, row in rows:
+        topic, doc_id = group_of(row), _doc_id(row)
+        first = groups.setdefault(topic, [])
+        first_line = seen.setdefault((topic, doc_id), line)
+        try:
+            if first_line != line:
+                shown = f"{shorten(topic, 40)} {shorten(doc_id, 40)}"
+                raise InputError(f"{shown} comes twice, first in line {first_line}")
+            _check(row, first[0] if first else row)
+        except InputError as error:
+            raise InputError(error.problem, path=path, line=line) from error
+        first.append(row)
+    return [_listed(topic, found, definition) for topic, found in groups.items()]
+
+
+def _check(row: Mapping[str, Any], first: Mapping[str, Any]) -> None:
+    if row.get("rank") is not None:
+        number(row["rank"], "rank")
+    if row.get("stance"):
+        raise InputError("stance: a listwise order is by relevance alone")
+    for name in ("question", "definition"):
+        if (row.get(name) or "") != (first.get(name) or ""):
+            raise InputError(f"{name}: differs from that of the same question's first line")
+
+
+def _doc_id(row: Mapping[str, Any]) -> str:
+    named = row.get("doc_id")
+    return str(row["id"] if named in (None, "") else named)
+
+
+def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> Listed:
+    ordered = sorted(rows, key=lambda r: (r.get("rank") is None, r.get("rank") or 0))
+    ranking = Ranking(
+        id=topic,
+        query=str(rows[0]["question"]),
+        texts=tuple(str(row["document"]) for row in ordered),
+        criterion=str(rows[0].get("definition") or "") if definition else "",
+        group=topic,
+    )
+    return Listed(ranking, tuple(map(_doc_id, ordered)))
+
+
+class SlidingJudge:
+    """A judge that ranks any number of texts by another that ranks a window of them.
+
+    Args:
+        judge: ranks the windows.
+        how: window and step. The criterion of a question is its definition of relevance.
+
+    Attributes:
+        counts: what went wrong so far, as in `Reranked.counts`, and `windows` and `kept`.
+    """
+
+    kinds: frozenset[type] = frozenset({Ranking})
+
+    def __init__(self, judge: Judge, how: Listwise) -> None:
+        self._judge = judge
+        self._how = how
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def name(self) -> str:
+        """The judge's that ranks the windows."""
+        return self._judge.name
+
+    @property
+    def card(self) -> str:
+        """The judge's that ranks the windows."""
+        return self._judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`.
+
+        A question is unscored where no window of it got an answer; otherwise such windows kept
+        their order, and the note `kept` counts them.
+        """
+
+        async def slide(item: tuple[int, Ranking]) -> None:
+            position, asked = item
+            question = Question(asked.id, asked.query, definition=asked.criterion)
+            (found,) = await rerank_async([(question, asked.texts)], self._judge, self._how)
+            self.counts.update({**found.counts, "windows": found.windows, "kept": found.unscored})
+            emit(position, self._answer(found))
+
+        asked = of_kind(Ranking, questions, self.name)
+        await run_all(enumerate(asked), slide, workers=_CONCURRENCY)
+
+    def _answer(self, found: Reranked) -> Answer:
+        details = {"window": self._how.window, "step": self._how.step}
+        provenance = Provenance(self.name, method="listwise", details=details)
+        notes = {"windows": found.windows, **({"kept": found.unscored} if found.unscored else {})}
+        if found.windows and found.unscored == found.windows:
+            return Unscored(found.reasons[0], provenance, notes=notes)
+        return Judged(list(found.order), provenance, notes=notes)
+
+
+def write_ranking(
+    stream: IO[str], listed: Sequence[Listed], answers: Sequence[Answer], tag: str = "pnyx"
+) -> None:
+    """Write a TREC run; a question without an answer keeps its initial order.
+
+    Args:
+        stream: a text file.
+        listed: the questions.
+        answers: one for each.
+        tag: name of the run; white space in it becomes `_`.
+
+    Raises:
+        InputError: an id does not fit into a run.
+    """
+    tag = "_".join(tag.split()) or "pnyx"
+    entries = (
+        RunEntry(one.ranking.id, one.doc_ids[position], rank, float(len(order) - rank + 1), tag)
+        for one, answer in zip(listed, answers, strict=True)
+        for order in [_order(one, answer)]
+        for rank, position in enumerate(order, 1)
+    )
+    write_run(stream, entries)
+
+
+def _order(one: Listed, answer: Answer) -> list[int]:
+    if isinstance(answer, Judged) and isinstance(answer.value, list):
+        return answer.value
+    return list(range(len(one.doc_ids)))
