@@ -23,8 +23,11 @@ from typing import TYPE_CHECKING, Any
 from pnyx._version import __version__
 
 if TYPE_CHECKING:
+    from pnyx.annotate.applying import Applied, apply_judge
     from pnyx.annotate.definitions import DraftedDefinition, draft_definitions
+    from pnyx.annotate.grades import write_graded_qrels
     from pnyx.annotate.labelled import LabelledPair, read_labelled
+    from pnyx.annotate.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
     from pnyx.annotate.sampling import PairSample, SampledPair, sample_pairs
     from pnyx.corpora import (
         read_evidence,
@@ -59,6 +62,12 @@ if TYPE_CHECKING:
     from pnyx.judge.store import Store
     from pnyx.judge.sure import Sure, choose_thresholds
     from pnyx.measure.agreement import Agreement, measure_agreement
+    from pnyx.measure.annotations import (
+        Annotation,
+        read_annotations,
+        truth_of_labels,
+        truth_of_qrels,
+    )
     from pnyx.measure.base import Measured
     from pnyx.measure.calibration_error import ReliabilityBin, reliability
     from pnyx.measure.gold import join_labels
@@ -120,6 +129,17 @@ if TYPE_CHECKING:
 _HOMES = {
     "pnyx.annotate.definitions": ("DraftedDefinition", "draft_definitions"),
     "pnyx.annotate.labelled": ("LabelledPair", "read_labelled"),
+    "pnyx.annotate.applying": (
+        "Applied",
+        "apply_judge",
+    ),
+    "pnyx.annotate.grades": ("write_graded_qrels",),
+    "pnyx.annotate.pairs": (
+        "PairSource",
+        "pairs_of_corpus",
+        "pairs_of_items",
+        "pairs_of_run",
+    ),
     "pnyx.annotate.sampling": ("PairSample", "SampledPair", "sample_pairs"),
     "pnyx.corpora": (
         "read_evidence",
@@ -154,6 +174,12 @@ _HOMES = {
     "pnyx.judge.store": ("Store",),
     "pnyx.judge.sure": ("Sure", "choose_thresholds"),
     "pnyx.measure.agreement": ("Agreement", "measure_agreement"),
+    "pnyx.measure.annotations": (
+        "Annotation",
+        "read_annotations",
+        "truth_of_labels",
+        "truth_of_qrels",
+    ),
     "pnyx.measure.base": ("Measured",),
     "pnyx.measure.calibration_error": ("ReliabilityBin", "reliability"),
     "pnyx.measure.gold": ("join_labels",),
@@ -216,6 +242,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Agreement",
+    "Annotation",
+    "Applied",
     "ArguedSide",
     "Argument",
     "Asking",
@@ -254,6 +282,7 @@ __all__ = [
     "MissingExtra",
     "ModelError",
     "PairSample",
+    "PairSource",
     "Panel",
     "Perspective",
     "Plan",
@@ -286,6 +315,7 @@ __all__ = [
     "Unscored",
     "__version__",
     "add_to_index",
+    "apply_judge",
     "argue",
     "ask",
     "build_ann",
@@ -314,10 +344,14 @@ __all__ = [
     "mmr",
     "ndcg",
     "open_local",
+    "pairs_of_corpus",
+    "pairs_of_items",
+    "pairs_of_run",
     "perspectives_of",
     "price_of",
     "rank_documents",
     "ranking_average_precision",
+    "read_annotations",
     "read_calibration",
     "read_evidence",
     "read_labelled",
@@ -340,9 +374,12 @@ __all__ = [
     "sentence_precision",
     "touche_rank",
     "touche_scores",
+    "truth_of_labels",
+    "truth_of_qrels",
     "verdict_rows",
     "verify_index",
     "write_calibration",
+    "write_graded_qrels",
     "write_qrels",
     "write_responses",
     "write_run",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.annotate_apply import apply
 from pnyx.cli.annotate_label import label
 from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
 from pnyx.cli.searching import asks_model, open_searcher, searching_options
@@ -188,3 +189,6 @@ def _counted(pairs: Iterable[SampledPair], counts: Counter[str]) -> Iterator[Sam
     for pair in pairs:
         counts[pair.stratum] += 1
         yield pair
+
+
+command.add_command(apply)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,12 +22,18 @@ class _Watched:
     """A judge that moves a bar with each answer; otherwise it is the judge it wraps."""
 
     def __init__(
-        self, judge: Judge, models: Sequence[StoredModel], bar: Progress, task: TaskID
+        self,
+        judge: Judge,
+        models: Sequence[StoredModel],
+        bar: Progress,
+        task: TaskID,
+        expected: Callable[[], int | None],
     ) -> None:
         self._judge = judge
         self._models = models
         self._bar = bar
         self._task = task
+        self._expected = expected
         self._total = 0
         self._unscored = 0
 
@@ -47,7 +53,7 @@ class _Watched:
         from pnyx.judge.answers import Unscored
 
         self._total += len(questions)
-        self._bar.update(self._task, total=self._total)
+        self._bar.update(self._task, total=self._expected() or self._total)
 
         def counted(position: int, answer: Answer) -> None:
             emit(position, answer)
@@ -78,11 +84,16 @@ def _rounded(count: int) -> str:
 
 
 @contextlib.contextmanager
-def watched(judge: Judge, models: Sequence[StoredModel] = ()) -> Iterator[Judge]:
+def watched(
+    judge: Judge,
+    models: Sequence[StoredModel] = (),
+    expected: Callable[[], int | None] = lambda: None,
+) -> Iterator[Judge]:
     """Yield the judge with a progress bar on standard error, or as it is without a terminal.
 
     The bar shows answers done of all, answers a second, how many are unscored, and the tokens and
-    dollars that `models` have spent.
+    dollars that `models` have spent. `expected` says how many answers there will be, where the
+    judge is asked several times; otherwise all that it has been asked so far.
     """
     if not sys.stderr.isatty():
         yield judge
@@ -115,4 +126,5 @@ def watched(judge: Judge, models: Sequence[StoredModel] = ()) -> Iterator[Judge]
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Watched(judge, models, bar, bar.add_task("judging", total=None, spent=""))
+        task = bar.add_task("judging", total=expected(), spent="")
+        yield _Watched(judge, models, bar, task, expected)

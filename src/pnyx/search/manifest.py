@@ -136,7 +136,7 @@ def _manifest_bytes(folder: Path) -> bytes:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, what: str = "this index") -> Iterator[None]:
     """Hold the folder's write lock; the system frees it when the process ends in whatever way.
 
     Raises:
@@ -153,7 +153,7 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise PnyxError(
-                f"{shorten(str(folder), 200)}: another process is writing to this index, "
+                f"{shorten(str(folder), 200)}: another process is writing to {what}, "
                 "try again when it has finished"
             ) from error
         yield
