@@ -26,7 +26,13 @@ from pnyx.judge.curves import FITS, TEMPERATURES, Curve, Isotonic, Platt, Temper
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.sure import Side, Sure
 
-__all__ = ["Recalibrated", "Recalibration", "read_calibration", "write_calibration"]
+__all__ = [
+    "Recalibrated",
+    "Recalibration",
+    "curve_from",
+    "read_calibration",
+    "write_calibration",
+]
 
 _FORMAT = "pnyx-calibration"
 _FORMAT_VERSION = 1
@@ -130,10 +136,6 @@ def read_calibration(path: str | Path) -> Recalibration:
 
 
 def _recalibration(row: Mapping[str, Any]) -> Recalibration:
-    method = string(row.get("method"), "method")
-    if method not in FITS:
-        expected = ", ".join(FITS)
-        raise InputError(f"method: found {shorten(method, 40)}, expected one of {expected}")
     prompts = row.get("prompts", [])
     if not isinstance(prompts, list) or not all(isinstance(p, dict) for p in prompts):
         raise InputError("prompts: expected a list of objects")
@@ -145,12 +147,26 @@ def _recalibration(row: Mapping[str, Any]) -> Recalibration:
         judge=judge,
         task=task,
         source=string(row.get("source"), "source"),
-        curve=_CURVES[method](_object(row.get("parameters"), "parameters")),
+        curve=curve_from(
+            string(row.get("method"), "method"), _object(row.get("parameters"), "parameters")
+        ),
         threshold=_share(row.get("threshold"), "threshold"),
         sure=None if sure is None else _sure(_object(sure, "sure")),
         prompts=tuple(prompts),
         about=_object(row.get("about", {}), "about"),
     )
+
+
+def curve_from(method: str, parameters: Mapping[str, Any]) -> Curve:
+    """Return the curve that was written down as its name and its numbers.
+
+    Raises:
+        InputError: there is no such curve, or it cannot have these numbers.
+    """
+    if method not in FITS:
+        expected = ", ".join(FITS)
+        raise InputError(f"method: found {shorten(method, 40)}, expected one of {expected}")
+    return _CURVES[method](parameters)
 
 
 def _isotonic(row: Mapping[str, Any]) -> Isotonic:

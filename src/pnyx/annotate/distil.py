@@ -1,0 +1,267 @@
+"""A student trained on a teacher's labels and calibrated on questions that it has not seen (DIRAS).
+
+Whole questions are held out: pairs of one question are alike, so on other pairs of its own
+questions a student looks better than it is, and its probabilities are too sure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pnyx.annotate.card import student_card
+from pnyx.annotate.labelled import LabelledPair
+from pnyx.annotate.students.base import Example, Report, Trained, Trainer, example_of, quiet
+from pnyx.errors import InputError
+from pnyx.files import atomic_folder, atomic_text
+from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
+from pnyx.judge.students.files import CARD, Student, write_manifest
+from pnyx.judge.students.judge import Score, load_scorer
+from pnyx.measure.agreement import measure_agreement
+from pnyx.measure.base import Measured
+from pnyx.measure.gold import Gold, Joined, Pair
+
+__all__ = ["Distillation", "Distilled", "distil", "split_questions"]
+
+_FOLDS = 5
+_PLAN = "plan.json"
+_FIGURES = ("f1", "accuracy", "auroc", "average_precision", "ece", "brier", "ndcg", "map")
+
+
+@dataclass(frozen=True, slots=True)
+class Distillation:
+    """How a student is made, whatever its kind.
+
+    Attributes:
+        name: of the student.
+        held_out: the share of pairs that are held out, in whole questions, in (0, 1).
+        curve: what calibrates it.
+        seed: of the choice of questions and of the training.
+
+    Raises:
+        InputError: a share out of range.
+    """
+
+    name: str
+    held_out: float = 0.25
+    curve: CurveName = "platt"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.held_out < 1:
+            raise InputError(f"held out: found {self.held_out:g}, expected between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """What came of it.
+
+    Attributes:
+        student: as it was written.
+        counts: pairs and questions asked, unscored, trained on and held out.
+        figures: on the held-out questions, against the teacher; the calibration that a pair's
+            figures rest on was fitted on other held-out questions.
+    """
+
+    student: Student
+    counts: Mapping[str, Any]
+    figures: Mapping[str, Measured] = field(default_factory=dict)
+
+
+def split_questions(
+    examples: Sequence[Example], share: float, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Part examples into those to train on and those held out, by whole questions.
+
+    Questions are drawn at random until the share is reached, so that both parts hold both
+    verdicts; at least two are held out where there are four or more.
+
+    Raises:
+        InputError: there are fewer than two questions, or no two parts with both verdicts.
+    """
+    sizes = Counter(example.group for example in examples)
+    if len(sizes) < 2:
+        raise InputError(f"{len(sizes)} question has labels, expected at least 2: one is held out")
+    least = 2 if len(sizes) >= 4 else 1
+    rng = random.Random(seed)
+    names = sorted(sizes)
+    for _ in range(1000):
+        rng.shuffle(names)
+        held: set[str] = set()
+        pairs = 0
+        for name in names[:-1]:
+            if len(held) >= least and pairs >= share * len(examples):
+                break
+            held.add(name)
+            pairs += sizes[name]
+        parts = _parts(examples, held)
+        if all({example.value for example in part} == {True, False} for part in parts):
+            return parts
+    raise InputError(
+        "no questions can be held out so that both parts hold relevant and irrelevant documents: "
+        "label more pairs"
+    )
+
+
+def _parts(examples: Sequence[Example], held: set[str]) -> tuple[list[Example], list[Example]]:
+    return (
+        [example for example in examples if example.group not in held],
+        [example for example in examples if example.group in held],
+    )
+
+
+def distil(
+    pairs: Sequence[LabelledPair],
+    trainer: Trainer,
+    plan: Distillation,
+    out: str | Path,
+    *,
+    report: Report = quiet,
+    replace: bool = False,
+) -> Distilled:
+    """Train a student, calibrate it on held-out questions and write its folder.
+
+    What is interrupted goes on when it is called again with the same pairs and plan: checkpoints
+    lie in `OUT.partial` until the student is written.
+
+    Args:
+        pairs: with verdicts; those without one are counted and left out.
+        trainer: of the kind of student.
+        plan: what is common to all kinds.
+        out: the folder to write.
+        report: told of progress.
+        replace: an existing folder is replaced.
+
+    Raises:
+        InputError: too few labels or questions, `out` exists, or `OUT.partial` is of another
+            training.
+        PnyxError: a library is missing, or the training failed.
+    """
+    examples = [example_of(pair) for pair in pairs if pair.value is not None]
+    counts = _counts(pairs)
+    if not examples:
+        raise InputError(f"none of {len(pairs)} pairs has a verdict: nothing to learn from")
+    train, held = split_questions(examples, plan.held_out, plan.seed)
+    counts |= {
+        "trained_on": len(train),
+        "held_out": len(held),
+        "held_out_questions": sorted({example.group for example in held}),
+    }
+    work = _work_folder(Path(out), examples, trainer, plan)
+    with atomic_folder(out, replace=replace) as folder:
+        trained = trainer.train(train, work, folder, report)
+        scorer = load_scorer(trainer.kind, folder, trained.settings)
+        scores = scorer.score([example.question for example in held])
+        curve, threshold, figures = _calibrate(held, scores, plan.curve)
+        student = _student(plan, trainer, trained, (curve, threshold), counts, figures)
+        folder.joinpath(CARD).write_text(student_card(student), encoding="utf-8")
+        student = write_manifest(folder, student)
+    shutil.rmtree(work, ignore_errors=True)
+    return Distilled(student, counts, figures)
+
+
+def _counts(pairs: Sequence[LabelledPair]) -> dict[str, Any]:
+    reasons = Counter(
+        (pair.unscored or "no verdict").partition(":")[0] for pair in pairs if pair.value is None
+    )
+    return {
+        "asked": len(pairs),
+        "unscored": reasons.total(),
+        "reasons": dict(reasons.most_common()),
+        "relevant": sum(pair.value is True for pair in pairs),
+        "questions": len({pair.group for pair in pairs if pair.value is not None}),
+        "teachers": sorted({pair.judge for pair in pairs if pair.judge}),
+    }
+
+
+def _work_folder(
+    out: Path, examples: Sequence[Example], trainer: Trainer, plan: Distillation
+) -> Path:
+    """Return the folder of checkpoints, which belongs to just these pairs and this plan."""
+    digest = hashlib.sha256()
+    for example in examples:
+        q = example.question
+        fields = [q.statement, q.guideline, q.text, example.target, example.value, example.group]
+        digest.update(json.dumps([*fields, example.explanation]).encode("utf-8", "surrogatepass"))
+    settings = {"kind": trainer.kind, **trainer.plan()}
+    common = {"held_out": plan.held_out, "seed": plan.seed, "pairs": digest.hexdigest()}
+    text = json.dumps({**settings, **common}, sort_keys=True, indent=1) + "\n"
+    work = out.with_name(f"{out.name}.partial")
+    found = work / _PLAN
+    if found.is_file():
+        if found.read_text(encoding="utf-8") != text:
+            raise InputError(
+                "belongs to a training on other pairs or with other settings: remove it, or name "
+                "another --out",
+                path=work,
+            )
+        return work
+    work.mkdir(parents=True, exist_ok=True)
+    with atomic_text(found) as stream:
+        stream.write(text)
+    return work
+
+
+def _calibrate(
+    held: Sequence[Example], scores: Sequence[Score], method: CurveName
+) -> tuple[Curve, float, dict[str, Measured]]:
+    """Fit the curve on held-out questions; measure each by a curve fitted on the others."""
+    scored = [
+        (example, score)
+        for example, score in zip(held, scores, strict=True)
+        if not isinstance(score, str)
+    ]
+    truth = [example.value for example, _ in scored]
+    if len(set(truth)) < 2:
+        raise InputError("the held-out pairs that the student can read are all of one verdict")
+    raw = [score for _, score in scored]
+    folds = folds_of([example.group for example, _ in scored], _FOLDS)
+    found = iter(crossfit(method, raw, truth, folds, best_f1_threshold))
+    pairs = []
+    for example, score in zip(held, scores, strict=True):
+        got = None if isinstance(score, str) else next(found)
+        gold = Gold(example.value, example.target, group=example.group)
+        probability, value = (None, None) if got is None else (got[0], float(got[1]))
+        unscored = score if isinstance(score, str) else "" if got else "uncalibrated"
+        pairs.append(
+            Pair((example.question.id, ""), example.group, gold, value, probability, unscored)
+        )
+    agreement = measure_agreement(Joined("relevance", "student", tuple(pairs)))
+    figures = {name: agreement.measures[name] for name in _FIGURES if name in agreement.measures}
+    curve = fit(method, raw, truth)
+    return curve, best_f1_threshold(curve(raw).tolist(), truth), figures
+
+
+def _student(
+    plan: Distillation,
+    trainer: Trainer,
+    trained: Trained,
+    calibrated: tuple[Curve, float],
+    counts: Mapping[str, Any],
+    figures: Mapping[str, Measured],
+) -> Student:
+    f1, auroc, ece = (figures[name].value for name in ("f1", "auroc", "ece"))
+    shown = ", ".join(
+        f"{name} {'-' if value is None else f'{value:.2f}'}"
+        for name, value in (("F1", f1), ("AUROC", auroc), ("ECE", ece))
+    )
+    questions = len(counts["held_out_questions"])
+    card = (
+        f"{trainer.what}, {counts['trained_on']} labelled pairs; against its teacher on "
+        f"{counts['held_out']} pairs of {questions} questions not trained on: {shown}"
+    )
+    about = {
+        "counts": dict(counts),
+        "figures": {name: measured.row() for name, measured in figures.items()},
+        "training": {**trainer.plan(), **trained.about},
+        "held_out": plan.held_out,
+        "seed": plan.seed,
+    }
+    return Student(plan.name, trainer.kind, trained.settings, *calibrated, card, about)

@@ -1,0 +1,1 @@
+"""Training of students, one file a kind; `pnyx.annotate.distil` does what is common to all."""

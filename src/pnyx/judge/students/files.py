@@ -1,0 +1,182 @@
+"""A student on disk: a folder with a manifest, weights that cannot execute, and a card.
+
+student.json    what it is, its calibration, what it was trained on, how well it did
+card.md         the same for people
+...             weights: safetensors, ONNX and the tokenizer's JSON; each with its SHA-256
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pnyx._version import __version__
+from pnyx.corpora.fields import string
+from pnyx.errors import InputError, shorten
+from pnyx.files import parse_json_object, read_lines
+from pnyx.judge.curves import Curve
+from pnyx.judge.recalibration import curve_from
+
+__all__ = ["CARD", "MANIFEST", "Student", "read_student", "write_manifest"]
+
+MANIFEST = "student.json"
+CARD = "card.md"
+
+_FORMAT = "pnyx-student"
+_FORMAT_VERSION = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Student:
+    """What a student's folder says of it.
+
+    Attributes:
+        name: letters, digits, `.`, `_` and `-`; part of the judge's name.
+        kind: which kind of student: a key of `pnyx.judge.students.judge.SCORERS`.
+        settings: what its scorer needs beside the files; ready for JSON.
+        curve: from its raw probability of yes to a calibrated one.
+        threshold: the lowest calibrated probability that counts as yes, in [0, 1].
+        card: one line: what it is and how well it did on questions that it was not trained on.
+        about: what it was trained on and the figures; ready for JSON.
+        files: SHA-256 of each file of weights, by name.
+    """
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    curve: Curve
+    threshold: float
+    card: str
+    about: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that decides an answer."""
+        names = ("kind", "settings", "calibration", "files")
+        row = self.row()
+        decisive = json.dumps({name: row[name] for name in names}, sort_keys=True)
+        return hashlib.sha256(decisive.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields of the manifest, ready for JSON."""
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "pnyx": __version__,
+            "name": self.name,
+            "kind": self.kind,
+            "task": "relevance",
+            "settings": dict(self.settings),
+            "calibration": {
+                "method": type(self.curve).__name__.lower(),
+                "parameters": dataclasses.asdict(self.curve),
+                "threshold": self.threshold,
+            },
+            "card": self.card,
+            "about": dict(self.about),
+            "files": dict(self.files),
+        }
+
+
+def write_manifest(folder: Path, student: Student) -> Student:
+    """Write the manifest of a folder that holds the weights already; return it with their hashes.
+
+    Raises:
+        InputError: the name cannot be one.
+    """
+    if not _NAME.fullmatch(student.name):
+        raise InputError(
+            f"a student cannot be called {shorten(student.name, 40)!r}, expected letters, digits, "
+            "'.', '_' and '-'"
+        )
+    names = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, CARD))
+    files = {name: _sha256(folder / name) for name in names}
+    student = dataclasses.replace(student, files=files)
+    text = json.dumps(student.row(), indent=1, ensure_ascii=False, allow_nan=False)
+    folder.joinpath(MANIFEST).write_text(text + "\n", encoding="utf-8")
+    return student
+
+
+def read_student(folder: str | Path) -> Student:
+    """Read a student's manifest and check each of its files against it.
+
+    Raises:
+        InputError: the folder is no student, is of a newer version, or a file in it is missing or
+            damaged.
+    """
+    path = Path(folder) / MANIFEST
+    if not path.is_file():
+        raise InputError(
+            f"holds no {MANIFEST}: expected a folder of pnyx annotate distil", path=folder
+        )
+    text = " ".join(line for _, line in read_lines(path))
+    row = parse_json_object(text or "null", path=path, number=1)
+    if (row.get("format"), row.get("format_version")) != (_FORMAT, _FORMAT_VERSION):
+        found = f"{shorten(row.get('format'), 40)} {shorten(row.get('format_version'), 40)}"
+        raise InputError(f"found {found}, this Pnyx reads {_FORMAT} {_FORMAT_VERSION}", path=path)
+    try:
+        student = _student(row)
+    except InputError as error:
+        raise InputError(error.problem, path=path) from error
+    for name, expected in student.files.items():
+        _check(Path(folder) / name, expected)
+    return student
+
+
+def _student(row: Mapping[str, Any]) -> Student:
+    name, kind = string(row.get("name"), "name"), string(row.get("kind"), "kind")
+    files = {str(key): string(value, "files") for key, value in _object(row, "files").items()}
+    if not _NAME.fullmatch(name) or not all(map(_FILE.fullmatch, files)):
+        raise InputError("name or files: expected letters, digits, '.', '_' and '-'")
+    if row.get("task") != "relevance":
+        raise InputError(f"task: found {shorten(row.get('task'), 40)}, expected 'relevance'")
+    calibration = _object(row, "calibration")
+    threshold = calibration.get("threshold")
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        raise InputError(f"threshold: found {shorten(threshold, 40)}, expected a number")
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold: found {threshold:g}, expected 0 to 1")
+    return Student(
+        name=name,
+        kind=kind,
+        settings=_object(row, "settings"),
+        curve=curve_from(
+            string(calibration.get("method"), "method"), _object(calibration, "parameters")
+        ),
+        threshold=float(threshold),
+        card=string(row.get("card"), "card"),
+        about=_object(row, "about"),
+        files=files,
+    )
+
+
+def _object(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = row.get(name)
+    if not isinstance(value, dict):
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
+    return value
+
+
+def _check(path: Path, expected: str) -> None:
+    if not path.is_file():
+        raise InputError("is missing: train or copy the student again", path=path)
+    if _sha256(path) != expected:
+        raise InputError("is damaged: its SHA-256 differs from the manifest's", path=path)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

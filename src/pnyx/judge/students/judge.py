@@ -1,0 +1,147 @@
+"""The judge that a student is: scores pairs, calibrates, and says how far it got in its card."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Emit, of_kind
+from pnyx.judge.questions import JudgeQuestion, Support, blank
+from pnyx.judge.students.files import Student, read_student
+
+__all__ = ["SCORERS", "Scorer", "StudentJudge", "load_scorer", "open_student"]
+
+_CHUNK = 256
+"""Questions scored between two emits."""
+
+SCORERS: Mapping[str, str] = {
+    "cross-encoder": "pnyx.judge.students.cross",
+    "logistic": "pnyx.judge.students.logistic",
+    "lora": "pnyx.judge.students.lora",
+}
+"""Kind of student -> the module whose `load(folder, settings)` makes its scorer."""
+
+Score: TypeAlias = float | str
+"""A raw probability of yes in [0, 1], or why there is none."""
+
+
+class Scorer(Protocol):
+    """Scores relevance questions with a student's weights."""
+
+    def score(self, questions: Sequence[Support]) -> list[Score]:
+        """Return one score for each question, in order; the same alone and among others."""
+
+
+def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
+    """Load the weights of a student.
+
+    Args:
+        kind: a key of `SCORERS`.
+        folder: holds the weights.
+        settings: what the training left beside them.
+
+    Raises:
+        InputError: there is no such kind, or the weights are not what the kind needs.
+        PnyxError: the library that runs it is not installed.
+    """
+    if kind not in SCORERS:
+        known = ", ".join(SCORERS)
+        raise InputError(f"kind: found {shorten(kind, 40)!r}, expected one of {known}")
+    scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
+    return scorer
+
+
+class StudentJudge:
+    """Answers relevance questions by a trained student.
+
+    Args:
+        student: what it is; its curve turns raw scores into probabilities.
+        scorer: its weights.
+
+    Attributes:
+        name: `student:NAME@` and the first 8 digits of the student's hash.
+        kinds: {Support}.
+        card: what it is and how well it did on questions that it was not trained on.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, student: Student, scorer: Scorer) -> None:
+        self.student = student
+        self._scorer = scorer
+
+    @property
+    def name(self) -> str:
+        """See the class."""
+        return f"student:{self.student.name}@{self.student.digest[:8]}"
+
+    @property
+    def card(self) -> str:
+        """See the class."""
+        return self.student.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`, those about the same text together.
+
+        A question of another task than relevance is `Unscored`, as is one without words.
+        """
+        import anyio
+
+        asked = sorted(
+            enumerate(of_kind(Support, questions, self.name)),
+            key=lambda pair: (pair[1].text, pair[1].statement),
+        )
+        for start in range(0, len(asked), _CHUNK):
+            chunk = asked[start : start + _CHUNK]
+            answers = await anyio.to_thread.run_sync(self.judge, [q for _, q in chunk])
+            for (position, _), answer in zip(chunk, answers, strict=True):
+                emit(position, answer)
+
+    def judge(self, questions: Sequence[Support]) -> list[Answer]:
+        """Answer questions in this thread."""
+        problems = [_problem(question) for question in questions]
+        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        scores = iter(self._scorer.score(asked) if asked else [])
+        return [self._verdict(problem or next(scores)) for problem in problems]
+
+    def _verdict(self, score: Score) -> Answer:
+        student = self.student
+        if isinstance(score, str):
+            return Unscored(score, Provenance(self.name, method="student"))
+        probability = float(student.curve([score])[0])
+        details = {"raw": round(score, 6), "threshold": student.threshold}
+        return Judged(
+            value=probability >= student.threshold,
+            probability=probability,
+            provenance=Provenance(self.name, method="student", details=details),
+            explanation=f"{probability:.2f}; yes from {student.threshold:.2f}",
+        )
+
+
+def _problem(question: Support) -> str:
+    if problem := blank(question):
+        return problem
+    if question.task != "relevance":
+        return f"task: the student answers relevance, not {shorten(question.task, 40)!r}"
+    return ""
+
+
+def open_student(folder: str | Path) -> StudentJudge:
+    """Open a student that `pnyx annotate distil` wrote.
+
+    Args:
+        folder: of the student.
+
+    Raises:
+        InputError: it is no student's folder, or a file in it is missing or damaged.
+        PnyxError: the library that runs it is not installed.
+    """
+    student = read_student(folder)
+    try:
+        return StudentJudge(student, load_scorer(student.kind, Path(folder), student.settings))
+    except InputError as error:
+        raise InputError(error.problem, path=folder) from error
