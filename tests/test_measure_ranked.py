@@ -64,7 +64,12 @@ def test_without_a_relevant_pair_there_is_no_value(gains):
     scores = [0.5] * len(gains)
     assert ndcg(gains, scores) is None
     assert ranking_average_precision([g > 0 for g in gains], scores) is None
-    assert ndcg([0.5], [0.5], compat="rank-eval") is None  # nothing is left of the half
+    # In rank_eval such a question counts as 0, also one of which cutting down leaves nothing.
+    nothing = 0.0 if gains else None
+    assert ndcg(gains, scores, compat="rank-eval") == nothing
+    labels = [g > 0 for g in gains]
+    assert ranking_average_precision(labels, scores, compat="rank-eval") == nothing
+    assert ndcg([0.5, 0.5], [0.5, 0.4], compat="rank-eval") == 0
 
 
 def test_what_is_no_ranking_is_refused():
@@ -166,7 +171,8 @@ def rank_eval(gains: list[float], scores: list[float]) -> tuple[float, float]:
     logs = np.log2(np.arange(1, len(scores) + 1) + 1)
     relevant = [gains[n] > 0 for n in order]
     precisions = [sum(relevant[: r + 1]) / (r + 1) for r in range(len(order)) if relevant[r]]
-    return float((weighted / logs).sum() / (best / logs).sum()), sum(precisions) / sum(relevant)
+    ideal = (best / logs).sum() or 1.0
+    return float((weighted / logs).sum() / ideal), sum(precisions) / max(1, sum(relevant))
 
 
 @settings(max_examples=60)
@@ -175,7 +181,6 @@ def test_compat_is_rank_eval(data):
     size = data.draw(st.integers(1, 70))
     gains = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=size, max_size=size))
     scores = data.draw(st.lists(SCORES, min_size=size, max_size=size))
-    gains[data.draw(st.integers(0, size - 1))] = 1.0
     expected = rank_eval(gains, scores)
     found = ranking_average_precision([g > 0 for g in gains], scores, compat="rank-eval")
     assert (ndcg(gains, scores, compat="rank-eval"), found) == pytest.approx(expected)
@@ -305,15 +310,16 @@ def test_compat_and_plot_at_the_command_line(tmp_path, capsys):
     found = json.loads(printed.out)
     assert found["compat"] == "rank-eval"
     assert found["per_group"]["q1"]["ndcg"]["value"] == 0.5
+    assert found["measures"]["ndcg"]["value"] == pytest.approx((0.5 + 1 + 0) / 3)
     assert sum(part["count"] for part in found["reliability"]) == 6
     assert set(found["summary"]) == {"unc", "bin", "cal", "info", "avg"}
-    assert "1 of 3 groups have no relevant pair" in printed.err
     assert "j&lt;&amp;&gt;\\x1b" in plot.read_text()
     with pytest.raises(SystemExit):
         main([*command, "--draws", "0"])
-    printed = capsys.readouterr().out
-    assert "mean of the four" in printed
-    assert "rank_eval" not in printed
+    printed = capsys.readouterr()
+    assert "1 of 3 groups have no relevant pair" in printed.err
+    assert "mean of the four" in printed.out
+    assert "rank_eval" not in printed.out
     with pytest.raises(SystemExit) as ended:
         main([*command, "--plot", "r.pdf"])
     assert ended.value.code == 2

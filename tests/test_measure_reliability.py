@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pnyx
@@ -47,6 +47,7 @@ def test_the_calibration_error_is_that_of_the_bins(pairs):
         assert part.count == 0 or part.start - 1e-12 <= part.mean_probability <= part.end + 1e-12
 
 
+@settings(max_examples=30)
 @given(PAIRS, st.text())
 def test_the_picture_is_xml_and_shows_each_bin_that_holds_something(pairs, title):
     bins = reliability(*zip(*pairs, strict=True))

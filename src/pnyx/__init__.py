@@ -70,9 +70,11 @@ if TYPE_CHECKING:
     )
     from pnyx.measure.base import Measured
     from pnyx.measure.calibration_error import ReliabilityBin, reliability
+    from pnyx.measure.correlation import kendall_tau_b
     from pnyx.measure.gold import join_labels
     from pnyx.measure.ranked import ndcg, ranking_average_precision
     from pnyx.measure.retrieval import Retrieval, measure_retrieval
+    from pnyx.measure.retrievers import Retrievers, measure_retrievers
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
     from pnyx.models.embedding import Embedder, embedder_from
@@ -127,19 +129,11 @@ if TYPE_CHECKING:
     from pnyx.write.generate import LlmWriter
 
 _HOMES = {
+    "pnyx.annotate.applying": ("Applied", "apply_judge"),
     "pnyx.annotate.definitions": ("DraftedDefinition", "draft_definitions"),
     "pnyx.annotate.labelled": ("LabelledPair", "read_labelled"),
-    "pnyx.annotate.applying": (
-        "Applied",
-        "apply_judge",
-    ),
     "pnyx.annotate.grades": ("write_graded_qrels",),
-    "pnyx.annotate.pairs": (
-        "PairSource",
-        "pairs_of_corpus",
-        "pairs_of_items",
-        "pairs_of_run",
-    ),
+    "pnyx.annotate.pairs": ("PairSource", "pairs_of_corpus", "pairs_of_items", "pairs_of_run"),
     "pnyx.annotate.sampling": ("PairSample", "SampledPair", "sample_pairs"),
     "pnyx.corpora": (
         "read_evidence",
@@ -182,9 +176,11 @@ _HOMES = {
     ),
     "pnyx.measure.base": ("Measured",),
     "pnyx.measure.calibration_error": ("ReliabilityBin", "reliability"),
+    "pnyx.measure.correlation": ("kendall_tau_b",),
     "pnyx.measure.gold": ("join_labels",),
     "pnyx.measure.ranked": ("ndcg", "ranking_average_precision"),
     "pnyx.measure.retrieval": ("Retrieval", "measure_retrieval"),
+    "pnyx.measure.retrievers": ("Retrievers", "measure_retrievers"),
     "pnyx.measure.sentences": ("citation_precision", "sentence_precision"),
     "pnyx.models.chat": ("ChatEndpoint", "endpoint_from"),
     "pnyx.models.local": ("LocalModel", "open_local"),
@@ -302,6 +298,7 @@ __all__ = [
     "Repeats",
     "Response",
     "Retrieval",
+    "Retrievers",
     "RunEntry",
     "SampledPair",
     "Scoring",
@@ -337,10 +334,12 @@ __all__ = [
     "fuse_rrf",
     "fuse_weighted",
     "join_labels",
+    "kendall_tau_b",
     "load_encoder",
     "load_example",
     "measure_agreement",
     "measure_retrieval",
+    "measure_retrievers",
     "mmr",
     "ndcg",
     "open_local",

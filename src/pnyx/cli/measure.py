@@ -10,6 +10,7 @@ import click
 
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_retrieval import retrieval
+from pnyx.cli.measure_retrievers import retrievers
 from pnyx.cli.measure_runs import check_plot
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
@@ -33,6 +34,7 @@ Example:
   pnyx judge relevance items.jsonl --out results
   pnyx measure relevance results --labels labels.jsonl
   pnyx measure retrieval my.run --qrels qrels.txt
+  pnyx measure retrievers bm25.run dense.run --annotations results/answers.jsonl
 """
 
 _ANSWERS_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
@@ -291,3 +293,4 @@ def _with_interval(measured: Measured) -> str:
 for _task in _TASKS:
     _answers_command(_task)
 command.add_command(retrieval)
+command.add_command(retrievers)

@@ -40,8 +40,8 @@ def ndcg(
         gains: (n,) how relevant each pair is, in any unit.
         scores: (n,) by which the pairs are ranked, the highest first.
         k: only the first k ranks count, also in the ideal ranking; None for all.
-        compat: `rank-eval` cuts gains down to whole numbers and orders equal scores as rank_eval
-            0.1.3 does with pairs in this order.
+        compat: `rank-eval` cuts gains down to whole numbers, orders equal scores as rank_eval 0.1.3
+            does with pairs in this order, and counts a question where no pair gains as 0.
 
     Returns:
         None where no pair gains anything.
@@ -57,7 +57,7 @@ def ndcg(
     discount[len(gain) if k is None else k :] = 0.0
     ideal = float(np.sort(gain)[::-1] @ discount)
     if ideal == 0:
-        return None
+        return _nothing(gain, compat)
     ranked = gain[rank_eval_order(score)] if compat else _Blocks(score).means(gain)
     return min(1.0, float(ranked @ discount) / ideal)
 
@@ -77,7 +77,8 @@ def ranking_average_precision(
     Args:
         relevant: (n,) whether each pair is relevant.
         scores: (n,) by which the pairs are ranked, the highest first.
-        compat: `rank-eval` orders equal scores as rank_eval 0.1.3 does with pairs in this order.
+        compat: `rank-eval` orders equal scores as rank_eval 0.1.3 does with pairs in this order,
+            and counts a question where no pair is relevant as 0.
 
     Returns:
         None where no pair is relevant.
@@ -88,12 +89,17 @@ def ranking_average_precision(
     labels, score = _columns(relevant, scores)
     yes = (labels != 0).astype(np.float64)
     if not yes.any():
-        return None
+        return _nothing(yes, compat)
     if compat:
         ranked = yes[rank_eval_order(score)]
         precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
         return float(ranked @ precision / yes.sum())
     return _expected_precision(yes, _Blocks(score))
+
+
+def _nothing(pairs: Floats, compat: Compat | None) -> float | None:
+    """Return what a question without a relevant pair counts as; without any pair it is none."""
+    return 0.0 if compat and len(pairs) else None
 
 
 class _Blocks:

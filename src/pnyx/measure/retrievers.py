@@ -1,0 +1,386 @@
+"""Retrievers ranked by how far they agree with annotated pairs (DIRAS, 4.1, RQ4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from pnyx.errors import InputError, shorten
+from pnyx.measure.annotations import Annotation
+from pnyx.measure.base import Measured
+from pnyx.measure.bootstrap import LEVEL, mean_intervals
+from pnyx.measure.columns import numbers
+from pnyx.measure.correlation import kendall_tau_b
+from pnyx.measure.rankings import scores_of, topic_order
+from pnyx.measure.retrieval import SIGNIFICANT
+from pnyx.measure.significance import (
+    FLIPS,
+    PairedTest,
+    Test,
+    holm,
+    paired_randomisation,
+    paired_t,
+)
+from pnyx.measure.weighted import Floats
+from pnyx.records import RunEntry
+
+__all__ = [
+    "DOCUMENTS_OF",
+    "DRAWS",
+    "TAU",
+    "DocumentsOf",
+    "MeasuredRetriever",
+    "RetrieverComparison",
+    "Retrievers",
+    "measure_retrievers",
+]
+
+DRAWS = 1000
+TAU = "kendall_tau_b"
+"""The measure's name in `--json`."""
+
+DocumentsOf: TypeAlias = Literal["run", "every-run", "annotations"]
+"""On which annotated documents a run is compared: those that it has; those that every run has; all,
+where those that it lacks share the last place."""
+
+DOCUMENTS_OF: tuple[DocumentsOf, ...] = get_args(DocumentsOf)
+
+Scores: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Question -> document -> score."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRetriever:
+    """One run.
+
+    Attributes:
+        name: as it was given.
+        tags: in its file, as a rule one.
+        tau: the mean over the questions, with its interval; it counts questions.
+        per_question: question -> Kendall's tau-b; it counts documents: compared, of those that are
+            annotated. None where the run or the annotations put no document before another.
+        not_retrieved: annotated documents that the run lacks.
+        not_annotated: documents of the run, on annotated questions, without an annotation.
+        absent: annotated questions that the run does not have.
+        unannotated: questions of the run without annotations; they are left out.
+    """
+
+    name: str
+    tags: tuple[str, ...]
+    tau: Measured
+    per_question: Mapping[str, Measured]
+    not_retrieved: int
+    not_annotated: int
+    absent: tuple[str, ...]
+    unannotated: tuple[str, ...]
+
+    @property
+    def compared(self) -> int:
+        """How many annotated documents its taus rest on, over all questions."""
+        return sum(m.scored for m in self.per_question.values())
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` for this run (docs/measures.md)."""
+        return {
+            "run": self.name,
+            "tags": list(self.tags),
+            "questions": {"absent": list(self.absent), "unannotated": list(self.unannotated)},
+            "documents": {
+                "compared": self.compared,
+                "not_retrieved": self.not_retrieved,
+                "not_annotated": self.not_annotated,
+            },
+            "measures": {TAU: self.tau.row()},
+            "per_group": {q: {TAU: m.row()} for q, m in self.per_question.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverComparison:
+    """Two runs on the questions that both have a value for.
+
+    Attributes:
+        run: the one.
+        other: the other; the difference is run less other.
+        test: of the differences.
+        low: lower end of the 95 % interval of the difference, None where there is none.
+        high: upper end.
+        p_holm: p, corrected for all comparisons of the same call; None where p is.
+    """
+
+    run: str
+    other: str
+    test: PairedTest
+    low: float | None
+    high: float | None
+    p_holm: float | None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p is below .05."""
+        return self.p_holm is not None and self.p_holm < SIGNIFICANT
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {
+            "run": self.run,
+            "other": self.other,
+            "questions": self.test.topics,
+            "difference": self.test.difference,
+            "low": self.low,
+            "high": self.high,
+            "statistic": self.test.statistic,
+            "p": self.test.p,
+            "p_holm": self.p_holm,
+            "significant": self.significant,
+            "effect": self.test.effect,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Retrievers:
+    """Runs measured against annotations.
+
+    Attributes:
+        runs: the one that agrees most first; of equal ones, in the order given.
+        documents_of: on which documents they are compared.
+        questions: how many are annotated.
+        annotated: pairs with a probability.
+        unscored: pairs without one; they are left out.
+        comparisons: of each run with each below it, or with the baseline.
+        baseline: its name; None without one.
+        test: of the comparisons.
+        draws: of the bootstrap.
+        seed: of the bootstrap and of the randomisation test.
+    """
+
+    runs: tuple[MeasuredRetriever, ...]
+    documents_of: DocumentsOf
+    questions: int
+    annotated: int
+    unscored: int
+    comparisons: tuple[RetrieverComparison, ...]
+    baseline: str | None
+    test: Test
+    draws: int
+    seed: int
+
+    @property
+    def undefined(self) -> int:
+        """How many values of single questions are not defined."""
+        return sum(run.tau.asked - run.tau.scored for run in self.runs)
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` (docs/measures.md)."""
+        pairs = {"scored": self.annotated, "unscored": self.unscored}
+        tested = sum(c.p_holm is not None for c in self.comparisons)
+        return {
+            "task": "retrievers",
+            "runs": [run.row() for run in self.runs],
+            "documents_of": self.documents_of,
+            "annotations": {"questions": self.questions, **pairs},
+            "baseline": self.baseline,
+            "comparisons": [c.row() for c in self.comparisons],
+            "test": {
+                "method": f"paired {self.test}",
+                "correction": "Holm-Bonferroni",
+                "comparisons": tested,
+                "level": SIGNIFICANT,
+                **({"patterns": FLIPS, "seed": self.seed} if self.test != "t" else {}),
+            },
+            "interval": {
+                "method": "percentile bootstrap over questions",
+                "level": LEVEL,
+                "draws": self.draws,
+                "seed": self.seed,
+            },
+        }
+
+
+def measure_retrievers(
+    runs: Mapping[str, Iterable[RunEntry]],
+    annotations: Iterable[Annotation],
+    *,
+    documents_of: DocumentsOf = "run",
+    baseline: str | None = None,
+    test: Test = "t",
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Retrievers:
+    """Rank retrievers by Kendall's tau-b between their scores and annotated probabilities.
+
+    Tau is computed within each question; what counts is the mean over questions.
+
+    Args:
+        runs: name -> what `pnyx.read_run` yields; read once. Scores count, ranks do not.
+        annotations: what `pnyx.read_annotations` yields; each names question and document.
+        documents_of: on which annotated documents a run is compared.
+        baseline: the run that the others are compared with; by default each is with each.
+        test: of the differences over questions; two-sided, corrected by Holm-Bonferroni over all
+            comparisons.
+        draws: of the bootstrap over questions; 0 for no intervals.
+        seed: of the bootstrap and of the randomisation test.
+
+    Raises:
+        InputError: an annotation names no question or document, or a pair occurs twice; a run
+            shares no question with the annotations, or contradicts itself.
+        MissingExtra: scipy is not installed, which the t-test needs.
+        ValueError: no run, or no run of the baseline's name.
+    """
+    if not runs or (baseline is not None and baseline not in runs):
+        raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
+    gold, unscored = _gold(annotations)
+    scores: dict[str, Scores] = {}
+    tags: dict[str, tuple[str, ...]] = {}
+    for name, entries in runs.items():
+        scores[name], tags[name] = _read(name, entries, gold)
+    chosen = _chosen(gold, scores, documents_of)
+    taus = {name: _taus(gold, own, chosen, documents_of) for name, own in scores.items()}
+    measured = [
+        _measured(name, tags[name], gold, scores[name], taus[name], draws, seed) for name in runs
+    ]
+    measured.sort(key=lambda run: -2.0 if run.tau.value is None else run.tau.value, reverse=True)
+    order = [run.name for run in measured]
+    pairs = list(combinations(order, 2))
+    if baseline is not None:
+        pairs = [(name, baseline) for name in order if name != baseline]
+    values = {name: numbers([m.value for m in own.values()]) for name, own in taus.items()}
+    return Retrievers(
+        runs=tuple(measured),
+        documents_of=documents_of,
+        questions=len(gold),
+        annotated=sum(map(len, gold.values())),
+        unscored=unscored,
+        comparisons=_compared(pairs, values, test, draws, seed),
+        baseline=baseline,
+        test=test,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _gold(annotations: Iterable[Annotation]) -> tuple[dict[str, dict[str, float]], int]:
+    """Return the probabilities, questions in order, and how many annotations have none.
+
+    Raises:
+        InputError: an annotation names no question or document, or a pair occurs twice.
+    """
+    found: dict[str, dict[str, float | None]] = {}
+    for one in annotations:
+        if not (one.question_id and one.doc_id):
+            lacking = "doc_id" if one.question_id else "question_id"
+            raise InputError(f"annotation {shorten(one.id, 40)!r} has no {lacking}")
+        documents = found.setdefault(one.question_id, {})
+        if one.doc_id in documents:
+            pair = (
+                f"question {shorten(one.question_id, 40)!r}, document {shorten(one.doc_id, 40)!r}"
+            )
+            raise InputError(f"{pair} is annotated twice")
+        documents[one.doc_id] = one.probability
+    gold = {
+        question: {doc: p for doc, p in found[question].items() if p is not None}
+        for question in sorted(found, key=topic_order)
+    }
+    return gold, sum(map(len, found.values())) - sum(map(len, gold.values()))
+
+
+def _read(
+    name: str, entries: Iterable[RunEntry], gold: Scores
+) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
+    """Return a run's scores and tags.
+
+    Raises:
+        InputError: it has no annotated question, or contradicts itself.
+    """
+    scored, tags = scores_of(entries)
+    if not any(question in gold for question in scored):
+        here, there = (
+            ", ".join(repr(shorten(q, 30)) for q in list(side)[:3]) or "none"
+            for side in (scored, gold)
+        )
+        problem = f"no topic is annotated (topics are {here}; annotations are of {there})"
+        raise InputError(problem, path=name)
+    return {q: {doc: score for doc, (score, _) in docs.items()} for q, docs in scored.items()}, tags
+
+
+def _chosen(
+    gold: Scores, scores: Mapping[str, Scores], documents_of: DocumentsOf
+) -> dict[str, list[str]]:
+    """Return the annotated documents of each question on which runs can be compared."""
+    if documents_of != "every-run":
+        return {question: list(docs) for question, docs in gold.items()}
+    return {
+        question: [d for d in docs if all(d in own.get(question, ()) for own in scores.values())]
+        for question, docs in gold.items()
+    }
+
+
+def _taus(
+    gold: Scores, own: Scores, chosen: Mapping[str, Sequence[str]], documents_of: DocumentsOf
+) -> dict[str, Measured]:
+    """Return a run's tau on each annotated question, resting on the documents compared."""
+    taus = {}
+    for question, docs in chosen.items():
+        found, wanted = own.get(question, {}), gold[question]
+        if documents_of != "annotations":
+            docs = [doc for doc in docs if doc in found]
+        last = min(found.values(), default=0.0)
+        # Below all that it has, whatever the scale: absent first, then the score.
+        mine = _ranks([(doc in found, found.get(doc, last)) for doc in docs])
+        tau = kendall_tau_b(mine, [wanted[doc] for doc in docs]) if found else None
+        taus[question] = Measured(tau, len(docs) if found else 0, len(wanted))
+    return taus
+
+
+def _ranks(keys: Sequence[tuple[bool, float]]) -> list[float]:
+    """Return numbers in the order of the keys, equal where these are."""
+    places = {key: float(place) for place, key in enumerate(sorted(set(keys)))}
+    return [places[key] for key in keys]
+
+
+def _measured(
+    name: str,
+    tags: tuple[str, ...],
+    gold: Scores,
+    own: Scores,
+    taus: Mapping[str, Measured],
+    draws: int,
+    seed: int,
+) -> MeasuredRetriever:
+    column = numbers([m.value for m in taus.values()])
+    defined = column[np.isfinite(column)]
+    mean = float(defined.mean()) if len(defined) else None
+    ((low, high),) = mean_intervals(column[:, None], draws, seed)
+    return MeasuredRetriever(
+        name,
+        tags,
+        Measured(mean, len(defined), len(column), low, high),
+        taus,
+        not_retrieved=sum(doc not in own.get(q, ()) for q, docs in gold.items() for doc in docs),
+        not_annotated=sum(d not in gold[q] for q, docs in own.items() if q in gold for d in docs),
+        absent=tuple(q for q in gold if q not in own),
+        unannotated=tuple(q for q in own if q not in gold),
+    )
+
+
+def _compared(
+    pairs: Sequence[tuple[str, str]],
+    values: Mapping[str, Floats],
+    test: Test,
+    draws: int,
+    seed: int,
+) -> tuple[RetrieverComparison, ...]:
+    """Test the differences of pairs of runs over questions, as one family."""
+    found = []
+    for run, other in pairs:
+        differences = values[run] - values[other]
+        differences = differences[np.isfinite(differences)]
+        tested = paired_t(differences) if test == "t" else paired_randomisation(differences, seed)
+        ((low, high),) = mean_intervals(differences[:, None], draws, seed)
+        found.append((run, other, tested, low, high))
+    corrected = holm([tested.p for _, _, tested, _, _ in found])
+    return tuple(RetrieverComparison(*one, p) for one, p in zip(found, corrected, strict=True))
