@@ -14,7 +14,7 @@ from pnyx.view.svg import MARGIN, document, drawn_line, drawn_text
 
 __all__ = ["reliability_plot"]
 
-_SIDE, _BARS, _LEFT, _HEAD = 320, 70, 46, 30
+_SIDE, _BARS, _LEFT, _HEAD = 320, 70, 46, 46
 _TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _WIDE = MARGIN + _LEFT + _SIDE + MARGIN
 
