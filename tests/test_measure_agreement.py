@@ -211,7 +211,7 @@ def joined_of(rows: list[Any], task: str = "relevance") -> Joined:
 
 
 @pytest.mark.parametrize("task", ["support", "relevance", "quality"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=pairs_strategy)
 def test_numbers_are_finite_and_counted_and_unscored_never_moves_them(task, rows):
     joined = joined_of(rows, task)

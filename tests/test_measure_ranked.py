@@ -86,7 +86,7 @@ def test_what_is_no_ranking_is_refused():
 # --- against others
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(pairs=PAIRS, k=st.none() | st.integers(1, 6))
 def test_ties_are_the_mean_over_all_orders(pairs, k):
     gains, scores = columns(pairs)
@@ -124,7 +124,7 @@ def reference_ap(relevant: list[bool], scores: list[float]) -> float:
     return sum(hits) / len(hits) if hits else math.nan
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(
     pairs=st.lists(
         st.tuples(st.integers(0, 3), st.integers(-999, 999)), min_size=1, max_size=20,
@@ -145,7 +145,7 @@ def test_without_ties_they_are_those_of_trec_eval(pairs):
         assert ndcg(gains, scores, compat="rank-eval") == pytest.approx(expected[nDCG], abs=1e-6)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, 12).map(float) | st.floats(-5, 5), max_size=130))
 def test_the_order_of_ties_is_numbas(scores):
     assert rank_eval_order(scores).tolist() == NUMBA_SORT(np.array(scores))[::-1].tolist()
@@ -175,7 +175,7 @@ def rank_eval(gains: list[float], scores: list[float]) -> tuple[float, float]:
     return float((weighted / logs).sum() / ideal), sum(precisions) / max(1, sum(relevant))
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_compat_is_rank_eval(data):
     size = data.draw(st.integers(1, 70))

@@ -35,6 +35,7 @@ def test_bins_by_hand():
     assert pnyx.reliability is reliability
 
 
+@settings(deadline=None)
 @given(PAIRS)
 def test_the_calibration_error_is_that_of_the_bins(pairs):
     gold, p = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
@@ -47,7 +48,7 @@ def test_the_calibration_error_is_that_of_the_bins(pairs):
         assert part.count == 0 or part.start - 1e-12 <= part.mean_probability <= part.end + 1e-12
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(PAIRS, st.text())
 def test_the_picture_is_xml_and_shows_each_bin_that_holds_something(pairs, title):
     bins = reliability(*zip(*pairs, strict=True))

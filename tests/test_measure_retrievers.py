@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pnyx
@@ -29,6 +29,7 @@ NUMBERS = st.sampled_from([-1.0, 0.0, 0.25, 0.5, 2.0]) | st.floats(-9, 9)
 # --- Kendall's tau
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=30))
 def test_tau_is_scipys(pairs):
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
