@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pnyx.annotate.grades import write_graded_qrels
     from pnyx.annotate.labelled import LabelledPair, read_labelled
     from pnyx.annotate.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
+    from pnyx.annotate.review_files import read_review, write_review
+    from pnyx.annotate.reviewing import Disagreement, draw_disagreements
     from pnyx.annotate.sampling import PairSample, SampledPair, sample_pairs
     from pnyx.corpora import (
         read_evidence,
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from pnyx.measure.ranked import ndcg, ranking_average_precision
     from pnyx.measure.retrieval import Retrieval, measure_retrieval
     from pnyx.measure.retrievers import Retrievers, measure_retrievers
+    from pnyx.measure.reviewed import Reviewed, measure_review
     from pnyx.measure.sentences import citation_precision, sentence_precision
     from pnyx.models.chat import ChatEndpoint, endpoint_from
     from pnyx.models.embedding import Embedder, embedder_from
@@ -134,6 +137,14 @@ _HOMES = {
     "pnyx.annotate.labelled": ("LabelledPair", "read_labelled"),
     "pnyx.annotate.grades": ("write_graded_qrels",),
     "pnyx.annotate.pairs": ("PairSource", "pairs_of_corpus", "pairs_of_items", "pairs_of_run"),
+    "pnyx.annotate.review_files": (
+        "read_review",
+        "write_review",
+    ),
+    "pnyx.annotate.reviewing": (
+        "Disagreement",
+        "draw_disagreements",
+    ),
     "pnyx.annotate.sampling": ("PairSample", "SampledPair", "sample_pairs"),
     "pnyx.corpora": (
         "read_evidence",
@@ -173,6 +184,10 @@ _HOMES = {
         "read_annotations",
         "truth_of_labels",
         "truth_of_qrels",
+    ),
+    "pnyx.measure.reviewed": (
+        "Reviewed",
+        "measure_review",
     ),
     "pnyx.measure.base": ("Measured",),
     "pnyx.measure.calibration_error": ("ReliabilityBin", "reliability"),
@@ -248,6 +263,7 @@ __all__ = [
     "ChatEndpoint",
     "Citation",
     "Clusters",
+    "Disagreement",
     "Document",
     "DraftedDefinition",
     "Embedder",
@@ -299,6 +315,7 @@ __all__ = [
     "Response",
     "Retrieval",
     "Retrievers",
+    "Reviewed",
     "RunEntry",
     "SampledPair",
     "Scoring",
@@ -326,6 +343,7 @@ __all__ = [
     "combine",
     "dense_rank",
     "draft_definitions",
+    "draw_disagreements",
     "embed_documents",
     "embed_question",
     "embedder_from",
@@ -340,6 +358,7 @@ __all__ = [
     "measure_agreement",
     "measure_retrieval",
     "measure_retrievers",
+    "measure_review",
     "mmr",
     "ndcg",
     "open_local",
@@ -358,6 +377,7 @@ __all__ = [
     "read_qrels",
     "read_questions",
     "read_responses",
+    "read_review",
     "read_run",
     "reliability",
     "render_html",
@@ -381,6 +401,7 @@ __all__ = [
     "write_graded_qrels",
     "write_qrels",
     "write_responses",
+    "write_review",
     "write_run",
 ]
 

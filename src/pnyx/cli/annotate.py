@@ -13,6 +13,7 @@ import click
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate_apply import apply
 from pnyx.cli.annotate_label import label
+from pnyx.cli.annotate_review import review, reviewed
 from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
 from pnyx.cli.searching import asks_model, open_searcher, searching_options
 from pnyx.errors import InputError, shorten
@@ -191,4 +192,5 @@ def _counted(pairs: Iterable[SampledPair], counts: Counter[str]) -> Iterator[Sam
         yield pair
 
 
-command.add_command(apply)
+for _command in (apply, review, reviewed):
+    command.add_command(_command)

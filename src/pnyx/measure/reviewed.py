@@ -1,0 +1,208 @@
+"""What people's answers say of a judge that disagrees with labels (DIRAS, Tables 5 and 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pnyx.measure.base import Measured
+from pnyx.measure.bootstrap import percentile_interval
+from pnyx.measure.intervals import wilson
+
+__all__ = ["Cell", "Checked", "Estimate", "Reviewed", "measure_review"]
+
+_DRAWS = 10_000
+
+
+class Checked(Protocol):
+    """A disagreement that people were asked about; see `pnyx.annotate.reviewing.Disagreement`."""
+
+    @property
+    def label(self) -> bool: ...  # noqa: D102
+    @property
+    def confidence(self) -> float: ...  # noqa: D102
+    @property
+    def low(self) -> float: ...  # noqa: D102
+    @property
+    def high(self) -> float: ...  # noqa: D102
+    @property
+    def stratum(self) -> int: ...  # noqa: D102
+    @property
+    def stratum_size(self) -> int: ...  # noqa: D102
+    @property
+    def scored(self) -> int: ...  # noqa: D102
+    @property
+    def above(self) -> Mapping[str, int]: ...  # noqa: D102
+    @property
+    def right(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Some of the checked disagreements.
+
+    Attributes:
+        accuracy: share of those with a clear answer in which the judge is right, with Wilson's
+            95 % interval; `scored` are these, `asked` all.
+        answered: how many have an answer, `unclear` included.
+        unclear: how many of these are unclear: no number for either side.
+    """
+
+    accuracy: Measured
+    answered: int
+    unclear: int
+
+    def row(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {**self.accuracy.row(), "answered": self.answered, "unclear": self.unclear}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How all disagreements would be answered: an estimate from the sample.
+
+    Each stratum's share among the answers counts for the whole stratum (Horvitz and Thompson,
+    JASA 47, 1952, with the answered as the sample). The 95 % intervals come from draws of each
+    stratum's shares under Jeffreys' prior; what was answered is known and adds no uncertainty.
+
+    Attributes:
+        disagreements: how many there are in the strata that have answers.
+        left_out: how many there are in strata without any answer, of which nothing is said.
+        judge, labels, unclear: in how many so the judge is right, the labels are, or it is
+            unclear; `scored` is the number of answers, `asked` that of checked disagreements.
+    """
+
+    disagreements: int
+    left_out: int
+    judge: Measured
+    labels: Measured
+    unclear: Measured
+
+    def row(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        parts = {name: getattr(self, name).row() for name in ("judge", "labels", "unclear")}
+        return {"disagreements": self.disagreements, "left_out": self.left_out, **parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """Tables 5 and 8.
+
+    Attributes:
+        threshold: of confidence.
+        table: `at_most`, `above` and `any` of the threshold -> `all`, `relevant` and `irrelevant`
+            (what the labels say) -> cell. The cells pool the sample as it is, as in the paper.
+        bins: (low, high] -> the same by each bin.
+        share_above: share of all scored annotations with a confidence above the threshold; None
+            where the threshold is no edge of a bin.
+        estimate: of all disagreements, by the strata's sizes.
+    """
+
+    threshold: float
+    table: Mapping[str, Mapping[str, Cell]]
+    bins: Mapping[tuple[float, float], Mapping[str, Cell]]
+    share_above: float | None
+    estimate: Estimate
+
+    def row(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        return {
+            "threshold": self.threshold,
+            "share_above": self.share_above,
+            "table": {name: _rows(cells) for name, cells in self.table.items()},
+            "bins": [
+                {"above": low, "at_most": high, **_rows(cells)}
+                for (low, high), cells in self.bins.items()
+            ],
+            "estimate": self.estimate.row(),
+        }
+
+
+def _rows(cells: Mapping[str, Cell]) -> dict[str, Any]:
+    return {name: cell.row() for name, cell in cells.items()}
+
+
+def measure_review(
+    checked: Sequence[Checked], *, threshold: float = 0.95, seed: int = 0
+) -> Reviewed:
+    """Return how often the judge is right where it disagrees with the labels.
+
+    Args:
+        checked: the sample, with people's answers in `right`: judge, labels, unclear or nothing.
+        threshold: confidences above it are set against those at most it.
+        seed: of the draws behind the estimate's intervals.
+
+    Raises:
+        ValueError: `checked` is empty.
+    """
+    if not checked:
+        raise ValueError("found no disagreements, expected at least one")
+    bins = sorted({(c.low, c.high) for c in checked})
+    scored, counts = checked[0].scored, checked[0].above
+    above = counts.get(f"{threshold:g}")
+    return Reviewed(
+        threshold,
+        {
+            "at_most": _by_label(c for c in checked if c.confidence <= threshold),
+            "above": _by_label(c for c in checked if c.confidence > threshold),
+            "any": _by_label(checked),
+        },
+        {bin_: _by_label(c for c in checked if (c.low, c.high) == bin_) for bin_ in bins},
+        None if above is None or not scored else above / scored,
+        _estimate(checked, seed),
+    )
+
+
+_SIDES: dict[str, Callable[[Checked], bool]] = {
+    "all": lambda _: True,
+    "relevant": lambda c: c.label,
+    "irrelevant": lambda c: not c.label,
+}
+
+
+def _by_label(checked: Iterable[Checked]) -> dict[str, Cell]:
+    some = list(checked)
+    return {name: _cell([c for c in some if of(c)]) for name, of in _SIDES.items()}
+
+
+def _cell(checked: Sequence[Checked]) -> Cell:
+    right = sum(c.right == "judge" for c in checked)
+    clear = right + sum(c.right == "labels" for c in checked)
+    unclear = sum(c.right == "unclear" for c in checked)
+    if not clear:
+        return Cell(Measured(None, 0, len(checked)), unclear, unclear)
+    accuracy = Measured(right / clear, clear, len(checked), *wilson(right, clear))
+    return Cell(accuracy, clear + unclear, unclear)
+
+
+def _estimate(checked: Sequence[Checked], seed: int) -> Estimate:
+    strata: dict[int, list[Checked]] = {}
+    for one in checked:
+        strata.setdefault(one.stratum, []).append(one)
+    names = ("judge", "labels", "unclear")
+    rng = np.random.default_rng(seed)
+    values, drawn = np.zeros(3), np.zeros((_DRAWS, 3))
+    covered = left_out = answers = 0
+    for number in sorted(strata):
+        some = strata[number]
+        size = some[0].stratum_size
+        found = np.array([sum(c.right == name for c in some) for name in names])
+        if not found.sum():
+            left_out += size
+            continue
+        covered += size
+        answers += int(found.sum())
+        values += size * found / found.sum()
+        shares = rng.dirichlet(found + 0.5, _DRAWS)
+        rest = max(0, size - int(found.sum()))
+        drawn += found + rng.multinomial(rest, shares)
+    measured = [
+        Measured(float(values[i]), answers, len(checked), *(percentile_interval(drawn[:, i]) or ()))
+        if answers
+        else Measured(None, 0, len(checked))
+        for i in range(3)
+    ]
+    return Estimate(covered, left_out, *measured)
