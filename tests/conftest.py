@@ -7,6 +7,7 @@ import signal
 import pytest
 
 SLOW = {
+    "test_annotate_apply",
     "test_annotate_label",
     "test_benchmarks_judging",
     "test_cli_acceptance",

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from pnyx.judge.store import Store
     from pnyx.judge.sure import Sure, choose_thresholds
     from pnyx.measure.agreement import Agreement, measure_agreement
+    from pnyx.measure.amount import Amount, measure_amount
     from pnyx.measure.annotations import (
         Annotation,
         read_annotations,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from pnyx.measure.retrievers import Retrievers, measure_retrievers
     from pnyx.measure.reviewed import Reviewed, measure_review
     from pnyx.measure.sentences import citation_precision, sentence_precision
+    from pnyx.measure.thresholds import Thresholds, measure_thresholds
     from pnyx.models.chat import ChatEndpoint, endpoint_from
     from pnyx.models.embedding import Embedder, embedder_from
     from pnyx.models.encoder import Encoder, load_encoder
@@ -189,6 +191,14 @@ _HOMES = {
         "Reviewed",
         "measure_review",
     ),
+    "pnyx.measure.amount": (
+        "Amount",
+        "measure_amount",
+    ),
+    "pnyx.measure.thresholds": (
+        "Thresholds",
+        "measure_thresholds",
+    ),
     "pnyx.measure.base": ("Measured",),
     "pnyx.measure.calibration_error": ("ReliabilityBin", "reliability"),
     "pnyx.measure.correlation": ("kendall_tau_b",),
@@ -253,6 +263,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Agreement",
+    "Amount",
     "Annotation",
     "Applied",
     "ArguedSide",
@@ -326,6 +337,7 @@ __all__ = [
     "StoredModel",
     "Support",
     "Sure",
+    "Thresholds",
     "Unscored",
     "__version__",
     "add_to_index",
@@ -356,9 +368,11 @@ __all__ = [
     "load_encoder",
     "load_example",
     "measure_agreement",
+    "measure_amount",
     "measure_retrieval",
     "measure_retrievers",
     "measure_review",
+    "measure_thresholds",
     "mmr",
     "ndcg",
     "open_local",

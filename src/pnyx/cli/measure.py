@@ -12,6 +12,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_retrieval import retrieval
 from pnyx.cli.measure_retrievers import retrievers
 from pnyx.cli.measure_runs import check_plot
+from pnyx.cli.measure_thresholds import amount, thresholds
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
@@ -294,3 +295,5 @@ for _task in _TASKS:
     _answers_command(_task)
 command.add_command(retrieval)
 command.add_command(retrievers)
+command.add_command(thresholds)
+command.add_command(amount)

@@ -137,7 +137,7 @@ def _value(value: Any) -> bool | None:
     word = value.strip().lower() if isinstance(value, str) else ""
     if word in LABEL_WORDS:
         return LABEL_WORDS[word]
-    raise InputError(f"value: found {shorten(value, 40)}, expected true, false or null")
+    raise InputError(f"value: found {shorten(repr(value), 40)}, expected true, false or null")
 
 
 def _share(value: Any) -> float:

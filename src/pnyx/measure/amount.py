@@ -1,0 +1,83 @@
+"""How much relevant information there is for each question (DIRAS, section 5, Fig. 5).
+
+By a judge's probabilities alone: nobody need label anything, and nothing is better than they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pnyx.measure.annotations import Annotation
+
+__all__ = ["Amount", "measure_amount"]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much of what was judged is relevant to a question, by the judge's probabilities.
+
+    Attributes:
+        documents: scored pairs.
+        unscored: pairs without a verdict, about which nothing is said.
+        expected: the sum of the probabilities: how many relevant documents are to be expected,
+            if the probabilities are calibrated.
+        mean: `expected` by document, in [0, 1]: what DIRAS, Fig. 5 shows; None without documents.
+        reaching: threshold -> how many documents have at least that probability.
+    """
+
+    documents: int
+    unscored: int
+    expected: float
+    mean: float | None
+    reaching: Mapping[float, int]
+
+    def row(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        counts = [
+            {"threshold": t, "count": n, "share": n / self.documents if self.documents else None}
+            for t, n in self.reaching.items()
+        ]
+        return {
+            "documents": self.documents,
+            "unscored": self.unscored,
+            "expected": self.expected,
+            "mean": self.mean,
+            "reaching": counts,
+        }
+
+
+def measure_amount(
+    annotations: Iterable[Annotation], at: Sequence[float] = (0.5, 0.7, 0.9)
+) -> dict[str, Amount]:
+    """Return the amount of relevant information of each question; nobody's labels are needed.
+
+    Args:
+        annotations: a judge's.
+        at: thresholds, each above 0 and at most 1.
+
+    Returns:
+        Question -> amount, the greatest mean first, questions with nothing scored last.
+    """
+    found: dict[str, list[float]] = {}
+    unscored: dict[str, int] = {}
+    for one in annotations:
+        values = found.setdefault(one.question_id, [])
+        if one.probability is None:
+            unscored[one.question_id] = unscored.get(one.question_id, 0) + 1
+        else:
+            values.append(one.probability)
+    amounts = {}
+    for question, values in found.items():
+        seen = np.asarray(values)
+        amounts[question] = Amount(
+            len(values),
+            unscored.get(question, 0),
+            float(seen.sum()),
+            float(seen.mean()) if values else None,
+            {t: int((seen >= t).sum()) for t in at},
+        )
+    return dict(sorted(amounts.items(), key=lambda item: (-(item[1].mean or 0.0), item[0])))

@@ -1,0 +1,372 @@
+"""Which documents to take: those from a probability on, or the first k (DIRAS, section 5, Fig. 6).
+
+Questions have different amounts of relevant information (`pnyx.measure.amount`), so a fixed k
+leaves some of it out or takes in what is not relevant; a threshold on a calibrated probability need
+not. F1 over thresholds is shown beside F1 over k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pnyx.errors import InputError
+from pnyx.measure.annotations import Annotation, Truth
+from pnyx.measure.base import Measured
+from pnyx.measure.bootstrap import LEVEL, draw_weights, percentile_interval
+from pnyx.measure.weighted import Floats, ratio
+
+__all__ = [
+    "CUTOFFS",
+    "GRID",
+    "Choice",
+    "Curve",
+    "Thresholds",
+    "measure_thresholds",
+]
+
+GRID: tuple[float, ...] = tuple(n / 100 for n in range(1, 100))
+"""Thresholds that are tried."""
+
+CUTOFFS: tuple[int, ...] = (
+    *range(1, 51), *range(55, 101, 5), *range(110, 201, 10), *range(250, 1001, 50)
+)  # fmt: skip
+"""Values of k that are tried, as far as some question has so many documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How good it is to take documents, by where one stops.
+
+    Attributes:
+        at: the thresholds, or the values of k.
+        f1, precision, recall: of all questions' documents together.
+        mean_f1: the mean of the questions' F1, where it is defined (something relevant, or taken).
+    """
+
+    at: tuple[float, ...]
+    f1: tuple[Measured, ...]
+    precision: tuple[Measured, ...]
+    recall: tuple[Measured, ...]
+    mean_f1: tuple[Measured, ...]
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Return one object for each point, with its place under `name`."""
+        series = {n: getattr(self, n) for n in ("f1", "precision", "recall", "mean_f1")}
+        return [
+            {name: at, **{n: points[i].row() for n, points in series.items()}}
+            for i, at in enumerate(self.at)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best place to stop.
+
+    Attributes:
+        at: where F1 of all documents is highest; of several places the middle one.
+        f1: there; too good, since it was chosen on the same labels.
+        held_out: F1 where each question's place is chosen on the other questions; None of its
+            value where there is only one.
+    """
+
+    at: float
+    f1: Measured
+    held_out: Measured
+
+    def row(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {"at": self.at, "f1": self.f1.row(), "held_out_f1": self.held_out.row()}
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Thresholds against numbers of documents.
+
+    Attributes:
+        judge: whose probabilities.
+        thresholds: by threshold.
+        cutoffs: by k.
+        best_threshold: the best threshold.
+        best_cutoff: the best k.
+        gain: how much higher F1 is by threshold than by k, both chosen on the other questions.
+        per_question: question -> `documents`, `relevant`, `unscored`, and `f1` at the best
+            threshold, at the best k, and at the k that is best for this question.
+        counts: `asked`, `scored`, `unscored`, `unlabelled` and `relevant` pairs, `questions`.
+        draws: of the bootstrap over questions.
+        seed: of the bootstrap.
+    """
+
+    judge: str
+    thresholds: Curve
+    cutoffs: Curve
+    best_threshold: Choice
+    best_cutoff: Choice
+    gain: Measured
+    per_question: Mapping[str, Mapping[str, Any]]
+    counts: Mapping[str, int]
+    draws: int
+    seed: int
+
+    def row(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        return {
+            "judge": self.judge,
+            "counts": dict(self.counts),
+            "thresholds": self.thresholds.rows("threshold"),
+            "cutoffs": self.cutoffs.rows("k"),
+            "best_threshold": self.best_threshold.row(),
+            "best_cutoff": self.best_cutoff.row(),
+            "gain": self.gain.row(),
+            "per_question": {q: dict(found) for q, found in self.per_question.items()},
+            "interval": {
+                "method": "percentile cluster bootstrap",
+                "level": LEVEL,
+                "clusters": self.counts["questions"],
+                "draws": self.draws,
+                "seed": self.seed,
+            },
+        }
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """The scored, labelled pairs of one question, as they are read."""
+
+    probability: list[float]
+    relevant: list[bool]
+    unscored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What is taken of each question at each place, (questions, places), and what is relevant."""
+
+    at: Floats
+    hits: Floats
+    taken: Floats
+    relevant: Floats
+
+    def f1(self, weights: Floats) -> Floats:
+        """Return F1 of all documents together, (draws, places)."""
+        bottom = weights @ self.taken + (weights @ self.relevant)[:, None]
+        return ratio(2 * (weights @ self.hits), bottom)
+
+    def precision(self, weights: Floats) -> Floats:
+        return ratio(weights @ self.hits, weights @ self.taken)
+
+    def recall(self, weights: Floats) -> Floats:
+        return ratio(weights @ self.hits, (weights @ self.relevant)[:, None])
+
+    def each(self) -> Floats:
+        """Return F1 of each question, (questions, places), NaN where undefined."""
+        return ratio(2 * self.hits, self.taken + self.relevant[:, None])
+
+    def mean_f1(self, weights: Floats) -> Floats:
+        """Return the mean of the questions' F1, (draws, places)."""
+        each = self.each()
+        has = np.isfinite(each)
+        return ratio(weights @ np.where(has, each, 0.0), weights @ has.astype(np.float64))
+
+    def best(self, weights: Floats) -> int:
+        """Return the place of the highest F1, the middle one of several."""
+        (found,) = np.nan_to_num(self.f1(weights), nan=-1.0)
+        places = np.flatnonzero(found >= found.max() - 1e-12)
+        return int(places[(len(places) - 1) // 2])
+
+    def held_out(self) -> list[int]:
+        """Return for each question the place that is best for the others."""
+        every = np.ones(len(self.relevant))
+        return [self.best((every - one)[None, :]) for one in np.eye(len(self.relevant))]
+
+    def picked(self, places: Sequence[int]) -> _Taken:
+        """Return the same with one place: each question's own."""
+        rows = np.arange(len(places))
+        chosen = [part[rows, places][:, None] for part in (self.hits, self.taken)]
+        return _Taken(np.zeros(1), chosen[0], chosen[1], self.relevant)
+
+
+def measure_thresholds(
+    annotations: Iterable[Annotation],
+    truth: Truth,
+    *,
+    grid: Sequence[float] = GRID,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Thresholds:
+    """Measure how well probabilities tell which documents to take, beside the first k.
+
+    A document is taken from a threshold on where its probability is at least the threshold. The
+    first k are those of the same question with the highest probabilities; among equal ones every
+    order is as likely as any other, and the mean over all orders counts.
+
+    Args:
+        annotations: a judge's; unscored ones are left out and counted.
+        truth: what people say; pairs of which they say nothing are left out and counted.
+        grid: thresholds to try, in (0, 1].
+        draws: of the bootstrap, which draws whole questions; 0 for no intervals.
+        seed: of the bootstrap.
+
+    Raises:
+        InputError: no pair is both scored and labelled, or none is relevant.
+    """
+    judge, pairs, counts = _read(annotations, truth)
+    ready = [q for q in pairs.values() if q.probability]
+    if not ready:
+        raise InputError("no scored pair has a label")
+    if not any(any(q.relevant) for q in ready):
+        raise InputError("none of the labelled pairs is relevant, so there is nothing to find")
+    most = max(len(q.probability) for q in ready)
+    by_threshold = _stacked(np.asarray(grid), [_from_threshold(q, grid) for q in ready], ready)
+    cutoffs = [k for k in CUTOFFS if k <= most]
+    by_rank = _stacked(np.asarray(cutoffs), [_first(q, cutoffs) for q in ready], ready)
+    drawn = _Drawn(len(ready), draws, seed, counts["scored"], counts["asked"])
+    choices = {id(t): _choice(t, drawn) for t in (by_threshold, by_rank)}
+    best_threshold, best_cutoff = choices[id(by_threshold)], choices[id(by_rank)]
+    return Thresholds(
+        judge=judge,
+        thresholds=_curve(by_threshold, drawn),
+        cutoffs=_curve(by_rank, drawn),
+        best_threshold=best_threshold,
+        best_cutoff=best_cutoff,
+        gain=_gain(by_threshold, by_rank, drawn),
+        per_question=_per_question(pairs, by_threshold, by_rank, best_threshold, best_cutoff),
+        counts=counts,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _read(
+    annotations: Iterable[Annotation], truth: Truth
+) -> tuple[str, dict[str, _Pairs], dict[str, int]]:
+    pairs: dict[str, _Pairs] = {}
+    judge = ""
+    counts = dict.fromkeys(("asked", "scored", "unscored", "unlabelled", "relevant"), 0)
+    for one in annotations:
+        judge = judge or one.judge
+        relevant = truth(one)
+        if relevant is None:
+            counts["unlabelled"] += 1
+            continue
+        counts["asked"] += 1
+        question = pairs.setdefault(one.question_id, _Pairs([], []))
+        if one.probability is None:
+            question.unscored += 1
+            counts["unscored"] += 1
+            continue
+        counts["scored"] += 1
+        counts["relevant"] += relevant
+        question.probability.append(one.probability)
+        question.relevant.append(relevant)
+    counts["questions"] = sum(bool(q.probability) for q in pairs.values())
+    return judge, pairs, counts
+
+
+def _from_threshold(pairs: _Pairs, grid: Sequence[float]) -> tuple[Floats, Floats]:
+    """Return how many relevant documents, and how many, reach each threshold."""
+    order = np.sort(np.asarray(pairs.probability))
+    hits = np.sort(np.asarray(pairs.probability)[np.asarray(pairs.relevant)])
+    at = np.asarray(grid)
+    taken = len(order) - np.searchsorted(order, at, side="left")
+    found = len(hits) - np.searchsorted(hits, at, side="left")
+    return found.astype(np.float64), taken.astype(np.float64)
+
+
+def _first(pairs: _Pairs, cutoffs: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return how many relevant documents are expected among the first k, and how many there are."""
+    probability = np.asarray(pairs.probability)
+    values, block, sizes = np.unique(-probability, return_inverse=True, return_counts=True)
+    hits = np.bincount(block, np.asarray(pairs.relevant, dtype=np.float64), len(values))
+    at = np.concatenate([[0.0], np.cumsum(sizes)])
+    k = np.minimum(np.asarray(cutoffs, dtype=np.float64), len(probability))
+    return np.interp(k, at, np.concatenate([[0.0], np.cumsum(hits)])), k
+
+
+def _stacked(at: Floats, parts: Sequence[tuple[Floats, Floats]], pairs: Sequence[_Pairs]) -> _Taken:
+    relevant = np.array([float(sum(q.relevant)) for q in pairs])
+    return _Taken(at, np.stack([p[0] for p in parts]), np.stack([p[1] for p in parts]), relevant)
+
+
+class _Drawn:
+    """Draws of whole questions, the same ones for whatever is measured."""
+
+    def __init__(self, questions: int, draws: int, seed: int, scored: int, asked: int) -> None:
+        self.every = np.ones((1, questions))
+        usable = draws if questions > 1 else 0
+        blocks = list(draw_weights(np.arange(questions), usable, seed))
+        self.weights = np.concatenate(blocks) if blocks else np.empty((0, questions))
+        self._base = scored, asked
+
+    def measured(self, number: float, drawn: Floats) -> Measured:
+        """Return a value with the interval of its draws."""
+        value = float(number)
+        if not np.isfinite(value):
+            return Measured(None, *self._base)
+        bounds = percentile_interval(drawn) if len(drawn) else None
+        return Measured(value, *self._base, *(bounds or (None, None)))
+
+
+def _curve(taken: _Taken, drawn: _Drawn) -> Curve:
+    def series(name: str) -> tuple[Measured, ...]:
+        measure = getattr(taken, name)
+        (values,), draws = measure(drawn.every), measure(drawn.weights)
+        return tuple(drawn.measured(v, draws[:, i]) for i, v in enumerate(values))
+
+    parts = (series(name) for name in ("f1", "precision", "recall", "mean_f1"))
+    return Curve(tuple(taken.at.tolist()), *parts)
+
+
+def _choice(taken: _Taken, drawn: _Drawn) -> Choice:
+    place = taken.best(drawn.every)
+    f1 = drawn.measured(taken.f1(drawn.every)[0, place], taken.f1(drawn.weights)[:, place])
+    if len(taken.relevant) < 2:
+        return Choice(float(taken.at[place]), f1, Measured(None, f1.scored, f1.asked))
+    own = taken.picked(taken.held_out())
+    held_out = drawn.measured(own.f1(drawn.every)[0, 0], own.f1(drawn.weights)[:, 0])
+    return Choice(float(taken.at[place]), f1, held_out)
+
+
+def _gain(by_threshold: _Taken, by_rank: _Taken, drawn: _Drawn) -> Measured:
+    if len(by_threshold.relevant) < 2:
+        return drawn.measured(float("nan"), np.empty(0))
+    one, other = (t.picked(t.held_out()) for t in (by_threshold, by_rank))
+    value = one.f1(drawn.every)[0, 0] - other.f1(drawn.every)[0, 0]
+    return drawn.measured(value, one.f1(drawn.weights)[:, 0] - other.f1(drawn.weights)[:, 0])
+
+
+def _per_question(
+    pairs: Mapping[str, _Pairs],
+    by_threshold: _Taken,
+    by_rank: _Taken,
+    threshold: Choice,
+    cutoff: Choice,
+) -> dict[str, dict[str, Any]]:
+    at = int(np.flatnonzero(by_threshold.at == threshold.at)[0])
+    k = int(np.flatnonzero(by_rank.at == cutoff.at)[0])
+    own, ranked = by_threshold.each(), by_rank.each()
+    out: dict[str, dict[str, Any]] = {}
+    row = 0
+    for question, found in pairs.items():
+        out[question] = {
+            "documents": len(found.probability),
+            "relevant": sum(found.relevant),
+            "unscored": found.unscored,
+        }
+        if found.probability:
+            best = np.nanmax(ranked[row], initial=-1.0)
+            out[question] |= {
+                "taken": int(by_threshold.taken[row, at]),
+                "f1_at_threshold": _number(own[row, at]),
+                "f1_at_k": _number(ranked[row, k]),
+                "f1_at_own_best_k": _number(best) if best >= 0 else None,
+            }
+            row += 1
+    return out
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
