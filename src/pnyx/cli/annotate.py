@@ -12,6 +12,7 @@ import click
 
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate_apply import apply
+from pnyx.cli.annotate_distil import distil
 from pnyx.cli.annotate_label import label
 from pnyx.cli.annotate_review import review, reviewed
 from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
@@ -27,17 +28,17 @@ __all__ = ["command"]
 
 @click.group(name="annotate", no_args_is_help=True)
 def command() -> None:
-    """Annotate relevance at scale: say what is relevant, draw the pairs, label them.
+    """Annotate relevance at scale: from definitions and a teacher's labels to a small judge.
 
     \b
     Example:
       pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out questions.md
       pnyx annotate sample my.index questions.md --out pairs.jsonl
       pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
+      pnyx annotate distil labels --out student
+      pnyx annotate apply --all --index my.index --topics questions.md --student student \\
+        --out annotations.jsonl
     """
-
-
-command.add_command(label)
 
 
 @command.command()
@@ -192,5 +193,5 @@ def _counted(pairs: Iterable[SampledPair], counts: Counter[str]) -> Iterator[Sam
         yield pair
 
 
-for _command in (apply, review, reviewed):
+for _command in (label, distil, apply, review, reviewed):
     command.add_command(_command)

@@ -107,6 +107,12 @@ def combining_options(function: F) -> F:
             show_default=True,
             help="Ask each question so often, dimensions and documents in another order.",
         ),
+        click.option(
+            "--student",
+            metavar="STUDENT",
+            help="relevance: answer by a student of pnyx annotate distil; with --cascade it is "
+            "asked first.",
+        ),
         click.option("--lookup", metavar="RESULTS", help="Answer from a former run's answers."),
         click.option("--labels", metavar="FILE", help="Answer from people's labels (JSONL)."),
     ):
@@ -220,9 +226,7 @@ def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]
     from pnyx.judge.panel import Panel
 
     if not models:
-        from pnyx.judge.encoder import EncoderJudge
-
-        judge: Judge = EncoderJudge()
+        judge = _packaged(task, options)
         if task.kind not in judge.kinds:
             raise InputError(
                 f"task {task.name} needs a language model (--llm) or --labels: the packaged "
@@ -231,6 +235,19 @@ def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]
         return judge
     judges = [_repeated(task, model, options) for model in models]
     return judges[0] if len(judges) == 1 else Panel(judges, options["combine"])
+
+
+def _packaged(task: Task, options: dict[str, Any]) -> Judge:
+    """Return the judge that asks no language model: the student that is named, or the encoder."""
+    if options["student"] is not None:
+        from pnyx.judge.students.judge import open_student
+
+        if task.name != "relevance":
+            raise InputError(f"--student answers relevance, not {task.name}")
+        return open_student(options["student"])
+    from pnyx.judge.encoder import EncoderJudge
+
+    return EncoderJudge()
 
 
 def _repeated(task: Task, model: StoredModel, options: dict[str, Any]) -> Judge:
@@ -320,7 +337,7 @@ def _prompts(task: Task, options: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     names = ("probability", "batch", "samples", "combine", "temperature", "max_tokens")
-    files = ("calibration", "cascade")
+    files = ("calibration", "cascade", "student")
     return {name: options[name] for name in (*names, *files) if options[name] is not None}
 
 
@@ -329,10 +346,5 @@ def _cascade(
 ) -> Judge:
     from pnyx.judge.cascade import cascade_from
 
-    if cheap is None:
-        from pnyx.judge.encoder import EncoderJudge
-
-        first: Judge = EncoderJudge()
-    else:
-        first = _llm(task, cheap, options)
+    first = _packaged(task, options) if cheap is None else _llm(task, cheap, options)
     return cascade_from(options["cascade"], first, strong)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["spent_so_far", "watched"]
+__all__ = ["reporting", "spent_so_far", "watched"]
 
 
 class _Watched:
@@ -128,3 +128,21 @@ def watched(
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("judging", total=expected(), spent="")
         yield _Watched(judge, models, bar, task, expected)
+
+
+@contextlib.contextmanager
+def reporting() -> Iterator[Callable[[int, int, str], None]]:
+    """Yield what reports steps done, of how many, and a word on them; a bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _of, _word: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(done: int, of: int, word: str) -> None:
+            bar.update(task, completed=done, total=of, description=word)
+
+        yield report
