@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["distil"]
 
-_KINDS = ("cross-encoder", "logistic", "lora")
+_KINDS = ("late-interaction", "cross-encoder", "logistic", "lora")
+_TRAINED = ("late-interaction", "cross-encoder", "lora")
 _OF_KIND = {
-    "base": ("cross-encoder", "lora"),
-    "epochs": ("cross-encoder", "lora"),
-    "batch": ("cross-encoder", "lora"),
-    "learning_rate": ("cross-encoder", "lora"),
+    "base": _TRAINED,
+    "epochs": _TRAINED,
+    "batch": _TRAINED,
+    "learning_rate": _TRAINED,
     "reason": ("lora",),
     "four_bit": ("lora",),
 }
@@ -40,10 +41,11 @@ _OF_KIND = {
 @click.option(
     "--kind",
     type=click.Choice(_KINDS),
-    default="cross-encoder",
+    default="late-interaction",
     show_default=True,
-    help="A small cross-encoder, trained on the CPU; a logistic regression over the packaged "
-    "encoder, in seconds; or a language model with low-rank adapters.",
+    help="A small encoder whose sentences meet, or a small cross-encoder, trained on the CPU; a "
+    "logistic regression over the packaged encoder, in seconds; or a language model with low-rank "
+    "adapters.",
 )
 @click.option("--name", metavar="NAME", help="Of the student  [default: the folder's].")
 @click.option(
@@ -63,8 +65,8 @@ _OF_KIND = {
 @click.option(
     "--base",
     metavar="MODEL",
-    help="cross-encoder: folder of a BERT model  [default: the packaged encoder]; lora: folder, "
-    "GGUF file or hub name of a language model.",
+    help="Folder of a BERT model  [default: the packaged encoder]; lora: folder, GGUF file or hub "
+    "name of a language model.",
 )
 @click.option("--epochs", type=click.IntRange(1, 1000), help="[default: the kind's]")
 @click.option("--batch", type=click.IntRange(1, 4096), help="Pairs a step  [default: the kind's]")
@@ -162,6 +164,10 @@ def _trainer(options: dict[str, Any]) -> Trainer:
         from pnyx.annotate.students.logistic import LogisticTrainer
 
         return LogisticTrainer()
+    if options["kind"] == "late-interaction":
+        from pnyx.annotate.students.late import LateTrainer
+
+        return LateTrainer(seed=options["seed"], **given)
     if options["kind"] == "cross-encoder":
         from pnyx.annotate.students.cross import CrossTrainer
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from pnyx.errors import InputError, PnyxError, shorten
 
-__all__ = ["Encoder", "load_encoder"]
+__all__ = ["Encoder", "load_encoder", "open_session"]
 
 _FOLDERS = {"minilm-int8": "minilm"}
 
@@ -57,7 +57,7 @@ class Encoder:
         self.max_tokens: int = manifest["max_tokens"]
         self.card = folder.joinpath("card.md").read_text(encoding="utf-8")
         self._recent: dict[str, npt.NDArray[np.float32]] = {}
-        self._session = _session(_read(folder, "model.onnx", files["model.onnx"]))
+        self._session = open_session(_read(folder, "model.onnx", files["model.onnx"]))
         self._tokenizer = _tokenizer(
             _read(folder, "tokenizer.json", files["tokenizer.json"]), self.max_tokens
         )
@@ -148,7 +148,12 @@ def _read(folder: Traversable, file: str, expected: dict[str, Any] | None) -> by
     return data
 
 
-def _session(model: bytes) -> Any:
+def open_session(model: bytes) -> Any:
+    """Return a session that runs an ONNX model on one thread, so that texts are run side by side.
+
+    Args:
+        model: the file's content.
+    """
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()

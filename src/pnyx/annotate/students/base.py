@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from pnyx.annotate.labelled import LabelledPair
+from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance
 
-__all__ = ["Example", "Report", "Trained", "Trainer", "example_of", "quiet"]
+__all__ = ["Example", "Report", "Trained", "Trainer", "example_of", "need_torch", "quiet"]
 
 PARTLY = 0.75
 """Target of a pair that is relevant only in part, where no probability is known."""
@@ -101,3 +102,16 @@ def example_of(pair: LabelledPair) -> Example:
         pair.id, pair.question, pair.document, definition=pair.definition, group=pair.group
     )
     return Example(question, target, pair.value, pair.group, pair.explanation)
+
+
+def need_torch() -> None:
+    """Check that what trains and exports a network is installed, before anything is done.
+
+    Raises:
+        PnyxError: it is not.
+    """
+    try:
+        import onnx  # noqa: F401 - needed at the end, so it is missed at the start
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise PnyxError(f"{error.name} is missing: pip install 'pnyx[distil]'") from error

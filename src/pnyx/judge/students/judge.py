@@ -20,6 +20,7 @@ _CHUNK = 256
 
 SCORERS: Mapping[str, str] = {
     "cross-encoder": "pnyx.judge.students.cross",
+    "late-interaction": "pnyx.judge.students.late",
     "logistic": "pnyx.judge.students.logistic",
     "lora": "pnyx.judge.students.lora",
 }

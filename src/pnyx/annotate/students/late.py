@@ -1,0 +1,93 @@
+"""The default student: a small encoder fine-tuned so that its sentences tell what is relevant.
+
+The first layers stay as they are; those above learn from the teacher's probabilities and from the
+order they give the documents of one question. docs/decisions/student.md says what was tried.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pnyx.annotate.students.base import Example, Report, Trained, need_torch
+from pnyx.judge.students.late import MODEL, TOKENIZER
+
+__all__ = ["LateTrainer"]
+
+
+@dataclass(frozen=True, slots=True)
+class LateTrainer:
+    """Trains the upper layers of an encoder.
+
+    Attributes:
+        base: the packaged encoder, or a folder with a BERT model.
+        frozen: layers from below that stay as they are; the embeddings do, too.
+        epochs: how often each pair is seen.
+        batch: pairs a step, those of a question together.
+        together: at most so many pairs of one question in a step.
+        learning_rate: of the layers; what stands on them learns ten times as fast.
+        order: weight of the loss on the order of a question's documents (RankNet).
+        gap: documents whose targets differ by less are in no order.
+        seed: of order and dropout.
+    """
+
+    base: str = "minilm-int8"
+    frozen: int = 4
+    epochs: int = 2
+    batch: int = 32
+    together: int = 8
+    learning_rate: float = 5e-5
+    order: float = 1.0
+    gap: float = 0.2
+    seed: int = 0
+
+    @property
+    def kind(self) -> str:
+        """See `Trainer`."""
+        return "late-interaction"
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return "late interaction of a fine-tuned encoder"
+
+    def plan(self) -> Mapping[str, Any]:
+        """See `Trainer`."""
+        return asdict(self)
+
+    def train(self, examples: Sequence[Example], work: Path, out: Path, report: Report) -> Trained:
+        """See `Trainer`."""
+        need_torch()
+        from pnyx.annotate.students.bert import tokenizer_of
+        from pnyx.annotate.students.late_net import train_net
+
+        tokenizer = tokenizer_of(self.base)
+        weights, intercept, loss = train_net(self, examples, tokenizer, work, out / MODEL, report)
+        (out / TOKENIZER).write_bytes(tokenizer)
+        return Trained({"weights": weights, "intercept": intercept}, {"last_loss": loss})
+
+    def batches(self, examples: Sequence[Example]) -> Iterator[list[int]]:
+        """Yield the places of the examples of each step, an epoch after the other."""
+        by: dict[str, list[int]] = {}
+        for place, example in enumerate(examples):
+            by.setdefault(example.group, []).append(place)
+        for epoch in range(self.epochs):
+            rng = random.Random(f"{self.seed} {epoch}")
+            parts = []
+            for places in by.values():
+                drawn = rng.sample(places, len(places))
+                size = math.ceil(len(drawn) / math.ceil(len(drawn) / self.together))
+                parts += [drawn[i : i + size] for i in range(0, len(drawn), size)]
+            rng.shuffle(parts)
+            batch: list[int] = []
+            for part in parts:
+                batch += part
+                if len(batch) >= self.batch:
+                    yield batch
+                    batch = []
+            if batch:
+                yield batch

@@ -1,0 +1,322 @@
+"""The students that train on a CPU: what they read, what they learn, how they resume."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pnyx.annotate.distil import Distillation, distil, split_questions
+from pnyx.annotate.labelled import LabelledPair
+from pnyx.annotate.students.base import example_of
+from pnyx.annotate.students.loop import Pace
+from pnyx.errors import InputError, PnyxError
+from pnyx.judge.answers import Judged
+from pnyx.judge.base import ask
+from pnyx.judge.students.judge import open_student
+from pnyx.judge.students.segments import MAX_TOKENS, pieces_of, read_tokenizer, sentence_spans
+from pnyx.judge.tasks.relevance import ask_relevance
+
+torch = pytest.importorskip("torch", reason="the extra distil is not installed")
+pytest.importorskip("onnx", reason="the extra distil is not installed")
+safetensors = pytest.importorskip("safetensors.torch")
+
+from pnyx.annotate.students.bert import PACKAGED, Bert, Shape, load_bert, tokenizer_of  # noqa: E402
+from pnyx.annotate.students.cross import CrossTrainer  # noqa: E402
+from pnyx.annotate.students.late import LateTrainer  # noqa: E402
+from pnyx.annotate.students.late_net import LateNet  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+ANIMALS = "otters foxes herons badgers".split()
+DEFINITION = "Looks for where they live.\n1. Rivers and lakes that are named.\n2. Woods and fields."
+
+
+def pairs(groups=ANIMALS, each=10):
+    """Passages on where an animal lives are relevant, those on its food are not."""
+    out = []
+    for animal in groups:
+        for number in range(each):
+            home = number % 2 == 0
+            text = (
+                f"These {animal} live near the river number {number}. It is a quiet place."
+                if home
+                else f"These {animal} eat about {number} kilograms of food. They like it cold."
+            )
+            out.append(
+                LabelledPair(
+                    id=f"{animal}/{number}",
+                    question=f"Where do {animal} live?",
+                    document=text,
+                    definition=DEFINITION,
+                    group=animal,
+                    value=home,
+                    probability=0.95 if home else 0.05,
+                    judge="a rule",
+                )
+            )
+    return out
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """A folder with a BERT of two narrow layers, randomly made, and the packaged tokenizer."""
+    folder = tmp_path_factory.mktemp("base")
+    sizes = {
+        "vocab_size": 30522,
+        "hidden_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 96,
+        "max_position_embeddings": 512,
+    }
+    torch.manual_seed(3)
+    bert = Bert(Shape(**sizes))
+    names = {
+        "words.weight": "embeddings.word_embeddings.weight",
+        "places.weight": "embeddings.position_embeddings.weight",
+        "types.weight": "embeddings.token_type_embeddings.weight",
+        "norm.weight": "embeddings.LayerNorm.weight",
+        "norm.bias": "embeddings.LayerNorm.bias",
+    }
+    parts = {
+        "query": "attention.self.query",
+        "key": "attention.self.key",
+        "value": "attention.self.value",
+        "attended": "attention.output.dense",
+        "attended_norm": "attention.output.LayerNorm",
+        "up": "intermediate.dense",
+        "down": "output.dense",
+        "down_norm": "output.LayerNorm",
+    }
+    state = {}
+    for name, tensor in bert.state_dict().items():
+        if name in names:
+            state[names[name]] = tensor
+        else:
+            _, layer, part, kind = name.split(".")
+            state[f"encoder.layer.{layer}.{parts[part]}.{kind}"] = tensor
+    safetensors.save_file(state, folder / "model.safetensors")
+    config = {"model_type": "bert", "hidden_act": "gelu", **sizes}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "tokenizer.json").write_bytes(tokenizer_of(PACKAGED))
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return read_tokenizer(tokenizer_of(PACKAGED))
+
+
+# --- texts
+
+
+def test_short_sentences_go_with_the_next():
+    text = "Examples:\n1. One thing that is long enough.\n2. Two."
+    assert [text[a:b] for a, b in sentence_spans(text)] == [
+        "Examples:\n1. One thing that is long enough.\n2. Two."
+    ]
+    text = "The first one is here. And here the second one stands."
+    assert [text[a:b] for a, b in sentence_spans(text)] == [
+        "The first one is here.",
+        "And here the second one stands.",
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=400) | st.text("ab .\n", max_size=4000))
+def test_pieces_hold_each_token_once(tokenizer, text):
+    pieces = pieces_of(tokenizer, text)
+    inner = np.concatenate([piece.ids[1:-1] for piece in pieces])
+    plain = text.encode("utf-8", "replace").decode("utf-8")
+    assert inner.tolist() == tokenizer.encode(plain).ids[1:-1][: len(inner)]
+    for piece in pieces:
+        assert 2 <= len(piece.ids) <= MAX_TOKENS
+        numbers = piece.sentences[1:-1]
+        assert piece.sentences[0] == piece.sentences[-1] == -1
+        assert sorted(set(numbers.tolist())) == list(range(numbers.max(initial=-1) + 1))
+        assert (np.diff(numbers) >= 0).all()
+
+
+# --- networks
+
+
+def test_the_packaged_encoder_starts_a_training_as_it_is():
+    from pnyx.models.encoder import load_encoder
+
+    texts = ["Should social media be regulated?", "Emissions of suppliers are estimated. " * 9]
+    bert = load_bert(PACKAGED).eval()
+    reader = read_tokenizer(tokenizer_of(PACKAGED))
+    for text, expected in zip(texts, load_encoder().encode(texts), strict=True):
+        ids = torch.tensor([reader.encode(text).ids])
+        with torch.inference_mode():
+            mean = bert(ids, torch.ones_like(ids))[0].mean(0)
+        cosine = torch.nn.functional.normalize(mean, dim=0) @ torch.from_numpy(expected)
+        assert cosine > 0.99  # the one computes in float32, the other in int8
+
+
+def test_what_is_trained_is_what_scores(base, tokenizer):
+    """The network with gradients and the scorer in numpy agree on the same weights."""
+    from pnyx.judge.students.late import LateScorer
+
+    net = LateNet(load_bert(base), 1).eval()
+
+    def run(ids):
+        with torch.inference_mode():
+            return net.bert(torch.from_numpy(ids), torch.ones(ids.shape, dtype=torch.long)).numpy()
+
+    scorer = LateScorer(run, tokenizer, net.weights.tolist(), float(net.intercept.detach()))
+    asked = [
+        ask_relevance("1", "Where do foxes live?", "In woods. Some live in towns, too, they say."),
+        ask_relevance("2", "Where do foxes live?", "word " * 900, definition=DEFINITION),
+        ask_relevance("3", "Who?", "x", definition="A long list. " * 200),
+    ]
+    texts = [[q.text, q.statement, f"{q.statement} {q.guideline}".strip()] for q in asked]
+    read = [pieces_of(tokenizer, text) for row in texts for text in row]
+    with torch.inference_mode():
+        z = net(read, [(0, 1, 2), (3, 4, 5), (6, 7, 8)])
+    assert scorer.score(asked) == pytest.approx(torch.sigmoid(z).tolist(), abs=1e-5)
+    assert scorer.score(asked[1:2]) == scorer.score(asked)[1:2]
+
+
+@pytest.mark.parametrize("trainer", [LateTrainer, CrossTrainer])
+def test_a_student_learns_a_rule_and_keeps_to_it_on_other_questions(trainer, base, tmp_path):
+    made = trainer(base=base, frozen=0, epochs=12, batch=10, learning_rate=3e-3)
+    done = []
+    found = distil(
+        pairs(),
+        made,
+        Distillation("rule", held_out=0.5),
+        tmp_path / "student",
+        report=lambda step, of, word: done.append((step, of)),
+    )
+    assert done[-1][0] == done[-1][1] == len(done)
+    assert found.figures["auroc"].value > 0.9
+    judge = open_student(tmp_path / "student")
+    answers = ask(judge, [example_of(pair).question for pair in pairs()])
+    assert all(isinstance(answer, Judged) for answer in answers)
+    right = [a.value == pair.value for a, pair in zip(answers, pairs(), strict=True)]
+    assert np.mean(right) > 0.9
+    assert not (tmp_path / "student.partial").exists()
+    files = {path.name for path in (tmp_path / "student").iterdir()}
+    assert files == {"card.md", "model.onnx", "student.json", "tokenizer.json"}
+
+
+@pytest.mark.parametrize("trainer", [LateTrainer, CrossTrainer])
+def test_an_interrupted_training_ends_with_the_same_weights(trainer, base, tmp_path, monkeypatch):
+    made = trainer(base=base, frozen=0, epochs=4, batch=10, learning_rate=1e-3)
+    plan = Distillation("rule", held_out=0.5)
+    monkeypatch.setattr("pnyx.annotate.students.loop._SECONDS", 0.0)  # a checkpoint each step
+
+    class StopError(Exception):
+        pass
+
+    def stop(step, of, word):
+        if step == 3:
+            raise StopError
+
+    distil(pairs(), made, plan, tmp_path / "whole")
+    with pytest.raises(StopError):
+        distil(pairs(), made, plan, tmp_path / "parted", report=stop)
+    assert not (tmp_path / "parted").exists()
+    steps = []
+    distil(pairs(), made, plan, tmp_path / "parted", report=lambda step, *_: steps.append(step))
+    assert steps[0] == 4
+    one, other = (tmp_path / name / "model.onnx" for name in ("whole", "parted"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_another_training_does_not_take_up_the_checkpoints(base, tmp_path, monkeypatch):
+    monkeypatch.setattr("pnyx.annotate.students.loop._SECONDS", 0.0)
+
+    def stop(step, of, word):
+        raise KeyboardInterrupt
+
+    plan = Distillation("rule", held_out=0.5)
+    with pytest.raises(KeyboardInterrupt):
+        distil(pairs(), LateTrainer(base=base), plan, tmp_path / "s", report=stop)
+    with pytest.raises(InputError, match="belongs to a training on other pairs"):
+        distil(pairs(), LateTrainer(base=base, epochs=3), plan, tmp_path / "s")
+    with pytest.raises(InputError, match="belongs to a training on other pairs"):
+        distil(pairs(each=8), LateTrainer(base=base), plan, tmp_path / "s")
+
+
+def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
+    monkeypatch.setattr("pnyx.annotate.students.loop._SECONDS", 0.0)
+
+    def stop(step, of, word):
+        raise KeyboardInterrupt
+
+    plan = Distillation("rule", held_out=0.5)
+    trainer = LateTrainer(base=base, frozen=0, epochs=1, batch=4)
+    with pytest.raises(KeyboardInterrupt):
+        distil(pairs(), trainer, plan, tmp_path / "s", report=stop)
+    (tmp_path / "s.partial" / "checkpoint.safetensors").write_bytes(b"x" * 40)
+    with pytest.raises(InputError, match="is no checkpoint of this training"):
+        distil(pairs(), trainer, plan, tmp_path / "s")
+
+
+def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
+    with pytest.raises(PnyxError, match="no number"):
+        distil(
+            pairs(),
+            CrossTrainer(base=base, epochs=30, batch=10, learning_rate=1e30),
+            Distillation("rule", held_out=0.5),
+            tmp_path / "s",
+        )
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("fault", ["config", "weights", "tokenizer", "gone"])
+def test_a_base_that_is_none_is_named(base, tmp_path, fault):
+    import shutil
+
+    folder = tmp_path / "base"
+    if fault != "gone":
+        shutil.copytree(base, folder)
+    if fault == "config":
+        (folder / "config.json").write_text('{"model_type": "t5"}', encoding="utf-8")
+    if fault == "weights":
+        (folder / "model.safetensors").write_bytes(b"no")
+    if fault == "tokenizer":
+        (folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match="base"):
+        distil(pairs(), LateTrainer(base=str(folder)), Distillation("x"), tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+# --- steps and splits
+
+
+@given(st.integers(1, 200), st.floats(0, 1), st.booleans())
+def test_the_rate_rises_and_never_leaves_its_bounds(steps, warmup, decay):
+    pace = Pace(steps, warmup, decay, 1.0, 10, 0)
+    shares = [pace.share(step) for step in range(steps)]
+    assert all(0 < share <= 1 for share in shares)
+    if not decay:
+        assert shares == sorted(shares)
+
+
+@given(st.integers(2, 9), st.floats(0.05, 0.95), st.integers(0, 99))
+def test_a_question_lies_on_one_side_only(groups, share, seed):
+    examples = [example_of(p) for p in pairs([f"g{i}" for i in range(groups)], each=4)]
+    train, held = split_questions(examples, share, seed)
+    assert {e.group for e in train} & {e.group for e in held} == set()
+    assert len(train) + len(held) == len(examples)
+    for part in (train, held):
+        assert {e.value for e in part} == {True, False}
+    assert len({e.group for e in held}) >= (2 if groups >= 4 else 1)
+
+
+def test_batches_hold_questions_together_and_each_pair_once_an_epoch():
+    examples = [example_of(pair) for pair in pairs(each=10)]
+    trainer = LateTrainer(epochs=2, batch=8, together=5)
+    batches = list(trainer.batches(examples))
+    assert sorted(place for batch in batches for place in batch) == sorted([*range(40)] * 2)
+    for batch in batches:
+        for animal in {examples[place].group for place in batch}:
+            assert sum(examples[place].group == animal for place in batch) in (5, 10)
+    assert batches == list(trainer.batches(examples))
