@@ -1,0 +1,258 @@
+"""Trains a LoRA adapter of a causal language model on a teacher's labels (DIRAS, 3.3 and App. F).
+
+The student learns to write the teacher's verdict, how sure it is, and if wanted its reason first;
+the loss is on what it writes alone. Weights and checkpoints are safetensors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from pnyx.annotate.students.base import Example, Report, Trained
+from pnyx.annotate.students.lora_loop import Lesson, Loop, Pace
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.judge.students.causal import (
+    PACKAGED,
+    Base,
+    adapter_weights,
+    attach_adapter,
+    find_base,
+    load_model,
+    load_tokenizer,
+    require_libraries,
+    revision_of,
+)
+from pnyx.judge.students.causal_text import Texts, label, render
+from pnyx.judge.students.lora import ADAPTER, Calibration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["LoraTrainer"]
+
+_LEAST_TARGET = 32
+"""Tokens that a verdict and its confidence take, and a word of reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoraTrainer:
+    """Trains one adapter; the defaults are the paper's (Appendix F).
+
+    Attributes:
+        base: `local` (the weights of `--llm local`), a GGUF file, a folder with safetensors, or
+            `OWNER/MODEL` on the hub.
+        reason: the student writes a reason before its verdict (CoT). Pairs to which the teacher
+            gave none are then left out and counted.
+        calibration: a score is the probability of the token Yes (`tok`) or what the student
+            states (`ask`).
+        four_bit: the base is quantised to 4 bits (QLoRA); needs a CUDA GPU.
+        epochs: how often each pair is seen, at least 1.
+        batch: pairs a step.
+        rank: r of the adapter.
+        alpha: the adapter is scaled by alpha / r.
+        dropout: before the adapter, in [0, 1).
+        learning_rate: constant after the warm-up.
+        warmup: share of the steps in which the learning rate rises, in [0, 1].
+        beta2: of AdamW.
+        max_grad_norm: gradients longer than this are shortened to it.
+        weight_decay: of AdamW.
+        source_tokens: longest prompt; documents are cut to it at their end.
+        target_tokens: longest reply; reasons are cut to it.
+        device_batch: pairs that go through the model at once; bounds the memory, and changes the
+            result only by the rounding of floating point.
+        checkpoint_steps: steps between two checkpoints; one is also written every two minutes.
+        seed: of the adapter's first weights, the order of the pairs and the dropout.
+
+    Raises:
+        InputError: a value out of range.
+    """
+
+    base: str = PACKAGED
+    reason: bool = False
+    calibration: Calibration = "tok"
+    four_bit: bool = False
+    epochs: int = 2
+    batch: int = 32
+    rank: int = 64
+    alpha: int = 16
+    dropout: float = 0.1
+    learning_rate: float = 2e-4
+    warmup: float = 0.03
+    beta2: float = 0.999
+    max_grad_norm: float = 0.3
+    weight_decay: float = 0.0
+    source_tokens: int = 2048
+    target_tokens: int = 512
+    device_batch: int = 4
+    checkpoint_steps: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        counts = ("epochs", "batch", "rank", "alpha", "device_batch", "checkpoint_steps")
+        for name in (*counts, "source_tokens"):
+            _within(name, getattr(self, name), 1, math.inf)
+        _within("target_tokens", self.target_tokens, _LEAST_TARGET, math.inf)
+        _within("learning_rate", self.learning_rate, 1e-9, 1)
+        _within("warmup", self.warmup, 0, 1)
+        _within("max_grad_norm", self.max_grad_norm, 1e-6, math.inf)
+        _within("weight_decay", self.weight_decay, 0, 1)
+        for name in ("dropout", "beta2"):
+            _within(name, getattr(self, name), 0, math.nextafter(1, 0))
+        if self.calibration not in get_args(Calibration):
+            found = shorten(self.calibration, 40)
+            raise InputError(f"calibration: found {found!r}, expected 'tok' or 'ask'")
+
+    @property
+    def kind(self) -> str:
+        """See `Trainer`."""
+        return "lora"
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        how = "QLoRA" if self.four_bit else "LoRA"
+        reason = "CoT-" if self.reason else ""
+        return f"{how} ({reason}{self.calibration.title()}, r {self.rank}) of {self._base().short}"
+
+    def plan(self) -> Mapping[str, Any]:
+        """See `Trainer`; names the base by its files.
+
+        Raises:
+            InputError: the base is not to be found.
+        """
+        settings = dataclasses.asdict(self) | {"base": self._base().row(), "wording": label()}
+        for name in ("device_batch", "checkpoint_steps"):
+            del settings[name]
+        return settings
+
+    def _base(self) -> Base:
+        return find_base(self.base)
+
+    def train(self, examples: Sequence[Example], work: Path, out: Path, report: Report) -> Trained:
+        """See `Trainer`.
+
+        Raises:
+            InputError: the base is not to be found or not fit for this, a checkpoint is damaged,
+                or no pairs of both verdicts are left to learn from.
+            PnyxError: a library is missing, 4 bits are wanted without a CUDA GPU, the base cannot
+                be loaded, or the loss is no number.
+        """
+        require_libraries()
+        import torch
+        from safetensors.torch import save_file
+
+        base = self._base()
+        tokenizer = load_tokenizer(base)
+        rendered = render(tokenizer, reason=self.reason)
+        with torch.random.fork_rng():
+            model = self._model(base)
+            texts = self._texts(tokenizer, rendered, model.config)
+            lessons, left_out = _lessons(texts, examples, reason=self.reason)
+            loop = Loop(model, self._pace(len(lessons)), pad=texts.pad)
+            loss = loop.run(lessons, work, report)
+        weights = adapter_weights(model)
+        save_file(weights, out / ADAPTER)
+        about_adapter = model.peft_config["default"]
+        about_adapter.base_model_name_or_path = base.name
+        about_adapter.save_pretrained(str(out))
+        settings = {
+            "base": base.row() | {"revision": revision_of(model)},
+            "wording": label(),
+            "rendered": rendered,
+            "source_tokens": texts.source_tokens,
+            **{
+                name: getattr(self, name)
+                for name in ("reason", "calibration", "four_bit", "rank", "alpha", "target_tokens")
+            },
+        }
+        about = {
+            "steps": loop.steps,
+            "loss": None if loss is None else round(loss, 4),
+            "left_out": dict(left_out),
+            "weights": sum(value.numel() for value in weights.values()),
+            "device": model.device.type,
+        }
+        return Trained(settings, about)
+
+    def _model(self, base: Base) -> Any:
+        """Load the base and put a fresh adapter on it, its weights drawn from the seed."""
+        import torch
+
+        model = load_model(base, four_bit=self.four_bit)
+        if self.four_bit:
+            from peft import prepare_model_for_kbit_training
+
+            model = prepare_model_for_kbit_training(model)
+        elif model.device.type == "cuda":
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+            model.enable_input_require_grads()
+        model.config.use_cache = False
+        torch.manual_seed(self.seed)
+        return attach_adapter(model, rank=self.rank, alpha=self.alpha, dropout=self.dropout)
+
+    def _texts(self, tokenizer: Any, rendered: Mapping[str, str], config: Any) -> Texts:
+        """Return the texts, no longer than the base can read."""
+        context = getattr(config, "max_position_embeddings", None) or math.inf
+        source = int(min(self.source_tokens, context - self.target_tokens))
+        if source < 1:
+            raise InputError(
+                f"base: reads {context} tokens, which replies of {self.target_tokens} leave no "
+                "room in: fewer target tokens"
+            )
+        return Texts(
+            tokenizer,
+            rendered,
+            reason=self.reason,
+            source_tokens=source,
+            target_tokens=self.target_tokens,
+        )
+
+    def _pace(self, count: int) -> Pace:
+        return Pace(
+            steps=self.epochs * math.ceil(count / self.batch),
+            batch=self.batch,
+            device_batch=self.device_batch,
+            learning_rate=self.learning_rate,
+            warmup=self.warmup,
+            beta2=self.beta2,
+            max_grad_norm=self.max_grad_norm,
+            weight_decay=self.weight_decay,
+            checkpoint_steps=self.checkpoint_steps,
+            seed=self.seed,
+        )
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        bounds = f"at least {low:g}" if high == math.inf else f"{low:g} to {high:g}"
+        raise InputError(f"{name.replace('_', ' ')}: found {value:g}, expected {bounds}")
+
+
+def _lessons(
+    texts: Texts, examples: Iterable[Example], *, reason: bool
+) -> tuple[list[Lesson], Counter[str]]:
+    """Return what is learned, and why the other pairs are not."""
+    lessons: list[Lesson] = []
+    left_out: Counter[str] = Counter()
+    verdicts = set()
+    for example in examples:
+        if reason and not example.explanation.strip():
+            left_out["no reason"] += 1
+            continue
+        prompt = texts.prompt(example.question)
+        if isinstance(prompt, str):
+            left_out["too long"] += 1
+            continue
+        reply = texts.reply(example.value, example.target, example.explanation)
+        lessons.append(Lesson(prompt, reply))
+        verdicts.add(example.value)
+    if verdicts != {True, False}:
+        why = ", ".join(f"{count} left out: {name}" for name, count in left_out.items())
+        raise PnyxError(f"no pairs of both verdicts to learn from{f' ({why})' if why else ''}")
+    return lessons, left_out
