@@ -9,7 +9,6 @@ import pytest
 SLOW = {
     "test_annotate_apply",
     "test_annotate_label",
-    "test_annotate_lora",
     "test_benchmarks_judging",
     "test_cli_acceptance",
     "test_cli_argue",

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from pnyx.cli import main
+from pnyx.corpora import read_evidence, read_questions
 from pnyx.corpora.bundled import load_example
+from pnyx.measure.gold import read_labels
 
 
 def run(*arguments: str) -> int:
@@ -72,3 +74,36 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert run("demo", "--out", str(out)) == 2
     assert "was not written by pnyx demo" in capsys.readouterr().err
     assert (out / "answers.jsonl").exists()
+
+
+def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "example"
+    assert run("demo", "--files-only", "--out", str(out), "--json") == 0
+    names = ["arguments.jsonl", "labels.jsonl", "questions.md"]
+    assert json.loads(capsys.readouterr().out) == {"out": str(out), "files": names}
+    assert sorted(path.name for path in out.iterdir()) == names
+    example = load_example()
+    passages = read_evidence(str(out / "arguments.jsonl"), format="arguments")
+    assert tuple(passages) == example.arguments
+    read = {q.id: q for q in read_questions(str(out / "questions.md"))}
+    assert list(read) == [q.id for q in example.questions]
+    for question in example.questions:
+        assert (read[question.id].text, read[question.id].definition) == (
+            question.text, question.definition,
+        )  # fmt: skip
+        assert "do not count" in question.definition
+    labels = read_labels(out / "labels.jsonl", "relevance").gold
+    assert len(labels) == 8 * 128
+    own = {f"{x.question_id}/{x.doc_id}": x.relevance / 2 for x in example.labels}
+    assert {key[0]: gold.gain for key, gold in labels.items()} == {
+        f"{q.id}/{a.id}": own.get(f"{q.id}/{a.id}", 0.0)
+        for q in example.questions
+        for a in example.arguments
+    }
+    # Edited files are not lost, and an option that would change nothing is refused.
+    (out / "questions.md").write_text("mine")
+    assert run("demo", "--files-only", "--out", str(out)) == 2
+    assert run("demo", "--files-only", "--out", str(tmp_path / "x"), "--llm", "local") == 2
+    assert "excludes --llm" in capsys.readouterr().err
+    assert (out / "questions.md").read_text() == "mine"
+    assert not (tmp_path / "x").exists()

@@ -39,8 +39,8 @@ def student_card(student: Student) -> str:
         f"{unscored if counts['unscored'] else ''}; {counts['relevant']} relevant.",
         f"- **Trained on** {counts['trained_on']} pairs; **calibrated and tested on** "
         f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions.",
-        "- **Limits**: it imitates its teacher, and the figures are against the teacher's labels, "
-        "not people's; on other domains measure it anew (`pnyx measure relevance`).",
+        "- **Limits**: it imitates its teacher, against whose labels the figures are; on other "
+        "domains measure it anew (`pnyx measure relevance`).",
         "",
         "| held-out questions | value | 95 % interval | scored of asked |",
         "| --- | --- | --- | --- |",

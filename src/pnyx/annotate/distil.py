@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import shutil
 from collections import Counter
@@ -22,7 +23,7 @@ from pnyx.annotate.students.base import Example, Report, Trained, Trainer, examp
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder, atomic_text
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
-from pnyx.judge.students.files import CARD, Student, write_manifest
+from pnyx.judge.students.files import CARD, MANIFEST, Student, write_manifest
 from pnyx.judge.students.judge import Score, load_scorer
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Measured
@@ -84,11 +85,17 @@ def split_questions(
     verdicts; at least two are held out where there are four or more.
 
     Raises:
-        InputError: there are fewer than two questions, or no two parts with both verdicts.
+        InputError: there are fewer than two questions, all verdicts are the same, or there are no
+            two parts with both.
     """
     sizes = Counter(example.group for example in examples)
     if len(sizes) < 2:
         raise InputError(f"{len(sizes)} question has labels, expected at least 2: one is held out")
+    if len(verdicts := {example.value for example in examples}) < 2:
+        found = "relevant" if verdicts == {True} else "irrelevant"
+        raise InputError(
+            f"all {len(examples)} labelled pairs are {found}, expected relevant and irrelevant ones"
+        )
     least = 2 if len(sizes) >= 4 else 1
     rng = random.Random(seed)
     names = sorted(sizes)
@@ -137,13 +144,14 @@ def distil(
         plan: what is common to all kinds.
         out: the folder to write.
         report: told of progress.
-        replace: an existing folder is replaced.
+        replace: an existing student is replaced.
 
     Raises:
-        InputError: too few labels or questions, `out` exists, or `OUT.partial` is of another
-            training.
+        InputError: too few labels or questions, `out` exists or is no student, or `OUT.partial`
+            holds checkpoints of another training.
         PnyxError: a library is missing, or the training failed.
     """
+    _check_out(Path(out), replace)
     examples = [example_of(pair) for pair in pairs if pair.value is not None]
     counts = _counts(pairs)
     if not examples:
@@ -165,6 +173,17 @@ def distil(
         student = write_manifest(folder, student)
     shutil.rmtree(work, ignore_errors=True)
     return Distilled(student, counts, figures)
+
+
+def _check_out(out: Path, replace: bool) -> None:
+    """Refuse what exists before anything is trained, and never replace what is no student."""
+    if not os.path.lexists(out):
+        return
+    if not replace:
+        raise InputError("exists already", path=out)
+    ours = out.is_dir() and ((out / MANIFEST).is_file() or not any(out.iterdir()))
+    if not ours:
+        raise InputError("exists and is no student: it is not replaced", path=out)
 
 
 def _counts(pairs: Sequence[LabelledPair]) -> dict[str, Any]:
@@ -195,14 +214,14 @@ def _work_folder(
     text = json.dumps({**settings, **common}, sort_keys=True, indent=1) + "\n"
     work = out.with_name(f"{out.name}.partial")
     found = work / _PLAN
-    if found.is_file():
-        if found.read_text(encoding="utf-8") != text:
-            raise InputError(
-                "belongs to a training on other pairs or with other settings: remove it, or name "
-                "another --out",
-                path=work,
-            )
+    if found.is_file() and found.read_text(encoding="utf-8") == text:
         return work
+    if work.is_dir() and any(path.name != _PLAN for path in work.iterdir()):
+        raise InputError(
+            "belongs to a training on other pairs or with other settings: remove it, or name "
+            "another --out",
+            path=work,
+        )
     work.mkdir(parents=True, exist_ok=True)
     with atomic_text(found) as stream:
         stream.write(text)

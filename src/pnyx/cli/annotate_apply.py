@@ -11,6 +11,7 @@ from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
 from pnyx.cli.answering import check_options
 from pnyx.cli.judging import (
     Opened,
+    asked_models,
     asking_options,
     combining_options,
     open_judge,
@@ -116,8 +117,8 @@ def apply(context: click.Context, /, pairs: str | None, as_json: bool, **options
     _check_qrels(context, options, as_json)
     check_thresholds(options["thresholds"])
     source = _source(context, pairs, options)
-    named = options.pop("llm")
-    llm = () if options["labels"] or options["lookup"] else named
+    llm = asked_models(options)
+    del options["llm"]
     options["offline"] = options["offline"] or options["plan"]
     with open_judge(TASKS["relevance"], llm, **options) as opened:
         if options["plan"]:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.answering import answer_into, check_options
-from pnyx.cli.judging import asking_options, combining_options
+from pnyx.cli.judging import asked_models, asking_options, combining_options
 from pnyx.cli.options import json_option, model_options, spending_options, warn
 from pnyx.errors import InputError
 
@@ -129,7 +129,7 @@ def _check_form(context: click.Context, options: dict[str, Any]) -> None:
         (("definition",), not answered, "does not go with --labels or --lookup"),
         (
             ("form", "reason", "examples"),
-            bool(options["llm"]) and not answered,
+            bool(asked_models(options)),
             "is for a language model: it needs --llm",
         ),
     )
@@ -171,7 +171,7 @@ def _label(items: str, out: str | None, options: dict[str, Any]) -> int:
     from pnyx.files import atomic_text, json_line
 
     own = _own(options)
-    asks_model = bool(options["llm"]) and not (options["labels"] or options["lookup"])
+    asks_model = bool(asked_models(options))
     if asks_model and options["prompt"] is None:
         options["prompt"] = _prompt(own)
     if own[_FORM] == "probability" and options["probability"] == "auto":

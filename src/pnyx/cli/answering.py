@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.judging import Opened, open_judge, prices_of
+from pnyx.cli.judging import Opened, asked_models, open_judge, prices_of
 from pnyx.cli.progress import watched
 from pnyx.errors import ModelError, shorten
 from pnyx.judge.tasks import TASKS
@@ -38,14 +38,25 @@ def check_options(context: click.Context, out: str | None, options: dict[str, An
     """
     if out is None and not options["plan"]:
         raise click.UsageError("Missing option '--out'.")
-    sources = [name for name in ("labels", "lookup") if options[name] is not None]
+    answered = [name for name in ("labels", "lookup") if options[name] is not None]
+    if options["student"] is not None:
+        _check_student(options)
+        answered += ["student"] if options["cascade"] is None else []
+    sources = list(answered)
     if context.get_parameter_source("llm") is ParameterSource.COMMANDLINE:
         sources.insert(0, "llm")
     if len(sources) > 1:
         raise click.UsageError(f"--{sources[0]} and --{sources[1]} exclude each other")
     if options["cheap"] is not None and options["cascade"] is None:
         raise click.UsageError("--cheap is for --cascade")
-    _check_used(context, sources, options)
+    _check_used(context, answered, options)
+
+
+def _check_student(options: dict[str, Any]) -> None:
+    """Refuse what leaves the student without a question."""
+    for name in ("labels", "lookup", "cheap"):
+        if options[name] is not None:
+            raise click.UsageError(f"--{name} and --student exclude each other")
 
 
 _FOR_MODELS = (
@@ -55,12 +66,18 @@ _FOR_MODELS = (
 """Options that mean nothing unless a language model is asked."""
 
 
-def _check_used(context: click.Context, sources: list[str], options: dict[str, Any]) -> None:
-    """Refuse options that would change nothing: whoever gives one means it."""
-    answered = [name for name in ("labels", "lookup") if name in sources]
+def _check_used(context: click.Context, answered: list[str], options: dict[str, Any]) -> None:
+    """Refuse options that would change nothing: whoever gives one means it.
+
+    Args:
+        context: tells what was given on the command line.
+        answered: the option, if any, that names who answers in place of a language model.
+        options: all of them.
+    """
     if options["llm"] and not answered:
         return
-    for name in (*_FOR_MODELS, *(["calibration"] if answered else [])):
+    looked_up = answered and answered[0] != "student"
+    for name in (*_FOR_MODELS, *(["calibration"] if looked_up else [])):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             flag = "--from-store" if name == "offline" else f"--{name.replace('_', '-')}"
             if answered:
@@ -98,8 +115,8 @@ def answer_into(
         InputError: the folder holds something else, or a file or option cannot be used.
         ModelError: a model cannot be asked any more; what was answered is in the store.
     """
-    plan, as_json, named = (options.pop(name) for name in ("plan", "as_json", "llm"))
-    llm = () if options["labels"] or options["lookup"] else named
+    llm = asked_models(options)
+    plan, as_json, _ = (options.pop(name) for name in ("plan", "as_json", "llm"))
     options["offline"] = options["offline"] or plan
     with open_judge(TASKS[task], llm, **options) as opened:
         if adapt is not None:

@@ -50,20 +50,26 @@ _MEANING = {
 @click.command(name="demo")
 @click.option("--out", type=click.Path(file_okay=False), default="pnyx-demo", show_default=True,
               help="Folder for the reports and results; replaced if a demo wrote it.")  # fmt: skip
+@click.option("--files-only", is_flag=True, help="Write the example's files, to try commands on.")
 @model_options
 @json_option
-def command(out: str, as_json: bool, **options: Any) -> int:
+def command(out: str, files_only: bool, as_json: bool, **options: Any) -> int:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
-    Needs no key and no network. With --llm a language model writes and judges instead.
+    Needs no key and no network. With --llm a language model writes and judges instead. With
+    --files-only nothing is argued: a new folder gets the passages (arguments.jsonl), the questions
+    with what is relevant to each (questions.md) and people's labels of relevance (labels.jsonl).
 
     \b
     Example:
       pnyx demo --out demo-out
+      pnyx demo --files-only --out example
     """
     from pnyx.corpora.bundled import load_example
     from pnyx.files import atomic_folder
 
+    if files_only:
+        return _write_files(out, as_json)
     began = time.monotonic()
     _refuse_foreign(Path(out))
     example = load_example()
@@ -94,6 +100,24 @@ def command(out: str, as_json: bool, **options: Any) -> int:
         m.scored == m.asked for m in measures.values()
     )
     return 0 if complete else EXIT_UNSCORED
+
+
+def _write_files(out: str, as_json: bool) -> int:
+    """Write the example as files to a new folder: edited ones must not be lost."""
+    from pnyx.corpora.bundled import load_example, write_example
+    from pnyx.files import atomic_folder
+
+    source = click.get_current_context().get_parameter_source("llm")
+    if source is click.core.ParameterSource.COMMANDLINE:
+        raise click.UsageError("--files-only asks no model: it excludes --llm")
+    with atomic_folder(out) as folder:
+        write_example(load_example(), folder)
+        names = sorted(path.name for path in folder.iterdir())
+    if as_json:
+        click.echo(json.dumps({"out": out, "files": names}))
+    else:
+        click.echo(f"{Path(out)}: {', '.join(names)}")
+    return 0
 
 
 def _writer(model: StoredModel | None) -> Writer:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Opened",
+    "asked_models",
     "asking_options",
     "check_batch",
     "combining_options",
@@ -135,6 +136,15 @@ class Opened:
     models: Sequence[StoredModel] = ()
     prompts: Sequence[dict[str, Any]] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+
+
+def asked_models(options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the specifications of --llm (or $PNYX_LLM) that are asked: none if others answer."""
+    if options["labels"] is not None or options["lookup"] is not None:
+        return ()
+    if options["student"] is not None and options["cascade"] is None:
+        return ()
+    return tuple(options["llm"])
 
 
 @contextlib.contextmanager

@@ -7,16 +7,21 @@ passages among the sound ones. The labels are the authors' own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
 from pnyx.corpora import read_evidence, read_questions
-from pnyx.files import read_jsonl
+from pnyx.corpora.guidelines import write_guidelines
+from pnyx.corpora.items import PARTLY
+from pnyx.files import json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Question
 
-__all__ = ["Example", "ExampleLabel", "load_example"]
+__all__ = ["Example", "ExampleLabel", "load_example", "write_example"]
+
+_SAID = ("no", PARTLY, "yes")
+"""Relevance 0, 1 and 2 in the words of a labels file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,31 @@ def load_example() -> Example:
                 for row in _rows(folder / "labels.jsonl")
             ),
         )
+
+
+def write_example(example: Example, folder: Path) -> None:
+    """Write the example as files that users' own may look like.
+
+    `arguments.jsonl` are the passages, `questions.md` the questions with what is relevant to each,
+    and `labels.jsonl` people's labels of all 1,024 pairs by `QUESTION/PASSAGE`, as `pnyx annotate
+    sample` and `apply` name pairs. A passage that was written for another question is irrelevant:
+    the topics share words and no arguments; all pairs that share a question's words were read.
+
+    Args:
+        example: the bundled one.
+        folder: an existing folder.
+    """
+    passages = resources.files("pnyx.corpora") / "example" / "arguments.jsonl"
+    (folder / "arguments.jsonl").write_bytes(passages.read_bytes())
+    with (folder / "questions.md").open("w", encoding="utf-8") as stream:
+        write_guidelines(stream, (replace(q, description="") for q in example.questions))
+    own = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
+    with (folder / "labels.jsonl").open("w", encoding="utf-8") as stream:
+        for question in example.questions:
+            for argument in example.arguments:
+                said = _SAID[own.get((question.id, argument.id), 0)]
+                row = {"id": f"{question.id}/{argument.id}", "value": said, "group": question.id}
+                stream.write(json_line(row) + "\n")
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
