@@ -9,6 +9,7 @@ import pytest
 SLOW = {
     "test_annotate_apply",
     "test_annotate_label",
+    "test_annotate_lora",
     "test_benchmarks_judging",
     "test_cli_acceptance",
     "test_cli_argue",
