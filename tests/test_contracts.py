@@ -45,6 +45,7 @@ from pnyx.judge.prompting import _environment, load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.store import Store
+from pnyx.judge.students.judge import StudentJudge
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import TASKS, Task
 from pnyx.measure.base import Measured
@@ -61,6 +62,7 @@ from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ
 from pnyx.write.argue import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
+from student_fixture import tiny_student
 
 # --- judges
 
@@ -132,6 +134,11 @@ def _cascade(stack: ExitStack, folder: Any) -> Judge:
     return Cascade(_recalibrated(stack, folder), _llm_judge(stack, folder), sure)
 
 
+def _student_judge(_: ExitStack, __: Any) -> Judge:
+    pytest.importorskip("sklearn", reason="needs pnyx[distil]")
+    return tiny_student()
+
+
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     LlmJudge: _llm_judge,
@@ -141,11 +148,16 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Repeats: _repeats,
     Recalibrated: _recalibrated,
     Cascade: _cascade,
+    StudentJudge: _student_judge,
 }
-ONE_TASK = {Recalibrated, Cascade}
-"""Judges whose calibration was made for the task `support` alone."""
+ONE_TASK: dict[type, str] = {
+    Recalibrated: "support",
+    Cascade: "support",
+    StudentJudge: "relevance",
+}
+"""Judges that were calibrated, or trained, for one task alone."""
 
-READS_TEXT = {EncoderJudge, LlmJudge}
+READS_TEXT = {EncoderJudge, LlmJudge, StudentJudge}
 """Judges that look at the text; labels are looked up by id."""
 
 
@@ -163,7 +175,8 @@ def reader(request, tmp_path) -> Iterator[Judge]:
 
 def questions_for(judge: Judge) -> list[JudgeQuestion]:
     found = [q for kind, questions in QUESTIONS.items() if kind in judge.kinds for q in questions]
-    return [q for q in found if q.task == "support"] if type(judge) in ONE_TASK else found
+    task = ONE_TASK.get(type(judge))
+    return [q for q in found if task in (None, q.task)]
 
 
 def modules(package: Any) -> Iterator[Any]:
@@ -244,7 +257,7 @@ def test_a_text_without_words_is_unscored_and_nobody_is_asked(reader, text):
 def test_an_unknown_task_is_unscored_and_leaves_the_others_alone(reader):
     # "argue" is a prompt, but not one for judges.
     unknown = [Support("1", TEXT, CLAIM, task=task) for task in ("beauty\n", "argue")]
-    answers = ask(reader, [*unknown, SUPPORTS[0]])
+    answers = ask(reader, [*unknown, questions_for(reader)[0]])
     assert [a.reason.partition(":")[0] for a in answers[:2]] == ["task", "task"]
     assert all(a.reason.isprintable() for a in answers[:2])
     assert isinstance(answers[2], Judged)

@@ -14,7 +14,7 @@ from pnyx.annotate.students.base import Example, Report, Trained
 from pnyx.errors import PnyxError
 from pnyx.judge.curves import folds_of
 from pnyx.judge.students.logistic import WEIGHTS
-from pnyx.judge.students.similarity import FEATURES, similarity_features
+from pnyx.judge.students.similarity import FEATURES, FEATURES_VERSION, similarity_features
 from pnyx.measure.binary import weighted_auroc
 from pnyx.measure.weighted import measured_once
 from pnyx.models.encoder import load_encoder
@@ -76,7 +76,8 @@ class LogisticTrainer:
         strength = self._strength(x, targets, groups)
         weights, own, intercept = _fit(x, targets, groups, strength)
         save_file({"weights": np.append(weights, intercept + own)}, out / WEIGHTS)
-        return Trained({"encoder": self.encoder}, {"strength": strength})
+        settings = {"encoder": self.encoder, "features": FEATURES_VERSION}
+        return Trained(settings, {"strength": strength})
 
     def _features(self, examples: Sequence[Example], report: Report) -> Floats:
         encoder = load_encoder(self.encoder)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Support
-from pnyx.judge.students.similarity import FEATURES, similarity_features
+from pnyx.judge.students.similarity import FEATURES, FEATURES_VERSION, similarity_features
 from pnyx.models.encoder import Encoder, load_encoder
 
 __all__ = ["WEIGHTS", "LogisticScorer", "load"]
@@ -44,11 +44,15 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LogisticScorer:
     """Load a logistic student.
 
     Raises:
-        InputError: it was fitted on another encoder, or its weights are of another shape.
+        InputError: it was fitted on another encoder or to other features, or its weights are of
+            another shape.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
+    if settings.get("features") != FEATURES_VERSION:
+        found = shorten(settings.get("features"), 20)
+        raise InputError(f"features: found version {found}, expected {FEATURES_VERSION}: distil it")
     encoder = load_encoder(str(settings.get("encoder")))
     try:
         weights = np.asarray(load_file(folder / WEIGHTS)["weights"], dtype=np.float64)

@@ -11,7 +11,10 @@ from pnyx.judge.passages import read_passage
 from pnyx.judge.questions import Support
 from pnyx.models.encoder import Encoder
 
-__all__ = ["FEATURES", "similarity_features"]
+__all__ = ["FEATURES", "FEATURES_VERSION", "similarity_features"]
+
+FEATURES_VERSION = 2
+"""Of what the features mean: weights that were fitted to another version are worth nothing."""
 
 FEATURES = (
     "passage-question",
@@ -25,7 +28,8 @@ FEATURES = (
 )
 """Cosines of the passage, or its closest sentence, with the question, with question and definition
 in one, and with the sentences (parts) of the definition. Where there is no definition, the
-question stands for it."""
+question stands for it. A passage's vector is the mean of its sentences', each counting by its
+length: it costs half of embedding the passage once more, is no worse, and sees long ones whole."""
 
 _BEST = 3
 _SCALE = 20.0
@@ -49,15 +53,17 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
     parts = {text: _parts(text) for q in questions for text in (q.text, _definition(q))}
     for q in questions:
         definition = _definition(q)
-        texts.update(dict.fromkeys((q.text, q.statement, definition)))
+        texts.update(dict.fromkeys((q.statement, definition)))
         texts.update(dict.fromkeys((*parts[q.text], *parts[definition])))
     names = list(texts)
     vectors = dict(zip(names, encoder.encode(names), strict=True))
+    sentences_of = {q.text: np.stack([vectors[part] for part in parts[q.text]]) for q in questions}
+    passages = {text: _mean(found, parts[text]) for text, found in sentences_of.items()}
     out = np.empty((len(questions), len(FEATURES) + encoder.dimensions))
     for row, q in zip(out, questions, strict=True):
         definition = _definition(q)
-        passage, whole, asked = vectors[q.text], vectors[definition], vectors[q.statement]
-        sentences = np.stack([vectors[part] for part in parts[q.text]])
+        passage, whole, asked = passages[q.text], vectors[definition], vectors[q.statement]
+        sentences = sentences_of[q.text]
         wanted = np.stack([vectors[part] for part in parts[definition]])
         best = np.sort((sentences @ wanted.T).max(axis=0))
         close = sentences @ whole
@@ -73,6 +79,14 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
         )
         row[len(FEATURES) :] = passage * whole * _SCALE
     return out
+
+
+def _mean(vectors: npt.NDArray[np.float32], parts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Return the unit vector in the direction of the mean of `vectors`, by the parts' lengths."""
+    lengths = np.array([len(part) for part in parts], dtype=np.float32)
+    total = (vectors * lengths[:, None]).sum(axis=0)
+    unit: npt.NDArray[np.float32] = total / max(float(np.linalg.norm(total)), 1e-9)
+    return unit
 
 
 def _definition(question: Support) -> str:
