@@ -126,7 +126,10 @@ class LoraTrainer:
         Raises:
             InputError: the base is not to be found.
         """
-        settings = dataclasses.asdict(self) | {"base": self._base().row(), "wording": label()}
+        base = self._base()
+        settings = dataclasses.asdict(self) | {"base": base.name, "wording": label()}
+        if base.fingerprint:
+            settings["base_fingerprint"] = base.fingerprint
         for name in ("device_batch", "checkpoint_steps"):
             del settings[name]
         return settings
@@ -174,7 +177,7 @@ class LoraTrainer:
         about = {
             "steps": loop.steps,
             "loss": None if loss is None else round(loss, 4),
-            "left_out": dict(left_out),
+            "left_out": ", ".join(f"{count} ({why})" for why, count in left_out.items()) or 0,
             "weights": sum(value.numel() for value in weights.values()),
             "device": model.device.type,
         }

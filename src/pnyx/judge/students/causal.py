@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import re
 import warnings
@@ -262,11 +263,14 @@ def adapter_weights(model: Any) -> dict[str, Any]:
 @contextlib.contextmanager
 def _loading(base: Base) -> Iterator[None]:
     """Keep transformers' bars and notes off the terminal; make its errors one line."""
-    from transformers.utils import logging
+    from transformers.utils import logging as notes
 
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    level, bars = notes.get_verbosity(), notes.is_progress_bar_enabled()
+    notes.set_verbosity_error()
+    notes.disable_progress_bar()
+    hub = logging.getLogger("huggingface_hub")  # tells of each retry
+    hub_level = hub.level
+    hub.setLevel(logging.ERROR)
     # Of GGUF files there is one more bar, which has no switch.
     silence = contextlib.redirect_stderr(io.StringIO()) if base.gguf else contextlib.nullcontext()
     try:
@@ -278,6 +282,7 @@ def _loading(base: Base) -> Iterator[None]:
         message = " ".join(str(error).split()) or type(error).__name__
         raise PnyxError(f"base {shorten(base.name, 80)} cannot be loaded: {message}") from error
     finally:
-        logging.set_verbosity(level)
+        hub.setLevel(hub_level)
+        notes.set_verbosity(level)
         if bars:
-            logging.enable_progress_bar()
+            notes.enable_progress_bar()
