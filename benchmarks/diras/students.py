@@ -1,0 +1,246 @@
+"""Students and untrained judges on ChatReportRetrieve, question by question.
+
+    PNYX_DATA=DATA python benchmarks/diras/students.py [STUDENT ...]
+    ... --speed                            # also pairs a second, on this machine
+    ... --write docs/benchmarks.md         # renew its section
+
+STUDENT is a folder of `pnyx annotate distil`, trained without these questions. AUROC, AP and Info
+(mean of nDCG and MAP) are of the raw scores. F1 and ECE are of a curve (Platt) and a threshold
+fitted on the other questions. Differences are to the bar: the packaged encoder's cosine of the
+whole passage with question and definition.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from recipe import guess_answers, read_table, relevance_label
+
+from pnyx import Support, ndcg, ranking_average_precision
+from pnyx.judge.answers import Judged
+from pnyx.judge.curves import best_f1_threshold, crossfit
+from pnyx.judge.students.judge import open_student
+from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.measure.registry import MEASURES
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+
+DRAWS = 2000
+GAINS = {"no": 0.0, "partially": 0.5, "yes": 1.0}
+SHOWN = ("AUROC", "F1", "Info")
+BAR = "untrained: passage with definition (the bar)"
+
+Scores = np.ndarray
+
+
+class Pairs:
+    """ChatReportRetrieve as questions of relevance, with people's labels."""
+
+    def __init__(self, folder: Path) -> None:
+        rows = read_table(folder / "chatreport_test.csv")
+        self.released = read_table(folder / "chatreport_test_results.csv")
+        self.students = read_table(folder / "student_predictions.csv")
+        self.asked = [
+            ask_relevance(str(n), r["Questions"], r["Paragraphs"], definition=r["Background"])
+            for n, r in enumerate(rows)
+        ]
+        labels = [relevance_label(row)["value"] for row in rows]
+        self.gains = np.array([GAINS[label] for label in labels])
+        self.yes = self.gains > 0
+        self.groups = np.array([row["Questions"] for row in rows])
+        self.names = sorted(set(self.groups))
+
+
+# --- systems
+
+
+def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
+    """The packaged encoder's cosine, of the whole passage or of its closest sentence."""
+    from pnyx.judge.passages import read_passage
+    from pnyx.models.encoder import load_encoder
+
+    encoder = load_encoder()
+    found = []
+    for q in asked:
+        query = f"{q.statement} {q.guideline}" if definition else q.statement
+        texts = list(read_passage(q.text).sentences) if sentences else [q.text]
+        vectors = encoder.encode([query, *(texts or [q.text])])
+        found.append(float((vectors[1:] @ vectors[0]).max()))
+    return (np.array(found) + 1) / 2
+
+
+def student_scores(folder: str) -> Callable[[Pairs], Scores]:
+    def run(pairs: Pairs) -> Scores:
+        answers = open_student(folder).judge(pairs.asked)
+        if any(not isinstance(answer, Judged) for answer in answers):
+            raise SystemExit(f"{folder}: some pairs are unscored")
+        return np.array([answer.provenance.details["raw"] for answer in answers])
+
+    return run
+
+
+def released(
+    table: str, guess: str, confidence: str, scale: float = 1.0
+) -> Callable[[Pairs], Scores]:
+    """The probabilities of a model whose answers DIRAS released."""
+
+    def run(pairs: Pairs) -> Scores:
+        rows = getattr(pairs, table)
+        answers = guess_answers([r[guess] for r in rows], [r[confidence] for r in rows], scale)
+        return np.array([answer["probability"] for answer in answers], dtype=float)
+
+    return run
+
+
+def default_judge(pairs: Pairs) -> Scores:
+    from pnyx import EncoderJudge, ask
+
+    return np.array([answer.probability for answer in ask(EncoderJudge(), pairs.asked)])
+
+
+SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
+    "untrained: passage with question": lambda p: similarities(
+        p.asked, sentences=False, definition=False
+    ),
+    BAR: lambda p: similarities(p.asked, sentences=False, definition=True),
+    "untrained: closest sentence with definition": lambda p: similarities(
+        p.asked, sentences=True, definition=True
+    ),
+    "pnyx judge relevance, as packaged": default_judge,
+    "GPT-3.5 (released)": released("released", "gpt35_guess", "gpt35_confidence"),
+    "Llama3-8B fine-tuned, Tok (released)": released(
+        "students", "gc_llama_2e__tok_guess", "gc_llama_2e__tok_conf"
+    ),
+    "GPT-4 (released)": released("released", "gpt4_guess", "gpt4_confidence"),
+}
+
+
+# --- figures
+
+
+class Found:
+    """What a system reaches, pooled and by question."""
+
+    def __init__(self, pairs: Pairs, raw: Scores) -> None:
+        folds = [pairs.names.index(name) for name in pairs.groups]
+        fitted = crossfit("platt", raw.tolist(), pairs.yes.tolist(), folds, best_f1_threshold)
+        self.pairs, self.raw = pairs, raw
+        self.probability = np.array([p for p, _ in fitted])
+        self.verdict = np.array([v for _, v in fitted])
+        self.info = {name: self._info(pairs.groups == name) for name in pairs.names}
+
+    def _info(self, own: Scores) -> float:
+        gains, raw = self.pairs.gains[own], self.raw[own]
+        return (ndcg(gains, raw) + ranking_average_precision(gains > 0, raw)) / 2
+
+    def measures(self, places: Scores, names: Sequence[str]) -> dict[str, float]:
+        yes = self.pairs.yes[places].astype(float)
+        values = {
+            "AUROC": ("auroc", self.raw),
+            "AP": ("average_precision", self.raw),
+            "F1": ("f1", self.verdict.astype(float)),
+            "ECE": ("ece", self.probability),
+        }
+        found = {
+            name: MEASURES[measure].value(yes, scores[places])
+            for name, (measure, scores) in values.items()
+        }
+        info = float(np.mean([self.info[name] for name in names]))
+        return {**found, "Info": info}
+
+
+def differences(found: Found, bar: Found) -> dict[str, tuple[float, float, float]]:
+    """Return (difference, low, high) of each measure: questions drawn anew, and pairs in each."""
+    pairs = found.pairs
+    places = {name: np.flatnonzero(pairs.groups == name) for name in pairs.names}
+    rng = np.random.default_rng(0)
+    everything = np.arange(len(pairs.yes))
+    at = {
+        k: (found.measures(everything, pairs.names)[k], bar.measures(everything, pairs.names)[k])
+        for k in SHOWN
+    }
+    draws: list[list[float]] = []
+    for _ in range(DRAWS):
+        names = [pairs.names[i] for i in rng.integers(0, len(pairs.names), len(pairs.names))]
+        drawn = np.concatenate([places[name] for name in names])
+        if pairs.yes[drawn].all() or not pairs.yes[drawn].any():
+            continue
+        one, other = found.measures(drawn, names), bar.measures(drawn, names)
+        draws.append([one[k] - other[k] for k in SHOWN])
+    low, high = np.percentile(np.array(draws), [2.5, 97.5], axis=0)
+    return {k: (at[k][0] - at[k][1], low[i], high[i]) for i, k in enumerate(SHOWN)}
+
+
+# --- speed
+
+
+def speed(report: Report, folder: str, pairs: Pairs) -> None:
+    """Print pairs a second: each passage with one question, and each with all questions."""
+    judge = open_student(folder)
+    judge.judge(pairs.asked[:8])
+    alone = [q for q in pairs.asked if q.statement != pairs.asked[0].statement]
+    begun = time.perf_counter()
+    open_student(folder).judge(alone)
+    single = len(alone) / (time.perf_counter() - begun)
+    questions = {q.statement: q.guideline for q in pairs.asked}
+    crossed = [
+        ask_relevance(f"{n}/{k}", statement, q.text, definition=definition)
+        for n, q in enumerate(alone)
+        for k, (statement, definition) in enumerate(questions.items())
+    ]
+    begun = time.perf_counter()
+    open_student(folder).judge(crossed)
+    many = len(crossed) / (time.perf_counter() - begun)
+    words = np.mean([len(q.text.split()) for q in alone])
+    report.line(
+        f"- {Path(folder).name}: {single:.0f} pairs/s, each passage with one question; {many:.0f} "
+        f"pairs/s, each with {len(questions)} (passages of {words:.0f} words on average)"
+    )
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("students", nargs="*", metavar="STUDENT")
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--data", type=Path, default=os.environ.get("PNYX_DATA", "../shared/data"))
+    options = parser.parse_args()
+    pairs = Pairs(Path(options.data) / "chatreportretrieve")
+    report = Report("diras students")
+    systems = SYSTEMS | {f"student {Path(s).name}": student_scores(s) for s in options.students}
+    found = {name: Found(pairs, run(pairs)) for name, run in systems.items()}
+    everything = np.arange(len(pairs.yes))
+    share = pairs.yes.mean()
+    report.line()
+    report.line(
+        f"ChatReportRetrieve: {len(pairs.yes)} pairs of {len(pairs.names)} questions, "
+        f"{share:.0%} relevant. Less the bar: 95 % intervals of {DRAWS} draws of questions."
+    )
+    names = ("AUROC", "AP", "F1", "Info", "ECE")
+    report.head("system", *names, *(f"{name} less the bar" for name in SHOWN))
+    for name, one in found.items():
+        values = one.measures(everything, pairs.names)
+        cells = [f"{values[n]:.3f}" for n in names]
+        if name != BAR:
+            cells += [
+                f"{d:+.3f} [{low:+.3f}, {high:+.3f}]"
+                for d, low, high in differences(one, found[BAR]).values()
+            ]
+        else:
+            cells += ["-"] * len(SHOWN)
+        report.row(name, *cells)
+    if options.speed:
+        report.line()
+        for student in options.students:
+            speed(report, student, pairs)
+    report.write(options.write)
+
+
+if __name__ == "__main__":
+    main()
