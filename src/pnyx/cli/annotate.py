@@ -15,7 +15,14 @@ from pnyx.cli.annotate_apply import apply
 from pnyx.cli.annotate_distil import distil
 from pnyx.cli.annotate_label import label
 from pnyx.cli.annotate_review import review, reviewed
-from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
+from pnyx.cli.options import (
+    default_judge,
+    json_option,
+    model_options,
+    open_model,
+    warn,
+    warn_undefined,
+)
 from pnyx.cli.searching import asks_model, open_searcher, searching_options
 from pnyx.errors import InputError, shorten
 
@@ -176,9 +183,7 @@ def sample(
         searcher = open_searcher(ctx, opened, options, model, judge)
         for pair in _counted(sample_pairs(searcher, asked, plan), counts):
             stream.write(json_line(pair.row()) + "\n")
-    lacking = sum(not question.definition for question in asked)
-    if lacking:
-        warn(f"{lacking} of {len(asked)} questions have no definition (pnyx annotate define)")
+    warn_undefined(sum(not question.definition for question in asked), len(asked))
     if as_json:
         click.echo(json.dumps({"questions": len(asked), **counts}))
     else:

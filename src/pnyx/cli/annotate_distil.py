@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pnyx.cli.options import json_option, warn
+from pnyx.cli.options import json_option, warn, warn_undefined
 from pnyx.cli.progress import reporting
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
@@ -80,7 +80,13 @@ _OF_KIND = {
     help="lora: learn the teacher's reasons too, and give one before each verdict.",
 )
 @click.option("--4bit", "four_bit", is_flag=True, help="lora: base weights in 4 bits (a GPU).")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of the choice of questions and of the training.",
+)
 @click.option("--force", is_flag=True, help="Replace the folder if it exists.")
 @json_option
 @click.pass_context
@@ -89,8 +95,9 @@ def distil(ctx: click.Context, /, labelled: tuple[str, ...], as_json: bool, **op
 
     Whole questions are held out: the probabilities are calibrated on them, and the figures say
     how well the student follows its teacher there. Pairs without a verdict are counted and left
-    out. An interrupted training goes on when the same command is given again. STUDENT gets
-    weights that cannot execute, student.json and card.md; use it by --student.
+    out; where a question has no definition, its words stand for it. An interrupted training goes
+    on when the same command is given again. STUDENT gets weights that cannot execute,
+    student.json and card.md; use it by --student.
 
     \b
     Example:
@@ -105,6 +112,9 @@ def distil(ctx: click.Context, /, labelled: tuple[str, ...], as_json: bool, **op
     unscored = sum(pair.value is None for pair in pairs)
     if unscored:
         warn(f"{unscored} of {len(pairs)} pairs have no verdict; training on the rest")
+    asked = {pair.group for pair in pairs}
+    defined = {pair.group for pair in pairs if pair.definition.strip()}
+    warn_undefined(len(asked) - len(defined), len(asked))
     name = options["name"] or Path(options["out"]).name
     plan = Distillation(name, options["held_out"], options["curve"], options["seed"])
     trainer = _trainer(options)

@@ -14,7 +14,13 @@ from click.core import ParameterSource
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.answering import answer_into, check_options
 from pnyx.cli.judging import asked_models, asking_options, combining_options
-from pnyx.cli.options import json_option, model_options, spending_options, warn
+from pnyx.cli.options import (
+    json_option,
+    model_options,
+    spending_options,
+    warn,
+    warn_undefined,
+)
 from pnyx.errors import InputError
 
 if TYPE_CHECKING:
@@ -159,9 +165,8 @@ def _read(items: str, own: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]
     rows = list(read_items(items, TASKS["relevance"].items))
     asked = {group_of(row) for _, row in rows}
     defined = {group_of(row) for _, row in rows if (row.get("definition") or "").strip()}
-    if own["definition"] and len(defined) < len(asked):
-        lacking = f"{len(asked) - len(defined)} of {len(asked)} questions have no definition"
-        warn(f"{lacking} (pnyx annotate define)")
+    if own["definition"]:
+        warn_undefined(len(asked) - len(defined), len(asked))
     return rows
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "open_models",
     "spending_options",
     "warn",
+    "warn_undefined",
 ]
 
 _SIGN_SECONDS = 10.0
@@ -64,6 +65,12 @@ def column_mapping(columns: Iterable[str]) -> dict[str, str]:
 def warn(line: str) -> None:
     """Print a warning on standard error."""
     click.echo(f"pnyx: warning: {line}", err=True)
+
+
+def warn_undefined(lacking: int, questions: int) -> None:
+    """Warn that questions lack a definition of relevance, if any do."""
+    if lacking:
+        warn(f"{lacking} of {questions} questions have no definition (pnyx annotate define)")
 
 
 def model_options(function: F) -> F:

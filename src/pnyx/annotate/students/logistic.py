@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ _SCALE = 5.0
 """Of the cosines, which vary less than the products: both are penalised alike."""
 _OWN = 10.0
 """Of a question's own intercept: large, so that the penalty hardly touches it."""
+_NEEDS = "a student is trained with pip install 'pnyx[distil]'"
 _FOLDS = 5
 _BLOCK = 256
 
@@ -73,8 +75,9 @@ class LogisticTrainer:
         x = self._features(examples, report)
         targets = np.array([example.target for example in examples])
         groups = [example.group for example in examples]
-        strength = self._strength(x, targets, groups)
-        weights, own, intercept = _fit(x, targets, groups, strength)
+        with _one_thread():
+            strength = self._strength(x, targets, groups)
+            weights, own, intercept = _fit(x, targets, groups, strength)
         save_file({"weights": np.append(weights, intercept + own)}, out / WEIGHTS)
         settings = {"encoder": self.encoder, "features": FEATURES_VERSION}
         return Trained(settings, {"strength": strength})
@@ -112,6 +115,16 @@ class LogisticTrainer:
         return self.strengths[int(np.argmax(found))]
 
 
+def _one_thread() -> AbstractContextManager[Any]:
+    """Keep the solver's many small products on one core: several only wait for each other."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError as error:
+        raise PnyxError(_NEEDS) from error
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
+
+
 def _fit(
     x: Floats, targets: Floats, groups: Sequence[str], strength: float
 ) -> tuple[Floats, float, float]:
@@ -119,7 +132,7 @@ def _fit(
     try:
         from sklearn.linear_model import LogisticRegression
     except ImportError as error:
-        raise PnyxError("a student is trained with pip install 'pnyx[distil]'") from error
+        raise PnyxError(_NEEDS) from error
     names = {name: place for place, name in enumerate(dict.fromkeys(groups))}
     own = np.zeros((len(x), len(names)))
     own[np.arange(len(x)), [names[group] for group in groups]] = _OWN

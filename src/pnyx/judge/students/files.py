@@ -111,8 +111,8 @@ def read_student(folder: str | Path) -> Student:
     """Read a student's manifest and check each of its files against it.
 
     Raises:
-        InputError: the folder is no student, is of a newer version, or a file in it is missing or
-            damaged.
+        InputError: the folder is no student, is of a newer version, or a file in it is missing,
+            damaged or unknown.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
@@ -130,6 +130,7 @@ def read_student(folder: str | Path) -> Student:
         raise InputError(error.problem, path=path) from error
     for name, expected in student.files.items():
         _check(Path(folder) / name, expected)
+    _check_known(Path(folder), student)
     return student
 
 
@@ -172,6 +173,13 @@ def _check(path: Path, expected: str) -> None:
         raise InputError("is missing: train or copy the student again", path=path)
     if _sha256(path) != expected:
         raise InputError("is damaged: its SHA-256 differs from the manifest's", path=path)
+
+
+def _check_known(folder: Path, student: Student) -> None:
+    """Refuse files that no hash vouches for; hidden ones are never read."""
+    for path in sorted(folder.iterdir()):
+        if path.name not in (MANIFEST, CARD, *student.files) and not path.name.startswith("."):
+            raise InputError(f"is not in {MANIFEST}: nothing vouches for it", path=path)
 
 
 def _sha256(path: Path) -> str:

@@ -1,0 +1,337 @@
+"""`pnyx annotate distil` and `--student` through the command line: bad input above all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_server import ChatServer
+from pnyx.annotate.students import logistic
+from pnyx.cli import main
+from pnyx.cli.judging import asked_models
+from student_fixture import labelled_rows, write_rows
+
+pytest.importorskip("sklearn", reason="needs pnyx[distil]")
+
+KIND = ("--kind", "logistic")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.delenv("PNYX_LLM", raising=False)
+
+
+def pnyx(capsys, *arguments: Any) -> tuple[int, str, str]:
+    """Run a command; return the exit status, standard output and standard error."""
+    with pytest.raises(SystemExit) as stopped:
+        main([*map(str, arguments)])
+    captured = capsys.readouterr()
+    return stopped.value.code or 0, captured.out, captured.err
+
+
+def distil(capsys, *arguments: Any) -> tuple[int, str, str]:
+    return pnyx(capsys, "annotate", "distil", *arguments, *KIND)
+
+
+def write(name: str, rows: list[dict[str, Any]]) -> str:
+    return write_rows(Path(name), rows).name
+
+
+def rows(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def refused(result: tuple[int, str, str]) -> str:
+    """Check that a command ended with one line and status 2; return the line."""
+    status, out, error = result
+    assert (status, out, error.count("\n")) == (2, "", 1), result
+    return error
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """A student's folder; tests that change it copy it."""
+    folder = tmp_path_factory.mktemp("trained")
+    path = write_rows(folder / "labelled.jsonl", labelled_rows())
+    with pytest.raises(SystemExit) as stopped:
+        main(["annotate", "distil", str(path), "--out", str(folder / "student"), *KIND])
+    assert not stopped.value.code
+    return folder / "student"
+
+
+@pytest.fixture
+def student(trained, tmp_path) -> Path:
+    return Path(shutil.copytree(trained, tmp_path / "student"))
+
+
+# --- what cannot be learned from
+
+
+def test_a_label_file_with_unknown_values_names_file_line_and_what_was_expected(capsys):
+    bad = labelled_rows()
+    bad[6]["value"] = "perhaps"
+    path = write("labelled.jsonl", bad)
+    assert refused(distil(capsys, path, "--out", "student")) == (
+        "pnyx: labelled.jsonl:7: value: found perhaps, expected true, false, null, yes, no or "
+        "partially\n"
+    )
+    assert sorted(p.name for p in Path().iterdir()) == ["labelled.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda r: [x for x in r if x["question_id"] == r[0]["question_id"]],
+         "1 question has labels, expected at least 2: one is held out"),
+        (lambda r: [x | {"value": True} for x in r],
+         "all 64 labelled pairs are relevant, expected relevant and irrelevant ones"),
+        (lambda r: [x | {"value": None} for x in r],
+         "none of 64 pairs has a verdict: nothing to learn from"),
+        (lambda r: [x for x in r if not x["value"]] + [x for x in r if x["value"]][:1],
+         "no questions can be held out so that both parts hold relevant and irrelevant"),
+        (lambda r: [*r, r[3] | {"id": "again"}], None),
+        (lambda r: [*r, r[3]], "labelled.jsonl:65: "),
+        (lambda r: [], "labelled.jsonl: "),
+    ],
+    ids=["one question", "all relevant", "no verdict", "one relevant", "twice", "same id", "empty"],
+)  # fmt: skip
+def test_labels_that_teach_nothing_are_refused_before_anything_is_written(capsys, change, said):
+    path = write("labelled.jsonl", change(labelled_rows()))
+    result = distil(capsys, path, "--out", "student")
+    error = result[2].splitlines()[-1]
+    assert (result[0], result[1]) == (2, "")
+    assert (said or "has a label in labelled.jsonl") in error
+    assert sorted(p.name for p in Path().iterdir()) == ["labelled.jsonl"]
+
+
+def test_a_definition_that_is_missing_for_one_question_is_said_and_does_no_harm(capsys):
+    """Its pairs are judged by the question's words alone, in training as in use."""
+    items = labelled_rows()
+    first = items[0]["question_id"]
+    for row in items:
+        if row["question_id"] == first:
+            del row["definition"]
+    path = write("labelled.jsonl", items)
+    status, _, error = distil(capsys, path, "--out", "student")
+    assert status == 0
+    assert error.count("1 of 4 questions have no definition (pnyx annotate define)") == 1
+    counts = json.loads(Path("student/student.json").read_text())["about"]["counts"]
+    assert (counts["asked"], counts["unscored"], counts["questions"]) == (64, 0, 4)
+    items = [{k: v for k, v in row.items() if k != "value"} for row in items]
+    judged = pnyx(capsys, "judge", "relevance", write("items.jsonl", items), "--student", "student",
+                  "--out", "results")  # fmt: skip
+    assert judged[0] == 0
+    assert all(row["unscored"] is None for row in rows("results/answers.jsonl"))
+
+
+def test_a_teacher_that_talks_nonsense_half_the_time_teaches_with_the_other_half(capsys):
+    items = [{k: v for k, v in row.items() if k not in ("value", "judge")}
+             for row in labelled_rows()]  # fmt: skip
+    marks = ["[[prose]]", "", "[[wrong_schema]]", ""]
+    for n, row in enumerate(items):
+        row["document"] += f" {marks[n % 4]}"
+    path = write("pairs.jsonl", items)
+    with ChatServer() as server:
+        told = pnyx(capsys, "annotate", "label", path, "--llm", server.spec, "--out", "labels")
+        assert (told[0], "32 of 64 scored by test; 32 unscored: 32 schema" in told[1]) == (3, True)
+    labelled = rows("labels/labelled.jsonl")
+    assert [row["value"] is None for row in labelled] == [n % 2 == 0 for n in range(64)]
+    status, out, error = distil(capsys, "labels", "--out", "student", "--json")
+    assert status == 0
+    warned = [line for line in error.splitlines() if "verdict" in line]
+    assert warned == ["pnyx: warning: 32 of 64 pairs have no verdict; training on the rest"]
+    found = json.loads(out)
+    assert (found["asked"], found["unscored"], found["reasons"]) == (64, 32, {"schema": 32})
+    assert found["trained_on"] + found["held_out"] == 32
+    card = Path("student/card.md").read_text(encoding="utf-8")
+    assert "64 pairs of 4 questions, 32 of them without a verdict and left out" in card
+
+
+# --- where the student goes
+
+
+def test_a_folder_that_exists_is_not_touched_without_force(capsys, student):
+    before = {path: path.read_bytes() for path in student.iterdir()}
+    path = write("labelled.jsonl", labelled_rows()[:-1])
+    assert "student: exists already" in refused(distil(capsys, path, "--out", "student"))
+    assert {path: path.read_bytes() for path in student.iterdir()} == before
+    assert not Path("student.partial").exists()
+    assert distil(capsys, path, "--out", "student", "--force")[0] == 0
+    assert (student / "student.json").read_bytes() != before[student / "student.json"]
+    Path("thesis").mkdir()
+    Path("thesis/chapter.tex").write_text("ten years")
+    said = refused(distil(capsys, path, "--out", "thesis", "--force"))
+    assert "thesis: exists and is no student" in said
+    assert Path("thesis/chapter.tex").read_text() == "ten years"
+
+
+def test_checkpoints_of_another_training_are_refused_and_kept(capsys):
+    path = write("labelled.jsonl", labelled_rows())
+    partial = Path("student.partial")
+    partial.mkdir()
+    (partial / "plan.json").write_text("{}")
+    (partial / "step-10.safetensors").write_bytes(b"hours of work")
+    said = refused(distil(capsys, path, "--out", "student"))
+    assert "student.partial: belongs to a training on other pairs or with other settings" in said
+    assert (partial / "step-10.safetensors").read_bytes() == b"hours of work"
+    assert not Path("student").exists()
+    # Where there is nothing to lose, nothing is in the way.
+    (partial / "step-10.safetensors").unlink()
+    assert distil(capsys, path, "--out", "student")[0] == 0
+    assert not partial.exists()
+
+
+def test_the_same_labels_give_the_same_student(capsys, trained):
+    path = write("labelled.jsonl", labelled_rows())
+    assert distil(capsys, path, "--out", "again", "--name", "student")[0] == 0
+    for name in ("student.json", "card.md", "weights.safetensors"):
+        assert Path("again", name).read_bytes() == (trained / name).read_bytes()
+
+
+# --- a student that is not what it was
+
+
+def _manifest(change):
+    def damage(folder: Path) -> None:
+        path = folder / "student.json"
+        row = json.loads(path.read_text())
+        change(row)
+        path.write_text(json.dumps(row))
+
+    return damage
+
+
+def _flip(folder: Path) -> None:
+    data = bytearray((folder / "weights.safetensors").read_bytes())
+    data[-5] ^= 1
+    (folder / "weights.safetensors").write_bytes(bytes(data))
+
+
+def _other_weights(folder: Path) -> None:
+    """Weights of another shape, with the right hash."""
+    from safetensors.numpy import save_file
+
+    path = folder / logistic.WEIGHTS
+    save_file({"weights": logistic.np.ones(7)}, path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    _manifest(lambda row: row["files"].update({path.name: digest}))(folder)
+
+
+DAMAGE = {
+    "a flipped bit": (_flip, "weights.safetensors: is damaged"),
+    "no weights": (lambda f: (f / "weights.safetensors").unlink(), "weights.safetensors: is miss"),
+    "no manifest": (lambda f: (f / "student.json").unlink(), "holds no student.json"),
+    "no JSON": (lambda f: (f / "student.json").write_text("{"), "student.json"),
+    "deep JSON": (lambda f: (f / "student.json").write_text("[" * 100_000), "student.json"),
+    "newer": (_manifest(lambda r: r.update(format_version=2)), "found pnyx-student 2, this Pnyx"),
+    "a path": (_manifest(lambda r: r["files"].update({"../x": "0" * 64})), "name or files: exp"),
+    "a hidden file": (_manifest(lambda r: r["files"].update({".x": "0" * 64})), "name or files"),
+    "no files": (_manifest(lambda r: r.update(files={})), "weights.safetensors: is not in stud"),
+    "one file more": (lambda f: (f / "more.onnx").write_bytes(b"?"), "more.onnx: is not in stud"),
+    "threshold": (_manifest(lambda r: r["calibration"].update(threshold=2)), "threshold: found 2"),
+    "no threshold": (_manifest(lambda r: r["calibration"].pop("threshold")), "threshold: found No"),
+    "curve": (_manifest(lambda r: r["calibration"].update(method="guess")), "guess"),
+    "task": (_manifest(lambda r: r.update(task="stance")), "task: found stance, expected 'rel"),
+    "kind": (_manifest(lambda r: r.update(kind="os")), "kind: found 'os', expected one of"),
+    "encoder": (_manifest(lambda r: r["settings"].update(encoder="bert")), "called bert"),
+    "features": (_manifest(lambda r: r["settings"].update(features=1)), "features: found version"),
+    "name": (_manifest(lambda r: r.update(name="a\nb")), "name or files"),
+    "card": (_manifest(lambda r: r.update(card=None)), "card"),
+    "weights": (_other_weights, "found shape (7,)"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_student_answers_nothing(capsys, student, damage):
+    change, said = DAMAGE[damage]
+    change(student)
+    items = write("items.jsonl", labelled_rows()[:2])
+    result = pnyx(capsys, "judge", "relevance", items, "--student", student, "--out", "results")
+    error = refused(result)
+    assert said in error
+    assert "student" in error
+    assert not Path("results").exists()
+
+
+# --- --student beside other options
+
+LLM = ("--llm", "http://127.0.0.1:1/v1#nobody")
+
+
+def test_a_student_answers_what_it_was_trained_for(capsys, student):
+    support = write("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
+    result = pnyx(capsys, "judge", "support", support, "--student", student, "--out", "results")
+    assert "--student answers relevance, not support" in refused(result)
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (LLM, "--llm and --student exclude each other"),
+        (("--labels", "l.jsonl"), "--labels and --student exclude each other"),
+        (("--lookup", "former"), "--lookup and --student exclude each other"),
+        (("--cascade", "c.json", "--cheap", "local"), "--cheap and --student exclude each other"),
+        (("--cascade", "c.json"), "--cascade is for a language model: it needs --llm"),
+        (("--samples", "3"), "--samples and --student exclude each other"),
+        (("--budget", "1"), "--budget and --student exclude each other"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])
+def test_options_that_would_change_nothing_beside_a_student(capsys, student, verb, options, said):
+    items = write("items.jsonl", labelled_rows()[:2])
+    result = pnyx(capsys, *verb.split(), items, "--student", student, "--out", "out", *options)
+    assert said in " ".join(refused(result).split())
+    assert not Path("out").exists()
+
+
+def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
+    capsys, student, monkeypatch
+):
+    """Nor does its name stand in a manifest."""
+    monkeypatch.setenv("PNYX_LLM", LLM[1])
+    items = write("items.jsonl", labelled_rows()[:4])
+    for verb, out in (("judge relevance", "r"), ("annotate label", "l"), ("annotate apply", "a")):
+        path = f"{out}.jsonl" if out == "a" else out
+        assert pnyx(capsys, *verb.split(), items, "--student", student, "--out", path)[0] == 0
+    for path in ("r/answers.jsonl", "l/labelled.jsonl", "a.jsonl"):
+        assert {row["judge"].partition("@")[0] for row in rows(path)} == {"student:student"}
+    assert "nobody" not in Path("r/manifest.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["labels", "lookup", "student"])
+def test_who_answers_in_place_of_a_model(name):
+    options = {"labels": None, "lookup": None, "student": None, "cascade": None, "llm": ("x",)}
+    assert asked_models(options) == ("x",)
+    assert asked_models(options | {name: "file"}) == ()
+    cascade = options | {name: "file", "cascade": "c.json"}
+    assert asked_models(cascade) == (("x",) if name == "student" else ())
+
+
+def test_in_a_cascade_the_student_is_asked_first(capsys, student):
+    """The model gets only what the student is not sure of; the whole is one judge."""
+    labelled = labelled_rows(8, 6)
+    items = write("items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in labelled])
+    people = write("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in labelled])
+    ask = ("judge", "relevance", items, "--student", student)
+    assert pnyx(capsys, *ask, "--out", "alone")[0] == 0
+    fitted = pnyx(capsys, "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c")
+    assert fitted[0] == 0, fitted
+    with ChatServer() as server:
+        cascade = ("--cascade", "c", "--llm", server.spec, "--out", "both")
+        assert pnyx(capsys, *ask, *cascade)[0] == 0
+        asked = len(server.asked())
+    stages = [row["notes"]["stage"] for row in rows("both/answers.jsonl")]
+    assert stages.count("strong") == asked
+    assert 0 < asked < len(labelled)
+    cheap = {row["judge"].partition("@")[0] for row in rows("both/answers.jsonl")
+             if row["notes"]["stage"] == "cheap"}  # fmt: skip
+    assert len(cheap) == 1
+    assert "student:student" in cheap.pop()
