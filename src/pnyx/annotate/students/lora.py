@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from pnyx.annotate.students.base import Example, Report, Trained
-from pnyx.annotate.students.lora_loop import Lesson, Loop, Pace
+from pnyx.annotate.students.loop import Pace
+from pnyx.annotate.students.lora_loop import CausalLoop, Lesson, Rate
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.students.causal import (
     PACKAGED,
@@ -157,7 +158,8 @@ class LoraTrainer:
             model = self._model(base)
             texts = self._texts(tokenizer, rendered, model.config)
             lessons, left_out = _lessons(texts, examples, reason=self.reason)
-            loop = Loop(model, self._pace(len(lessons)), pad=texts.pad)
+            pace = self._pace(len(lessons))
+            loop = CausalLoop(model, pace, self._rate(), pad=texts.pad)
             loss = loop.run(lessons, work, report)
         weights = adapter_weights(model)
         save_file(weights, out / ADAPTER)
@@ -175,7 +177,7 @@ class LoraTrainer:
             },
         }
         about = {
-            "steps": loop.steps,
+            "steps": pace.steps,
             "loss": None if loss is None else round(loss, 4),
             "left_out": ", ".join(f"{count} ({why})" for why, count in left_out.items()) or 0,
             "weights": sum(value.numel() for value in weights.values()),
@@ -219,16 +221,16 @@ class LoraTrainer:
     def _pace(self, count: int) -> Pace:
         return Pace(
             steps=self.epochs * math.ceil(count / self.batch),
-            batch=self.batch,
-            device_batch=self.device_batch,
-            learning_rate=self.learning_rate,
             warmup=self.warmup,
-            beta2=self.beta2,
+            decay=False,
             max_grad_norm=self.max_grad_norm,
-            weight_decay=self.weight_decay,
             checkpoint_steps=self.checkpoint_steps,
             seed=self.seed,
         )
+
+    def _rate(self) -> Rate:
+        names = ("batch", "device_batch", "learning_rate", "beta2", "weight_decay", "seed")
+        return Rate(**{name: getattr(self, name) for name in names})
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:
