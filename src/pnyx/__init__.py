@@ -25,12 +25,17 @@ from pnyx._version import __version__
 if TYPE_CHECKING:
     from pnyx.annotate.applying import Applied, apply_judge
     from pnyx.annotate.definitions import DraftedDefinition, draft_definitions
+    from pnyx.annotate.distil import Distillation, Distilled, distil
     from pnyx.annotate.grades import write_graded_qrels
     from pnyx.annotate.labelled import LabelledPair, read_labelled
     from pnyx.annotate.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
     from pnyx.annotate.review_files import read_review, write_review
     from pnyx.annotate.reviewing import Disagreement, draw_disagreements
     from pnyx.annotate.sampling import PairSample, SampledPair, sample_pairs
+    from pnyx.annotate.students.cross import CrossTrainer
+    from pnyx.annotate.students.late import LateTrainer
+    from pnyx.annotate.students.logistic import LogisticTrainer
+    from pnyx.annotate.students.lora import LoraTrainer
     from pnyx.corpora import (
         read_evidence,
         read_qrels,
@@ -62,6 +67,8 @@ if TYPE_CHECKING:
         write_calibration,
     )
     from pnyx.judge.store import Store
+    from pnyx.judge.students.files import Student, read_student
+    from pnyx.judge.students.judge import StudentJudge, open_student
     from pnyx.judge.sure import Sure, choose_thresholds
     from pnyx.measure.agreement import Agreement, measure_agreement
     from pnyx.measure.amount import Amount, measure_amount
@@ -136,6 +143,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "pnyx.annotate.applying": ("Applied", "apply_judge"),
     "pnyx.annotate.definitions": ("DraftedDefinition", "draft_definitions"),
+    "pnyx.annotate.distil": ("Distillation", "Distilled", "distil"),
     "pnyx.annotate.labelled": ("LabelledPair", "read_labelled"),
     "pnyx.annotate.grades": ("write_graded_qrels",),
     "pnyx.annotate.pairs": ("PairSource", "pairs_of_corpus", "pairs_of_items", "pairs_of_run"),
@@ -148,6 +156,10 @@ _HOMES = {
         "draw_disagreements",
     ),
     "pnyx.annotate.sampling": ("PairSample", "SampledPair", "sample_pairs"),
+    "pnyx.annotate.students.cross": ("CrossTrainer",),
+    "pnyx.annotate.students.late": ("LateTrainer",),
+    "pnyx.annotate.students.logistic": ("LogisticTrainer",),
+    "pnyx.annotate.students.lora": ("LoraTrainer",),
     "pnyx.corpora": (
         "read_evidence",
         "read_qrels",
@@ -179,6 +191,8 @@ _HOMES = {
         "write_calibration",
     ),
     "pnyx.judge.store": ("Store",),
+    "pnyx.judge.students.files": ("Student", "read_student"),
+    "pnyx.judge.students.judge": ("StudentJudge", "open_student"),
     "pnyx.judge.sure": ("Sure", "choose_thresholds"),
     "pnyx.measure.agreement": ("Agreement", "measure_agreement"),
     "pnyx.measure.annotations": (
@@ -274,7 +288,10 @@ __all__ = [
     "ChatEndpoint",
     "Citation",
     "Clusters",
+    "CrossTrainer",
     "Disagreement",
+    "Distillation",
+    "Distilled",
     "Document",
     "DraftedDefinition",
     "Embedder",
@@ -294,13 +311,16 @@ __all__ = [
     "Judge",
     "Judged",
     "LabelledPair",
+    "LateTrainer",
     "Ledger",
     "Listwise",
     "LlmJudge",
     "LlmPerspectives",
     "LlmWriter",
     "LocalModel",
+    "LogisticTrainer",
     "Lookup",
+    "LoraTrainer",
     "Measured",
     "MissingExtra",
     "ModelError",
@@ -335,6 +355,8 @@ __all__ = [
     "Sentence",
     "Store",
     "StoredModel",
+    "Student",
+    "StudentJudge",
     "Support",
     "Sure",
     "Thresholds",
@@ -354,6 +376,7 @@ __all__ = [
     "clusters_of",
     "combine",
     "dense_rank",
+    "distil",
     "draft_definitions",
     "draw_disagreements",
     "embed_documents",
@@ -376,6 +399,7 @@ __all__ = [
     "mmr",
     "ndcg",
     "open_local",
+    "open_student",
     "pairs_of_corpus",
     "pairs_of_items",
     "pairs_of_run",
@@ -393,6 +417,7 @@ __all__ = [
     "read_responses",
     "read_review",
     "read_run",
+    "read_student",
     "reliability",
     "render_html",
     "render_markdown",
