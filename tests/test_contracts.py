@@ -45,7 +45,7 @@ from pnyx.judge.prompting import _environment, load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.store import Store
-from pnyx.judge.students.judge import StudentJudge
+from pnyx.judge.students.judge import SCORERS, StudentJudge
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import TASKS, Task
 from pnyx.measure.base import Measured
@@ -494,6 +494,14 @@ def test_the_command_line_offers_every_model_style_and_task():
     assert _choices("argue", "style") == _choices("convert", "style") == list(CITATION_STYLES)
     assert _choices("judge", "task") == list(TASKS)
     assert _choices("argue", "stance") == [*SIDES, "both"]
+
+
+def test_every_kind_of_student_can_be_asked_for_and_loaded():
+    distil = importlib.import_module("pnyx.cli.annotate").command.commands["distil"]
+    (kind,) = (parameter for parameter in distil.params if parameter.name == "kind")
+    assert set(kind.type.choices) == set(SCORERS)
+    for name in SCORERS.values():
+        assert callable(importlib.import_module(name).load)
 
 
 def test_the_command_lines_defaults_are_those_of_python():
