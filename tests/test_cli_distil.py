@@ -8,12 +8,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from chat_server import ChatServer
-from pnyx.annotate.students import logistic
+from pnyx.annotate.students.logistic import LogisticTrainer
 from pnyx.cli import main
 from pnyx.cli.judging import asked_models
+from pnyx.judge.students.logistic import WEIGHTS
 from student_fixture import labelled_rows, write_rows
 
 pytest.importorskip("sklearn", reason="needs pnyx[distil]")
@@ -172,6 +174,23 @@ def test_a_folder_that_exists_is_not_touched_without_force(capsys, student):
     assert Path("thesis/chapter.tex").read_text() == "ten years"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--out", "my student"), "a student cannot be called 'my student'"),
+        (("--out", "s", "--name", "a/b"), "a student cannot be called 'a/b'"),
+        (("--out", "-", "--name", "s"), "found '-', expected the name of a folder"),
+        (("--out", "labelled.jsonl/s"), "labelled.jsonl/s"),
+        (("--out", "/proc/none/s"), "/proc/none"),
+    ],
+)
+def test_a_student_that_cannot_be_written_is_not_trained(capsys, options, said, monkeypatch):
+    monkeypatch.setattr(LogisticTrainer, "train", None)
+    path = write("labelled.jsonl", labelled_rows())
+    assert said in refused(distil(capsys, path, *options))
+    assert sorted(p.name for p in Path().iterdir()) == ["labelled.jsonl"]
+
+
 def test_checkpoints_of_another_training_are_refused_and_kept(capsys):
     path = write("labelled.jsonl", labelled_rows())
     partial = Path("student.partial")
@@ -218,8 +237,8 @@ def _other_weights(folder: Path) -> None:
     """Weights of another shape, with the right hash."""
     from safetensors.numpy import save_file
 
-    path = folder / logistic.WEIGHTS
-    save_file({"weights": logistic.np.ones(7)}, path)
+    path = folder / WEIGHTS
+    save_file({"weights": np.ones(7)}, path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     _manifest(lambda row: row["files"].update({path.name: digest}))(folder)
 

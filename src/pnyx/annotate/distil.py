@@ -23,7 +23,7 @@ from pnyx.annotate.students.base import Example, Report, Trained, Trainer, examp
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder, atomic_text
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
-from pnyx.judge.students.files import CARD, MANIFEST, Student, write_manifest
+from pnyx.judge.students.files import CARD, MANIFEST, Student, check_name, write_manifest
 from pnyx.judge.students.judge import Score, load_scorer
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Measured
@@ -47,7 +47,8 @@ class Distillation:
         seed: of the choice of questions and of the training.
 
     Raises:
-        InputError: a share out of range.
+        InputError: a share out of range, or a name with other characters than letters, digits,
+            `.`, `_` and `-`.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Distillation:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         if not 0 < self.held_out < 1:
             raise InputError(f"held out: found {self.held_out:g}, expected between 0 and 1")
 
@@ -177,6 +179,8 @@ def distil(
 
 def _check_out(out: Path, replace: bool) -> None:
     """Refuse what exists before anything is trained, and never replace what is no student."""
+    if str(out) == "-":
+        raise InputError("found '-', expected the name of a folder to write")
     if not os.path.lexists(out):
         return
     if not replace:

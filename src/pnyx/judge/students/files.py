@@ -23,7 +23,7 @@ from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.curves import Curve
 from pnyx.judge.recalibration import curve_from
 
-__all__ = ["CARD", "MANIFEST", "Student", "read_student", "write_manifest"]
+__all__ = ["CARD", "MANIFEST", "Student", "check_name", "read_student", "write_manifest"]
 
 MANIFEST = "student.json"
 CARD = "card.md"
@@ -88,17 +88,26 @@ class Student:
         }
 
 
+def check_name(name: str) -> None:
+    """Check that a student can be called so.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"a student cannot be called {shorten(name, 40)!r}, expected letters, digits, '.', '_' "
+            "and '-'"
+        )
+
+
 def write_manifest(folder: Path, student: Student) -> Student:
     """Write the manifest of a folder that holds the weights already; return it with their hashes.
 
     Raises:
         InputError: the name cannot be one.
     """
-    if not _NAME.fullmatch(student.name):
-        raise InputError(
-            f"a student cannot be called {shorten(student.name, 40)!r}, expected letters, digits, "
-            "'.', '_' and '-'"
-        )
+    check_name(student.name)
     names = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, CARD))
     files = {name: _sha256(folder / name) for name in names}
     student = dataclasses.replace(student, files=files)
