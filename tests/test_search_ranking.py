@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.index import Index, add_to_index, build_index
 from pnyx.search.kernels import best
 from pnyx.search.lengths import decode_length, encode_length
 from pnyx.search.models import MODELS
-from pnyx.search.tokens import Tokenizer
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
 from pnyx.records import Evidence
@@ -26,7 +27,6 @@ from pnyx.search.manifest import (
     write_manifest,
 )
 from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, count, open_segments
-from pnyx.search.tokens import Tokenizer
 
 __all__ = ["IndexStats", "add_to_index", "build_index"]
 

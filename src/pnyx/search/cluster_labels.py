@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.search.tokens import Tokenizer
+from pnyx.corpora.tokens import Tokenizer
 
 __all__ = ["ClusterLabel", "label_clusters"]
 

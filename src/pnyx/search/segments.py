@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search import stored
@@ -20,7 +21,6 @@ from pnyx.search.lengths import LENGTHS, encode_lengths
 from pnyx.search.manifest import MANIFEST, damaged, segment_name
 from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder, join, split
 from pnyx.search.storage import SegmentFile, SegmentWriter
-from pnyx.search.tokens import Tokenizer
 from pnyx.search.words import WordNumbers
 
 __all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "count", "open_segments"]

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.search.tokens import Tokenizer
+from pnyx.corpora.tokens import Tokenizer
 
 __all__ = ["WordNumbers"]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.corpora.tokens import STOP_WORDS, Tokenizer, languages
 from pnyx.errors import InputError
-from pnyx.search.tokens import STOP_WORDS, Tokenizer, languages
 
 ENGLISH = Tokenizer()
 PLAIN = Tokenizer("none")
