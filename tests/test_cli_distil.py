@@ -18,8 +18,6 @@ from pnyx.cli.judging import asked_models
 from pnyx.judge.students.logistic import WEIGHTS
 from student_fixture import labelled_rows, write_rows
 
-pytest.importorskip("sklearn", reason="needs pnyx[distil]")
-
 KIND = ("--kind", "logistic")
 
 

@@ -135,7 +135,6 @@ def _cascade(stack: ExitStack, folder: Any) -> Judge:
 
 
 def _student_judge(_: ExitStack, __: Any) -> Judge:
-    pytest.importorskip("sklearn", reason="needs pnyx[distil]")
     return tiny_student()
 
 

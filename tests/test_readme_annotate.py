@@ -27,7 +27,6 @@ def commands(heading: str) -> list[str]:
 @pytest.fixture(scope="module")
 def said(tmp_path_factory) -> tuple[Path, dict[str, str]]:
     """The folder in which the commands ran, and what each said, by its first words."""
-    pytest.importorskip("sklearn", reason="needs pnyx[distil]")
     folder = tmp_path_factory.mktemp("readme")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PNYX_STORE": str(folder / "store.sqlite")}

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pnyx.annotate.sampling import PairSample, SampledPair, sample_pairs
     from pnyx.annotate.students.cross import CrossTrainer
     from pnyx.annotate.students.late import LateTrainer
+    from pnyx.annotate.students.lexical import LexicalTrainer
     from pnyx.annotate.students.logistic import LogisticTrainer
     from pnyx.annotate.students.lora import LoraTrainer
     from pnyx.corpora import (
@@ -158,6 +159,7 @@ _HOMES = {
     "pnyx.annotate.sampling": ("PairSample", "SampledPair", "sample_pairs"),
     "pnyx.annotate.students.cross": ("CrossTrainer",),
     "pnyx.annotate.students.late": ("LateTrainer",),
+    "pnyx.annotate.students.lexical": ("LexicalTrainer",),
     "pnyx.annotate.students.logistic": ("LogisticTrainer",),
     "pnyx.annotate.students.lora": ("LoraTrainer",),
     "pnyx.corpora": (
@@ -313,6 +315,7 @@ __all__ = [
     "LabelledPair",
     "LateTrainer",
     "Ledger",
+    "LexicalTrainer",
     "Listwise",
     "LlmJudge",
     "LlmPerspectives",

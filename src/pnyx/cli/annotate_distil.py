@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["distil"]
 
-_KINDS = ("late-interaction", "cross-encoder", "logistic", "lora")
+_KINDS = ("late-interaction", "cross-encoder", "logistic", "lexical", "lora")
 _TRAINED = ("late-interaction", "cross-encoder", "lora")
 _OF_KIND = {
     "base": _TRAINED,
@@ -44,8 +44,8 @@ _OF_KIND = {
     default="late-interaction",
     show_default=True,
     help="A small encoder whose sentences meet, or a small cross-encoder, trained on the CPU; a "
-    "logistic regression over the packaged encoder, in seconds; or a language model with low-rank "
-    "adapters.",
+    "logistic regression over the packaged encoder, or over shared words alone, in seconds; or a "
+    "language model with low-rank adapters.",
 )
 @click.option("--name", metavar="NAME", help="Of the student  [default: the folder's].")
 @click.option(
@@ -174,6 +174,10 @@ def _trainer(options: dict[str, Any]) -> Trainer:
         from pnyx.annotate.students.logistic import LogisticTrainer
 
         return LogisticTrainer()
+    if options["kind"] == "lexical":
+        from pnyx.annotate.students.lexical import LexicalTrainer
+
+        return LexicalTrainer()
     if options["kind"] == "late-interaction":
         from pnyx.annotate.students.late import LateTrainer
 

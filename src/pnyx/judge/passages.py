@@ -16,6 +16,7 @@ __all__ = [
     "Wording",
     "is_negator",
     "read_passage",
+    "read_sentences",
     "tokens",
     "wording",
 ]
@@ -69,6 +70,17 @@ class Wording:
 
 def read_passage(text: str) -> Passage:
     """Cut a text into sentences and windows; both are empty for a text without words."""
+    sentences = read_sentences(text)
+    windows = dict.fromkeys(
+        " ".join(sentences[start : start + size])
+        for size in range(1, MAX_WINDOW + 1)
+        for start in range(len(sentences) - size + 1)
+    )
+    return Passage(sentences, tuple(windows))
+
+
+def read_sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of `read_passage` alone."""
     sentences: list[str] = []
     # The segmenter takes no lone surrogates: it sees a stand-in of the same length.
     seen = text.encode("utf-8", "replace").decode("utf-8")
@@ -83,12 +95,7 @@ def read_passage(text: str) -> Passage:
         if len(sentences) >= MAX_SENTENCES:
             del sentences[MAX_SENTENCES:]
             break
-    windows = dict.fromkeys(
-        " ".join(sentences[start : start + size])
-        for size in range(1, MAX_WINDOW + 1)
-        for start in range(len(sentences) - size + 1)
-    )
-    return Passage(tuple(sentences), tuple(windows))
+    return tuple(sentences)
 
 
 def tokens(text: str) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -21,6 +22,7 @@ _CHUNK = 256
 SCORERS: Mapping[str, str] = {
     "cross-encoder": "pnyx.judge.students.cross",
     "late-interaction": "pnyx.judge.students.late",
+    "lexical": "pnyx.judge.students.lexical",
     "logistic": "pnyx.judge.students.logistic",
     "lora": "pnyx.judge.students.lora",
 }
@@ -34,7 +36,10 @@ class Scorer(Protocol):
     """Scores relevance questions with a student's weights."""
 
     def score(self, questions: Sequence[Support]) -> list[Score]:
-        """Return one score for each question, in order; the same alone and among others."""
+        """Return one score for each question, in order; the same alone and among others.
+
+        It is called by one thread at a time.
+        """
 
 
 def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
@@ -73,12 +78,14 @@ class StudentJudge:
 
     def __init__(self, student: Student, scorer: Scorer) -> None:
         self.student = student
+        self._name = f"student:{student.name}@{student.digest[:8]}"
         self._scorer = scorer
+        self._busy = threading.Lock()  # a cascade asks again while an answer is under way
 
     @property
     def name(self) -> str:
         """See the class."""
-        return f"student:{self.student.name}@{self.student.digest[:8]}"
+        return self._name
 
     @property
     def card(self) -> str:
@@ -106,14 +113,18 @@ class StudentJudge:
         """Answer questions in this thread."""
         problems = [_problem(question) for question in questions]
         asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
-        scores = iter(self._scorer.score(asked) if asked else [])
-        return [self._verdict(problem or next(scores)) for problem in problems]
+        with self._busy:
+            scores = self._scorer.score(asked) if asked else []
+        raw = [score for score in scores if not isinstance(score, str)]
+        calibrated = iter(self.student.curve(raw).tolist())
+        rest = iter(scores)
+        return [self._verdict(problem or next(rest), calibrated) for problem in problems]
 
-    def _verdict(self, score: Score) -> Answer:
+    def _verdict(self, score: Score, calibrated: Iterator[float]) -> Answer:
         student = self.student
         if isinstance(score, str):
             return Unscored(score, Provenance(self.name, method="student"))
-        probability = float(student.curve([score])[0])
+        probability = next(calibrated)
         details = {"raw": round(score, 6), "threshold": student.threshold}
         return Judged(
             value=probability >= student.threshold,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.judge.passages import read_passage
+from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
 from pnyx.models.encoder import Encoder
 
@@ -94,4 +94,4 @@ def _definition(question: Support) -> str:
 
 
 def _parts(text: str) -> tuple[str, ...]:
-    return read_passage(text).sentences or (text,)
+    return read_sentences(text) or (text,)

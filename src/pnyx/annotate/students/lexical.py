@@ -1,0 +1,97 @@
+"""The student without a network: logistic regression over the words that a pair shares."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pnyx.annotate.students.base import Example, Report, Trained
+from pnyx.annotate.students.regression import STRENGTHS, fit_regressions
+from pnyx.judge.students.lexical import MAX_WORDS, WEIGHTS, WORDS
+from pnyx.judge.students.lexicon import FEATURES_VERSION, Lexicon
+
+__all__ = ["LexicalTrainer", "learn_lexicon"]
+
+_FEWEST = 2
+"""Passages that a word stands in to be known: one is no frequency, and may be a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalTrainer:
+    """Learns how rare words are, and fits the weights to the teacher's probabilities.
+
+    Attributes:
+        strengths: inverse strengths of the penalty, of which questions left out choose one.
+    """
+
+    strengths: tuple[float, ...] = STRENGTHS
+
+    @property
+    def kind(self) -> str:
+        """See `Trainer`."""
+        return "lexical"
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return "logistic regression over shared words"
+
+    def plan(self) -> Mapping[str, Any]:
+        """See `Trainer`."""
+        return asdict(self)
+
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,  # noqa: ARG002 - it takes seconds: nothing to resume
+        out: Path,
+        report: Report,
+    ) -> Trained:
+        """See `Trainer`."""
+        from safetensors.numpy import save_file
+
+        report(0, 2, "counting words")
+        lexicon = learn_lexicon(example.question.text for example in examples)
+        x = lexicon.features([example.question for example in examples])
+        report(1, 2, "fitting")
+        targets = np.array([example.target for example in examples])
+        groups = [example.group for example in examples]
+        spread = x.std(axis=0)
+        scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
+        found = fit_regressions(x * scale, targets, groups, self.strengths)
+        words = list(lexicon.weights)
+        (out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
+        idf = np.array(list(lexicon.weights.values()), dtype=np.float64)
+        weights = np.append(found.weights * scale, found.intercept)
+        save_file({"weights": weights, "idf": idf}, out / WEIGHTS)
+        report(2, 2, "fitting")
+        settings = {"features": FEATURES_VERSION, "unseen": lexicon.unseen}
+        return Trained(settings, {"strength": found.strength, "words": len(words)})
+
+
+def learn_lexicon(passages: Iterable[str]) -> Lexicon:
+    """Return the inverse document frequencies of the words of passages, each passage once.
+
+    The weight of a word in d of n passages is ln((n + 1) / (d + 1/2)), at least 0. Known are the
+    `MAX_WORDS` most frequent words that stand in two passages or more; to the others goes the
+    weight of a word in no passage.
+    """
+    empty = Lexicon({}, 1.0)
+    different = dict.fromkeys(passages)
+    counts: Counter[str] = Counter()
+    for text in different:
+        counts.update({term for terms in empty.sentences(text) for term in terms})
+    kept = sorted(
+        (term for term, count in counts.items() if count >= _FEWEST),
+        key=lambda term: (-counts[term], term),
+    )[:MAX_WORDS]
+    whole = len(different) + 1
+    weights = {term: max(0.0, math.log(whole / (counts[term] + 0.5))) for term in sorted(kept)}
+    return Lexicon(weights, math.log(whole / 0.5))
