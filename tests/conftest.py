@@ -14,6 +14,7 @@ SLOW = {
     "test_cli_acceptance",
     "test_cli_argue",
     "test_cli_calibrate",
+    "test_cli_cascade",
     "test_cli_convert",
     "test_cli_demo",
     "test_cli_distil",

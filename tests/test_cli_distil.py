@@ -295,15 +295,23 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
         (LLM, "--llm and --student exclude each other"),
         (("--labels", "l.jsonl"), "--labels and --student exclude each other"),
         (("--lookup", "former"), "--lookup and --student exclude each other"),
-        (("--cascade", "c.json", "--cheap", "local"), "--cheap and --student exclude each other"),
-        (("--cascade", "c.json"), "--cascade is for a language model: it needs --llm"),
+        (("--cascade", "c.json", "--cheap", "local"),
+         "--cheap: found 'local', expected a student's folder; a language model is for --llm"),
+        (("--cascade", "c.json", "--cheap", "student", *LLM),
+         "--llm and --student exclude each other"),
+        (("--cascade", "c.json", "--cheap", "student"), "--cheap and --student are the same stud"),
+        (("--cascade", "c.json", "--cheap", "empty"), "empty: holds no student.json"),
+        (("--cascade", "c.json"),
+         "--cascade with --student needs who is asked first (--cheap) or last (--llm)"),
+        (("--cheap", "student"), "--cheap is for --cascade"),
         (("--samples", "3"), "--samples and --student exclude each other"),
         (("--budget", "1"), "--budget and --student exclude each other"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])
 def test_options_that_would_change_nothing_beside_a_student(capsys, student, verb, options, said):
     items = write("items.jsonl", labelled_rows()[:2])
+    Path("empty").mkdir()
     result = pnyx(capsys, *verb.split(), items, "--student", student, "--out", "out", *options)
     assert said in " ".join(refused(result).split())
     assert not Path("out").exists()
@@ -325,11 +333,13 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
 
 @pytest.mark.parametrize("name", ["labels", "lookup", "student"])
 def test_who_answers_in_place_of_a_model(name):
-    options = {"labels": None, "lookup": None, "student": None, "cascade": None, "llm": ("x",)}
+    names = ("labels", "lookup", "student", "cascade", "cheap")
+    options = {**dict.fromkeys(names), "llm": ("x",)}
     assert asked_models(options) == ("x",)
     assert asked_models(options | {name: "file"}) == ()
     cascade = options | {name: "file", "cascade": "c.json"}
     assert asked_models(cascade) == (("x",) if name == "student" else ())
+    assert asked_models(cascade | {"cheap": "folder"}) == ()
 
 
 def test_in_a_cascade_the_student_is_asked_first(capsys, student):

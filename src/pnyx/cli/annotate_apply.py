@@ -14,6 +14,7 @@ from pnyx.cli.judging import (
     asked_models,
     asking_options,
     combining_options,
+    names_student,
     open_judge,
     prices_of,
 )
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["apply"]
 
-_FILES = ("calibration", "cascade", "labels", "lookup", "student")
+_FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
 """Options that name a file, or a folder, which decides the answers."""
 
 _HELP = """Label every pair of question and document, and write the labels to --out as they come.
@@ -199,6 +200,8 @@ def _settings(opened: Opened, options: dict[str, Any]) -> dict[str, Any]:
 
     settings = {k: v for k, v in opened.settings.items() if k not in _FILES}
     named = {name: options[name] for name in _FILES if options.get(name) is not None}
+    if not names_student(options["cheap"]):
+        named.pop("cheap", None)  # a model, which the judge's name holds
     return {
         "prompts": list(opened.prompts),
         "settings": settings if opened.models else {},

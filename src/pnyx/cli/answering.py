@@ -11,7 +11,14 @@ import click
 from click.core import ParameterSource
 
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.judging import Opened, asked_models, open_judge, prices_of
+from pnyx.cli.judging import (
+    Opened,
+    asked_models,
+    names_student,
+    open_judge,
+    prices_of,
+    student_decides,
+)
 from pnyx.cli.progress import watched
 from pnyx.errors import ModelError, shorten
 from pnyx.judge.tasks import TASKS
@@ -41,7 +48,7 @@ def check_options(context: click.Context, out: str | None, options: dict[str, An
     answered = [name for name in ("labels", "lookup") if options[name] is not None]
     if options["student"] is not None:
         _check_student(options)
-        answered += ["student"] if options["cascade"] is None else []
+        answered += ["student"] if student_decides(options) else []
     sources = list(answered)
     if context.get_parameter_source("llm") is ParameterSource.COMMANDLINE:
         sources.insert(0, "llm")
@@ -50,20 +57,36 @@ def check_options(context: click.Context, out: str | None, options: dict[str, An
     if options["cheap"] is not None and options["cascade"] is None:
         raise click.UsageError("--cheap is for --cascade")
     _check_used(context, answered, options)
+    _check_first(answered, options)
 
 
 def _check_student(options: dict[str, Any]) -> None:
     """Refuse what leaves the student without a question."""
-    for name in ("labels", "lookup", "cheap"):
+    for name in ("labels", "lookup"):
         if options[name] is not None:
             raise click.UsageError(f"--{name} and --student exclude each other")
+    if options["cascade"] is not None and options["cheap"] is None and not options["llm"]:
+        raise click.UsageError(
+            "--cascade with --student needs who is asked first (--cheap) or last (--llm)"
+        )
+
+
+def _check_first(answered: list[str], options: dict[str, Any]) -> None:
+    """Refuse a language model as the cheap one before a judge that asks none."""
+    models = options["llm"] and not answered
+    if options["cheap"] is not None and not models and not names_student(options["cheap"]):
+        found = shorten(options["cheap"], 60)
+        raise click.UsageError(
+            f"--cheap: found {found!r}, expected a student's folder; a language model is for --llm"
+        )
 
 
 _FOR_MODELS = (
     *("prompt", "probability", "batch", "temperature", "max_tokens", "samples", "combine"),
-    *("budget", "budget_tokens", "prices", "offline", "cascade"),
+    *("budget", "budget_tokens", "prices", "offline"),
 )
-"""Options that mean nothing unless a language model is asked."""
+"""Options that mean nothing unless a language model is asked. So does --cascade where no --cheap
+says who is asked first: from the packaged encoder to itself."""
 
 
 def _check_used(context: click.Context, answered: list[str], options: dict[str, Any]) -> None:
@@ -77,7 +100,8 @@ def _check_used(context: click.Context, answered: list[str], options: dict[str, 
     if options["llm"] and not answered:
         return
     looked_up = answered and answered[0] != "student"
-    for name in (*_FOR_MODELS, *(["calibration"] if looked_up else [])):
+    cascade = ["cascade"] if looked_up or options["cheap"] is None else []
+    for name in (*_FOR_MODELS, *cascade, *(["calibration"] if looked_up else [])):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             flag = "--from-store" if name == "offline" else f"--{name.replace('_', '-')}"
             if answered:

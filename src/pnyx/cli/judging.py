@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.llm import LlmJudge
     from pnyx.judge.prompting import Prompt
+    from pnyx.judge.students.judge import StudentJudge
     from pnyx.judge.tasks import Task
     from pnyx.models.ledger import Ledger
     from pnyx.models.prices import Price
@@ -28,8 +29,10 @@ __all__ = [
     "asking_options",
     "check_batch",
     "combining_options",
+    "names_student",
     "open_judge",
     "prices_of",
+    "student_decides",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,13 +84,14 @@ def combining_options(function: F) -> F:
         click.option(
             "--cheap",
             metavar="SPEC",
-            help="Judge that --cascade asks first  [default: the packaged encoder].",
+            help="Language model, or a student's folder, that --cascade asks first  [default: "
+            "--student if there is an --llm, else the packaged encoder].",
         ),
         click.option(
             "--cascade",
             metavar="FILE",
-            help="Ask --cheap first and the other judge where it is not sure, by the thresholds "
-            "in this file of pnyx calibrate --error.",
+            help="Ask --cheap first, and where it is not sure the judge that would answer without "
+            "it, by the thresholds in this file of pnyx calibrate --error.",
         ),
         click.option(
             "--calibration",
@@ -112,7 +116,7 @@ def combining_options(function: F) -> F:
             "--student",
             metavar="STUDENT",
             help="relevance: answer by a student of pnyx annotate distil; with --cascade it is "
-            "asked first.",
+            "asked after --cheap or, without that, before --llm.",
         ),
         click.option("--lookup", metavar="RESULTS", help="Answer from a former run's answers."),
         click.option("--labels", metavar="FILE", help="Answer from people's labels (JSONL)."),
@@ -142,9 +146,23 @@ def asked_models(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the specifications of --llm (or $PNYX_LLM) that are asked: none if others answer."""
     if options["labels"] is not None or options["lookup"] is not None:
         return ()
-    if options["student"] is not None and options["cascade"] is None:
-        return ()
-    return tuple(options["llm"])
+    return () if student_decides(options) else tuple(options["llm"])
+
+
+def student_decides(options: dict[str, Any]) -> bool:
+    """Tell whether --student answers alone, or after --cheap: whether it has the last word."""
+    alone = options["cascade"] is None or options["cheap"] is not None
+    return options["student"] is not None and alone
+
+
+def names_student(cheap: str | None) -> bool:
+    """Tell whether --cheap names a student's folder, and no language model."""
+    if cheap is None:
+        return False
+    from pnyx.judge.students.files import MANIFEST
+
+    # Any other folder is one as well, so that the message is about the folder.
+    return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
 
 
 @contextlib.contextmanager
@@ -162,7 +180,7 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
     if options["labels"] is not None or options["lookup"] is not None:
         yield Opened(_answered_before(options))
         return
-    cheap = options["cheap"]
+    cheap = None if names_student(options["cheap"]) else options["cheap"]
     specs = [*llm, *([cheap] if cheap is not None else [])]
     if cheap is not None:
         _check_cheap(cheap, llm)
@@ -250,14 +268,18 @@ def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]
 def _packaged(task: Task, options: dict[str, Any]) -> Judge:
     """Return the judge that asks no language model: the student that is named, or the encoder."""
     if options["student"] is not None:
-        from pnyx.judge.students.judge import open_student
-
-        if task.name != "relevance":
-            raise InputError(f"--student answers relevance, not {task.name}")
-        return open_student(options["student"])
+        return _student(task, "student", options)
     from pnyx.judge.encoder import EncoderJudge
 
     return EncoderJudge()
+
+
+def _student(task: Task, option: str, options: dict[str, Any]) -> StudentJudge:
+    from pnyx.judge.students.judge import open_student
+
+    if task.name != "relevance":
+        raise InputError(f"--{option} answers relevance, not {task.name}")
+    return open_student(options[option])
 
 
 def _repeated(task: Task, model: StoredModel, options: dict[str, Any]) -> Judge:
@@ -348,7 +370,9 @@ def _prompts(task: Task, options: dict[str, Any]) -> list[dict[str, Any]]:
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     names = ("probability", "batch", "samples", "combine", "temperature", "max_tokens")
     files = ("calibration", "cascade", "student")
-    return {name: options[name] for name in (*names, *files) if options[name] is not None}
+    settings = {name: options[name] for name in (*names, *files) if options[name] is not None}
+    # The judge's name has a model that is asked first; its address may hold more than is told.
+    return settings | ({"cheap": options["cheap"]} if names_student(options["cheap"]) else {})
 
 
 def _cascade(
@@ -356,5 +380,20 @@ def _cascade(
 ) -> Judge:
     from pnyx.judge.cascade import cascade_from
 
-    first = _packaged(task, options) if cheap is None else _llm(task, cheap, options)
+    if cheap is not None:
+        first: Judge = _llm(task, cheap, options)
+    elif options["cheap"] is not None:
+        first = _student(task, "cheap", options)
+        if options["student"] is not None:
+            _check_students(options)
+    else:
+        first = _packaged(task, options)
     return cascade_from(options["cascade"], first, strong)
+
+
+def _check_students(options: dict[str, Any]) -> None:
+    """Refuse a cascade from a student to itself, whatever its folder is called."""
+    from pnyx.judge.students.files import read_student
+
+    if read_student(options["cheap"]).digest == read_student(options["student"]).digest:
+        raise InputError("--cheap and --student are the same student")
