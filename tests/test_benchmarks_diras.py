@@ -7,9 +7,16 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+
+from pnyx.judge.curves import Temperature
+from pnyx.judge.students.files import Student
+from pnyx.judge.students.judge import StudentJudge
+from pnyx.judge.tasks.relevance import ask_relevance
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "diras"
@@ -104,6 +111,44 @@ def test_the_whole_set_says_how_many_figures_are_the_papers(bench):
     assert tables.equal([0.54014, None, 0.8848], (54.01, None, 88.48)) == "2 of 2"
     assert tables.equal([0.5402, 0.1, None], (54.01, None, 88.48)) == "0 of 2"
     assert {len(s.paper) for s in (*tables.TABLE_1, *tables.TABLE_2)} == {5}
+
+
+def test_a_cascade_is_fitted_on_the_other_questions_and_asks_the_second_for_the_rest(bench):
+    """The first is right where it is far from 1/2, the second always."""
+    cascade = bench("cascade")
+    rng = np.random.default_rng(0)
+    count, names = 400, ["a", "b", "c", "d"]
+    groups = np.repeat(names, count // 4)
+    yes = np.tile([True, False, False, True], count // 4)
+    clear = rng.random(count) < 0.5
+    first = np.where(clear, np.where(yes, 0.95, 0.05), 0.4 + 0.2 * rng.random(count))
+    texts = [f"passage {n}" for n in range(count)]
+    asked = [ask_relevance(str(n), "Which?", text) for n, text in enumerate(texts)]
+    pairs = SimpleNamespace(asked=asked, yes=yes, groups=groups, names=names)
+
+    def opener(name, known):
+        class Scorer:
+            def score(self, questions):
+                return [float(known[int(q.id)]) for q in questions]
+
+        student = Student(name, "lexical", {}, Temperature(1.0), 0.5, "A card.")
+        return lambda: StudentJudge(student, Scorer())
+
+    second = np.where(yes, 0.9, 0.1)
+    openers = opener("first", first), opener("second", second)
+    found = cascade.cascaded(pairs, openers, (first, second), 0.1)
+    assert found.first[clear].all()
+    assert clear.mean() <= found.first.mean() < 0.9
+    assert (found.verdict == yes)[~found.first].all()
+    assert (found.verdict != yes)[found.first].mean() <= 0.1
+    assert min(cascade.figures(pairs, found, np.arange(count))) > 0.9
+    lone = cascade.alone(pairs, openers[0], first)
+    assert not lone.first.any()
+    assert (lone.verdict == yes).mean() < 0.9
+    shown = cascade.difference(pairs, found, lone)
+    assert all(cell.startswith("+0.") for cell in shown)
+    never = cascade.cascaded(pairs, openers, (first, second), 0.1, (first, ~yes, groups))
+    assert not never.first.any()
 
 
 RANK_EVAL = {
