@@ -63,8 +63,8 @@ class _Layer(nn.Module):  # type: ignore[misc]
             return x.view(batch, length, self.heads, self.size).transpose(1, 2)
 
         query, key, value = (split(f(hidden)) for f in (self.query, self.key, self.value))
-        scores = query @ key.transpose(-1, -2) / self.size**0.5 + bias
-        context = self.dropout(scores.softmax(-1)) @ value
+        # Fused: the scores of all heads at once would be most of what a training holds.
+        context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         context = context.transpose(1, 2).reshape(batch, length, width)
         hidden = self.attended_norm(hidden + self.dropout(self.attended(context)))
         inner = nn.functional.gelu(self.up(hidden))
