@@ -320,3 +320,12 @@ def test_batches_hold_questions_together_and_each_pair_once_an_epoch():
         for animal in {examples[place].group for place in batch}:
             assert sum(examples[place].group == animal for place in batch) in (5, 10)
     assert batches == list(trainer.batches(examples))
+
+
+def test_others_may_read_a_student(base, tmp_path):
+    plan = Distillation("rule", held_out=0.5)
+    distil(pairs(), LateTrainer(base=base, epochs=1), plan, tmp_path / "s")
+    plain = tmp_path / "plain"
+    plain.touch()
+    modes = {path.stat().st_mode for path in (tmp_path / "s").iterdir()}
+    assert modes == {plain.stat().st_mode}

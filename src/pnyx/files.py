@@ -339,7 +339,11 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
         yield temporary
-        temporary.chmod(0o777 & ~_umask())
+        mask = _umask()
+        temporary.chmod(0o777 & ~mask)
+        for file in temporary.rglob("*"):  # some libraries write files that only their owner reads
+            if file.is_file() and not file.is_symlink():
+                file.chmod(0o666 & ~mask)
         if target.exists() and not replace:  # another process was faster
             raise InputError("exists already", path=path)
         if target.exists():
