@@ -238,7 +238,10 @@ WRONG = [
     (("--pointwise",), "--pointwise goes with --rerank"),
     (("--count", "5"), "--count goes with --diversify perspectives"),
     (("--depth", "5"), "--depth goes with --rerank, --threshold, --diversify or --stance"),
-    (("--llm", "http://127.0.0.1:9/v1#m"), "--llm goes with --rerank, --threshold, --stance or --diversify"),
+    (
+        ("--llm", "http://127.0.0.1:9/v1#m"),
+        "--llm goes with --rerank, --threshold, --stance or --diversify",
+    ),
     (("--certainty", ".7"), "--certainty goes with --stance"),
     (("--perspectives", "x.jsonl"), "--perspectives goes with --diversify perspectives"),
     (("--diversify", "perspectives", "--perspectives", "x.jsonl"), "x.jsonl: "),
