@@ -173,6 +173,7 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: ChatServer
     handed = ""
+    at_work = False
 
     def handle_one_request(self) -> None:
         try:
@@ -214,14 +215,22 @@ class Handler(BaseHTTPRequestHandler):
         if slots is not None and not slots.acquire(blocking=self.server.queue):
             self.do_429()
             return
+        self.at_work = True
+        self.server.working(1)
         try:
-            self.server.working(1)
             self.server.closing.wait(self.server.delay)
             self.behave(behaviour)
         finally:
+            self.rest()
+
+    def rest(self) -> None:
+        """Give the place back: once, and before the last bytes of an answer go out, or else the
+        client's next question could find this one still at work."""
+        if self.at_work:
+            self.at_work = False
             self.server.working(-1)
-            if slots is not None:
-                slots.release()
+            if self.server.slots is not None:
+                self.server.slots.release()
 
     def behave(self, behaviour: str) -> None:
         name, over, limit = behaviour.partition("_over_")
@@ -444,6 +453,8 @@ class Handler(BaseHTTPRequestHandler):
     ) -> None:
         lines = {**headers, "Content-Length": str(length)}.items()
         head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines)
+        if len(content) == length:
+            self.rest()
         self.wfile.write(head.encode() + b"\r\n" + content)
 
 

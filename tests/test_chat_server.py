@@ -47,6 +47,21 @@ def test_an_answer_that_was_read_is_logged_once():
         assert settled(server) == 1
 
 
+def test_one_question_after_the_other_is_never_two_at_once():
+    with ChatServer(slots=1, queue=False) as server:
+        clients = [post(server)]
+        assert clients[0].getresponse().read()
+        clients.append(post(server))
+        assert clients[1].getresponse().read()
+        for turn in range(200):  # another connection, so another thread, each time
+            clients[turn % 2].request("POST", "/v1/chat/completions", BODY)
+            assert clients[turn % 2].getresponse().read()
+        for client in clients:
+            client.close()
+        assert server.busiest == 1
+        assert server.billed["completions"] == 202
+
+
 def test_an_answer_to_nobody_is_not_logged():
     with ChatServer(delay=0.1) as server:
         post(server).close()
