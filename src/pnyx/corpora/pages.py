@@ -1,0 +1,92 @@
+"""Web pages to text: the main text without navigation and boilerplate, by trafilatura."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Any
+
+from pnyx.errors import InputError, MissingExtra, shorten
+
+__all__ = ["Page", "decode_page", "extract_page", "extractor_name"]
+
+_LONGEST_TITLE = 500
+_CHARSETS = frozenset(
+    "ascii utf-8 utf-16 utf-16-le utf-16-be iso8859-1 iso8859-2 iso8859-5 iso8859-7 iso8859-9 "
+    "iso8859-15 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 koi8-r koi8-u "
+    "gb2312 gbk gb18030 big5 euc_jp shift_jis iso2022_jp cp932 euc_kr cp949".split()
+)
+"""Encodings of text that a header may name. Some others that Python knows take quadratic time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The text of a web page; `text` is empty where there is none."""
+
+    text: str
+    title: str = ""
+    url: str = ""
+
+
+def extractor_name() -> str:
+    """Return the extractor's name and version.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    from importlib.metadata import version
+
+    _trafilatura()
+    return f"trafilatura {version('trafilatura')}"
+
+
+def decode_page(content: bytes, charset: str | None) -> str | None:
+    """Decode a page by the charset that its server named; None where that cannot be right.
+
+    Args:
+        content: the bytes.
+        charset: of the header `Content-Type`, if any.
+    """
+    try:
+        name = codecs.lookup(charset).name if charset else ""
+        if name in ("ascii", "iso8859-1"):
+            name = "cp1252"  # as browsers take them (WHATWG Encoding)
+        return content.decode(name) if name in _CHARSETS else None
+    except (LookupError, ValueError):
+        return None
+
+
+def extract_page(content: bytes | str) -> Page:
+    """Return the main text of an HTML page, its title, and the address it gives itself.
+
+    It may take any time on a hostile page.
+
+    Args:
+        content: HTML; the encoding of bytes is found out.
+
+    Raises:
+        MissingExtra: trafilatura is not installed.
+        InputError: it trips over the page.
+    """
+    extract = _trafilatura()
+    try:
+        page: Any = extract(content, with_metadata=True)
+    except Exception as error:  # a hostile page may trip the extractor anywhere
+        raise InputError(f"cannot be read as HTML: {shorten(str(error))}") from error
+    if page is None:
+        return Page("")
+    title = " ".join(_clean(page.title or "").split())
+    return Page(_clean(page.text or ""), title[:_LONGEST_TITLE].rstrip(), _clean(page.url or ""))
+
+
+def _clean(text: str) -> str:
+    """Replace what no file of text may hold: NUL and half characters."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _trafilatura() -> Any:
+    try:
+        import trafilatura
+    except ImportError as error:
+        raise MissingExtra("reading web pages", "ingest") from error
+    return trafilatura.bare_extraction

@@ -1,0 +1,93 @@
+"""Documents cut into passages of so many words, as the corpora of BERDS (4.2) and DPR are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pnyx.corpora.segment import split_sentences, split_words
+from pnyx.errors import InputError, shorten
+from pnyx.records import Argument, Document, Evidence
+
+__all__ = ["split_evidence", "split_passages"]
+
+
+def split_passages(text: str, words: int, *, sentences: bool = False) -> list[str]:
+    """Cut text into disjoint passages of at most `words` words.
+
+    Args:
+        text: any text, of any length.
+        words: at least 1.
+        sentences: cut between sentences only, so that passages are shorter; a sentence that is
+            longer than a passage is cut all the same.
+
+    Returns:
+        Verbatim substrings, in order. Empty for text without words.
+
+    Raises:
+        ValueError: `words` is below 1.
+    """
+    if not sentences:
+        return split_words(text, words)
+    passages: list[str] = []
+    start = end = count = 0
+    for sentence in split_sentences(text):
+        begin = text.index(sentence, end)
+        pieces = split_words(sentence, 1)
+        if count + len(pieces) > words:
+            passages += [text[start:end]] if count else []
+            count = 0
+        if len(pieces) > words:
+            passages += split_words(sentence, words)
+        else:
+            start = start if count else begin
+            count += len(pieces)
+        end = begin + len(sentence)
+    return [*passages, text[start:end]] if count else passages
+
+
+def split_evidence(
+    records: Iterable[Evidence], words: int = 100, *, sentences: bool = False
+) -> Iterator[Document]:
+    """Yield the passages of each record, in order, one record in memory at a time.
+
+    A passage is called `ID#0`, `ID#1` ... and keeps title, url, source and unknown fields; `origin`
+    holds the record's id and `passage` the number. Passages of an argument keep its topic and
+    stance as fields; premises and their annotations become running text.
+
+    Args:
+        records: documents or arguments.
+        words: the most words of a passage, at least 1.
+        sentences: as for `split_passages`.
+
+    Raises:
+        InputError: a record has a field of its own named `origin` or `passage`.
+        ValueError: `words` is below 1.
+    """
+    for record in records:
+        extra = _extra(record)
+        for number, passage in enumerate(split_passages(record.text, words, sentences=sentences)):
+            yield Document(
+                id=f"{record.id}#{number}",
+                text=passage,
+                title=record.title,
+                url=record.url,
+                source=record.source,
+                extra={**extra, "origin": record.id, "passage": number},
+            )
+
+
+def _extra(record: Evidence) -> dict[str, Any]:
+    """Return what a passage carries along of its record."""
+    extra = dict(record.extra)
+    if record.id == f"{extra.get('origin')}#{extra.get('passage')}":  # a passage that is cut again
+        del extra["origin"], extra["passage"]
+    clash = sorted({"origin", "passage"} & set(extra))
+    if clash:
+        name = shorten(record.id)
+        raise InputError(
+            f"{name!r} has a field {clash[0]}, which is to say where a passage is from"
+        )
+    if isinstance(record, Argument):
+        extra |= {k: v for k in ("topic", "stance") if (v := getattr(record, k))}
+    return extra

@@ -1,0 +1,240 @@
+"""What was searched and fetched for one corpus: an SQLite file, written before anything is used.
+
+Every `put` is committed when it returns, so that a kill at any later moment loses nothing, and the
+same command goes on. (As with the judgement store, a power cut may lose the last commits, never
+the file.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pnyx.corpora.search_results import SearchResult, result_row
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.web.outcomes import TEXT, Fetched
+
+__all__ = ["Archive"]
+
+_APPLICATION_ID = 0x706E7977  # "pnyw", in the header of the file
+_VERSION = 1
+_ROBOTS_SECONDS = 24 * 3600  # RFC 9309, 2.4
+_TABLES = """
+CREATE TABLE searches (
+    api          TEXT NOT NULL,
+    query        TEXT NOT NULL,
+    count        INTEGER NOT NULL,
+    page         INTEGER NOT NULL,
+    results      TEXT NOT NULL,
+    raw          BLOB NOT NULL,
+    retrieved_at TEXT NOT NULL,
+    PRIMARY KEY (api, query, count, page)
+) WITHOUT ROWID;
+CREATE TABLE pages (
+    url          TEXT PRIMARY KEY,
+    outcome      TEXT NOT NULL,
+    detail       TEXT NOT NULL,
+    final_url    TEXT NOT NULL,
+    status       INTEGER,
+    content_type TEXT NOT NULL,
+    retrieved_at TEXT NOT NULL,
+    body         BLOB NOT NULL,
+    title        TEXT NOT NULL,
+    text         BLOB NOT NULL
+);
+CREATE TABLE robots (
+    origin       TEXT PRIMARY KEY,
+    state        TEXT NOT NULL,
+    text         TEXT,
+    read_at      REAL NOT NULL
+);
+"""
+_PAGE = "url, outcome, detail, final_url, status, content_type, retrieved_at"
+
+
+class Archive:
+    """Searches, pages and robots.txt files of one corpus; one process at a time.
+
+    Args:
+        path: the file.
+
+    Raises:
+        InputError: it is something else, or of a newer Pnyx.
+        PnyxError: another process uses it, or it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._errors():
+            self._connection = sqlite3.connect(
+                path, timeout=0, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._errors():
+                self._open()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def _open(self) -> None:
+        execute = self._connection.execute
+        execute("PRAGMA trusted_schema = OFF")
+        execute("PRAGMA locking_mode = EXCLUSIVE")  # held to the end, whatever ends the process
+        ((application,),) = execute("PRAGMA application_id")
+        ((version,),) = execute("PRAGMA user_version")
+        ((tables,),) = execute("SELECT count(*) FROM sqlite_master")
+        if tables and application != _APPLICATION_ID:
+            raise InputError("is no archive of pnyx corpus web", path=self.path)
+        if version > _VERSION:
+            raise InputError("was written by a newer version of pnyx", path=self.path)
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = NORMAL")
+        execute("BEGIN EXCLUSIVE")
+        if not tables:
+            for statement in _TABLES.split(";"):
+                execute(statement)
+            execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            execute(f"PRAGMA user_version = {_VERSION}")
+        execute("COMMIT")
+
+    # --- searches
+
+    def search(self, api: str, query: str, count: int, page: int) -> list[SearchResult] | None:
+        """Return one page of results, if it was searched for already."""
+        found = self._one(
+            "SELECT results FROM searches WHERE api = ? AND query = ? AND count = ? AND page = ?",
+            (api, query, count, page),
+        )
+        if found is None:
+            return None
+        with self._errors():
+            return [SearchResult(**row) for row in json.loads(found[0])]
+
+    def keep_search(
+        self,
+        api: str,
+        query: str,
+        count: int,
+        page: int,
+        results: list[SearchResult],
+        raw: bytes,
+        retrieved_at: str,
+    ) -> None:
+        """Commit one page of results, with all that came with it."""
+        self._do(
+            "INSERT OR REPLACE INTO searches VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                api,
+                query,
+                count,
+                page,
+                json.dumps([result_row(result) for result in results]),
+                zlib.compress(raw),
+                retrieved_at,
+            ),
+        )
+
+    def searched_at(self, api: str, query: str, count: int) -> str:
+        """Return when the last page of results came."""
+        found = self._one(
+            "SELECT max(retrieved_at) FROM searches WHERE api = ? AND query = ? AND count = ?",
+            (api, query, count),
+        )
+        return str(found[0] or "") if found else ""
+
+    # --- pages
+
+    def page(self, url: str, *, body: bool = False, text: bool = False) -> Fetched | None:
+        """Return what became of an address, if it was asked for already.
+
+        Args:
+            url: as it was asked for.
+            body: whether the body is wanted.
+            text: whether title and text are wanted.
+        """
+        columns = (
+            _PAGE + (", body" if body else ", x''") + (", title, text" if text else ", '', x''")
+        )
+        row = self._one(f"SELECT {columns} FROM pages WHERE url = ?", (url,))  # noqa: S608
+        if row is None:
+            return None
+        plain = dict(zip(_PAGE.split(", "), row[:7], strict=True))
+        with self._errors():
+            unpacked = zlib.decompress(row[7]) if row[7] else b""
+            words = zlib.decompress(row[9]).decode() if row[9] else ""
+            return Fetched(**plain, body=unpacked, title=row[8], text=words)
+
+    def keep_page(self, page: Fetched) -> None:
+        """Commit what became of an address, its body included."""
+        self._do(
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                page.url,
+                page.outcome,
+                page.detail,
+                page.final_url,
+                page.status,
+                page.content_type,
+                page.retrieved_at,
+                zlib.compress(page.body) if page.body else b"",
+                page.title,
+                zlib.compress(page.text.encode()) if page.text else b"",
+            ),
+        )
+
+    def keep_text(self, url: str, outcome: str, detail: str, title: str, text: str) -> None:
+        """Commit what was read out of a body that is there."""
+        packed = zlib.compress(text.encode()) if outcome == TEXT else b""
+        self._do(
+            "UPDATE pages SET outcome = ?, detail = ?, title = ?, text = ? WHERE url = ?",
+            (outcome, detail, title, packed, url),
+        )
+
+    # --- robots.txt
+
+    def robots(self, origin: str) -> tuple[str, str | None] | None:
+        """Return the state and text of a robots.txt that was read within a day."""
+        found = self._one("SELECT state, text, read_at FROM robots WHERE origin = ?", (origin,))
+        if found is None or not 0 <= time.time() - found[2] < _ROBOTS_SECONDS:
+            return None
+        return found[0], found[1]
+
+    def keep_robots(self, origin: str, state: str, text: str | None) -> None:
+        """Commit a robots.txt."""
+        self._do(
+            "INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)",
+            (origin, state, text, datetime.now(UTC).timestamp()),
+        )
+
+    def _one(self, statement: str, values: tuple[Any, ...]) -> Any:
+        with self._errors():
+            return self._connection.execute(statement, values).fetchone()
+
+    def _do(self, statement: str, values: tuple[Any, ...]) -> None:
+        with self._errors():
+            self._connection.execute(statement, values)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        place = shorten(str(self.path), 200)
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise PnyxError(f"{place}: another process is at work on this corpus") from error
+            raise PnyxError(f"{place}: {shorten(str(error))}") from error
+        except (sqlite3.DatabaseError, zlib.error, ValueError, TypeError) as error:
+            raise InputError(f"is damaged: {shorten(str(error))}", path=self.path) from error

@@ -1,0 +1,216 @@
+"""A corpus for each question out of what a web search finds for it (BERDS, 4.2).
+
+    OUT/archive.sqlite     what was searched and fetched, each committed before it is used
+    OUT/results.jsonl      the results of the searches, to be used again
+    OUT/pages.jsonl        what became of each page
+    OUT/passages/*.jsonl   one file for each question: what `pnyx index` reads
+    OUT/manifest.json      counts, settings and which file is for which question
+
+All but the archive is made of the archive, anew each time.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pnyx._version import __version__
+from pnyx.corpora.pages import extractor_name
+from pnyx.corpora.search_results import QuestionResults, write_search_results
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import atomic_text
+from pnyx.models.flow import run_blocking
+from pnyx.records import Question
+from pnyx.web.archive import Archive
+from pnyx.web.fetch import Fetcher, FetchLimits, agent_of, now
+from pnyx.web.fetching import addresses, fetch_all
+from pnyx.web.output import write_pages, write_passages
+from pnyx.web.robots import require_robots
+from pnyx.web.searching import Searched, look_up, search_all
+from pnyx.web.targets import Network, Reach
+
+if TYPE_CHECKING:
+    from pnyx.web.search import SearchApi
+
+__all__ = ["WebCorpus", "WebPlan", "build_web_corpus"]
+
+_ARCHIVE = "archive.sqlite"
+_RESULTS = "results.jsonl"
+_PAGES = "pages.jsonl"
+_MANIFEST = "manifest.json"
+_FORMAT = "pnyx-web-corpus"
+_FORMAT_VERSION = 1
+
+Report = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WebPlan:
+    """How a corpus is made of the web.
+
+    Attributes:
+        contact: e-mail address or web page of whoever fetches; sites see it.
+        results: how many results of each search are fetched, at least 1.
+        words: the most words of a passage, at least 1.
+        sentences: whether passages end where sentences do.
+        limits: how far a page is followed.
+        private: networks that are fetched from although they are not public. Dangerous.
+        retry: whether pages are fetched again that failed in a way that may pass.
+    """
+
+    contact: str
+    results: int = 10
+    words: int = 100
+    sentences: bool = False
+    limits: FetchLimits = field(default_factory=FetchLimits)
+    private: tuple[Network, ...] = ()
+    retry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WebCorpus:
+    """What came of it.
+
+    Attributes:
+        path: the folder.
+        manifest: what its manifest.json says.
+    """
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every question was searched for, and every page has its text."""
+        counts = self.manifest["counts"]
+        pages = counts["pages"]
+        return bool(counts["searched"] == counts["questions"] and pages["text"] == pages["asked"])
+
+
+def build_web_corpus(
+    questions: Iterable[Question],
+    out: str | Path,
+    search: SearchApi | Mapping[str, QuestionResults],
+    plan: WebPlan,
+    on_progress: Report = lambda _done, _of, _word: None,
+) -> WebCorpus:
+    """Search for each question, fetch what is found, and cut its text into passages.
+
+    What is in the folder already is neither searched nor fetched again, however an earlier run
+    ended.
+
+    Args:
+        questions: with distinct ids.
+        out: the folder; new, empty, or one that this function made.
+        search: what to search with, or the results that are there: question id -> results.
+        plan: how.
+        on_progress: called with steps done, of how many, and what is being done.
+
+    Raises:
+        InputError: the folder holds something else, the contact is none, or a question comes twice.
+        MissingExtra: what reads web pages is not installed.
+        PnyxError: the search API answers nothing more, or the folder cannot be written; what was
+            searched and fetched is kept.
+    """
+    settings = _settings(plan)
+    asked = _distinct(questions)
+    folder = _folder(out)
+    started = now()
+    searched = Searched()
+    with Archive(folder / _ARCHIVE) as archive:
+        try:
+            if isinstance(search, Mapping):
+                look_up(asked, search, plan.results, searched)
+            else:
+                api = search
+                run_blocking(
+                    lambda: search_all(asked, api, archive, plan.results, searched, on_progress)
+                )
+        finally:
+            found = [searched.results[q.id] for q in asked if q.id in searched.results]
+            if found:
+                with atomic_text(folder / _RESULTS) as stream:
+                    write_search_results(stream, found)
+        fetched = run_blocking(lambda: _fetch(found, archive, plan, on_progress))
+        files = write_passages(folder, archive, found, plan.words, plan.sentences)
+        pages = write_pages(folder / _PAGES, archive, found)
+    manifest = {
+        "format": _FORMAT,
+        "format_version": _FORMAT_VERSION,
+        "pnyx": __version__,
+        "python": platform.python_version(),
+        "settings": settings,
+        "counts": {
+            "questions": len(asked),
+            "searched": len(found),
+            "results": sum(len(one.results) for one in found),
+            "pages": pages,
+            "repeated": sum(count["repeated"] for count in files.values()),
+            "passages": sum(count["passages"] for count in files.values()),
+        },
+        "this_run": {"searches": searched.asked, "pages": fetched},
+        "not_searched": {one: shorten(why, 200) for one, why in searched.failed.items()},
+        "questions": files,
+        "started": started,
+        "finished": now(),
+    }
+    with atomic_text(folder / _MANIFEST) as stream:
+        stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    return WebCorpus(folder, manifest)
+
+
+async def _fetch(
+    found: Sequence[QuestionResults], archive: Archive, plan: WebPlan, on_progress: Report
+) -> int:
+    fetcher = Fetcher(plan.contact, archive, Reach(plan.private), plan.limits)
+    urls = addresses(result.url for one in found for result in one.results)
+    return await fetch_all(urls, fetcher, archive, on_progress, retry=plan.retry)
+
+
+def _settings(plan: WebPlan) -> dict[str, Any]:
+    """Return what the manifest says of the plan, after all it needs was found to be there."""
+    require_robots()
+    return {
+        "agent": agent_of(plan.contact),
+        "extractor": extractor_name(),
+        "results": plan.results,
+        "words": plan.words,
+        "sentences": plan.sentences,
+        "seconds": plan.limits.seconds,
+        "bytes": plan.limits.bytes,
+        "redirects": plan.limits.redirects,
+        "delay": plan.limits.delay,
+        "private": [str(network) for network in plan.private],
+    }
+
+
+def _distinct(questions: Iterable[Question]) -> list[Question]:
+    asked = list(questions)
+    seen: set[str] = set()
+    for question in asked:
+        if question.id in seen:
+            raise InputError(f"duplicate question id {shorten(question.id)!r}")
+        seen.add(question.id)
+    return asked
+
+
+def _folder(out: str | Path) -> Path:
+    """Return the folder, which is there and is ours."""
+    if str(out) in ("", "-"):
+        raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {entry.name for entry in folder.iterdir()}
+    except FileExistsError as error:
+        raise InputError("found a file, expected a folder to write", path=out) from error
+    except OSError as error:
+        place = shorten(str(out), 200)
+        raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
+    if names and _ARCHIVE not in names:
+        raise InputError("holds files that are no corpus of pnyx corpus web", path=out)
+    return folder

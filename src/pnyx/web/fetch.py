@@ -1,0 +1,224 @@
+"""Pages of the web, politely and within limits: robots.txt, redirects, sizes, times, types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from pnyx._version import __version__
+from pnyx.errors import InputError, shorten
+from pnyx.web.http import Getter, Got, Seconds
+from pnyx.web.manners import Manners
+from pnyx.web.outcomes import FETCHED, Fetched, NotFetchedError
+from pnyx.web.robots import ROBOTS_BYTES, TOKEN, Rules
+from pnyx.web.targets import Reach, Target, parse_target
+
+if TYPE_CHECKING:
+    import anyio
+
+__all__ = ["FetchLimits", "Fetcher", "RobotsCache", "agent_of", "now"]
+
+_PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+_OF_THE_SITE = frozenset({"private", "port", "dns", "unreachable"})
+_LONGEST_DELAY = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """How far a page is followed.
+
+    Attributes:
+        seconds: for one page with its redirects, waits between requests and robots.txt not counted.
+        bytes: of a page, before and after decompression.
+        redirects: at most so many.
+        delay: seconds between two requests to a host; a longer one of its robots.txt counts, up to
+            a minute, and one beyond that forbids the host.
+        concurrency: hosts asked at once.
+    """
+
+    seconds: float = 30.0
+    bytes: int = 5_000_000
+    redirects: int = 5
+    delay: float = 1.0
+    concurrency: int = 16
+
+
+class RobotsCache(Protocol):
+    """Keeps what was read of robots.txt files."""
+
+    def robots(self, origin: str) -> tuple[str, str | None] | None:
+        """Return the state (`text`, `none`) and the text of an origin's file, if it is fresh."""
+        ...
+
+    def keep_robots(self, origin: str, state: str, text: str | None) -> None:
+        """Commit what was read."""
+        ...
+
+
+def agent_of(contact: str) -> str:
+    """Return the header `User-Agent`.
+
+    Args:
+        contact: an e-mail address or a web page, where whoever runs a site finds who asks.
+
+    Raises:
+        InputError: it is neither.
+    """
+    page = re.fullmatch(r"https?://[!-'*-:<-~]+", contact)
+    if not page and not re.fullmatch(r"[!-'*-:<-?A-~]+@[!-'*-:<-?A-~]+\.[A-Za-z]+", contact):
+        found = shorten(contact, 60)
+        raise InputError(f"contact: found {found!r}, expected an e-mail address or a web page")
+    return f"{TOKEN}/{__version__} (+{contact})"
+
+
+class Fetcher:
+    """Fetches pages, each with everything that this takes; for one event loop.
+
+    Args:
+        contact: as for `agent_of`.
+        cache: where robots.txt files are kept.
+        reach: what may be connected to.
+        limits: how far a page is followed.
+
+    Raises:
+        InputError: the contact is none.
+    """
+
+    def __init__(
+        self,
+        contact: str,
+        cache: RobotsCache,
+        reach: Reach | None = None,
+        limits: FetchLimits | None = None,
+    ) -> None:
+        self.limits = limits or FetchLimits()
+        self._getter = Getter(agent_of(contact), reach or Reach())
+        self._manners = Manners(self.limits.delay)
+        self._cache = cache
+        self._rules: dict[str, Rules | NotFetchedError] = {}
+        self._locks: dict[str, anyio.Lock] = {}
+
+    async def fetch(self, url: str) -> Fetched:
+        """Return a page, or why there is none; whatever happens on the way."""
+        trail = [url]
+        try:
+            got = await self._page(url, trail)
+        except NotFetchedError as error:
+            return Fetched(url, error.outcome, error.detail, trail[-1], error.status, "", now())
+        kind = shorten(got.headers.get("content-type", ""), 200)
+        return Fetched(url, FETCHED, "", trail[-1], got.status, kind, now(), got.body)
+
+    async def _page(self, url: str, trail: list[str]) -> Got:
+        """Follow an address to a page; each step of the way goes on the trail."""
+        seconds = Seconds(self.limits.seconds)
+        target = parse_target(url)
+        for _ in range(self.limits.redirects + 1):
+            trail.append(target.url)
+            got = await self._step(target, seconds)
+            where = got.leads_to
+            if where is None:
+                if not 200 <= got.status < 300:
+                    raise NotFetchedError("http_error", f"HTTP {got.status}", got.status)
+                return got
+            target = _next(where, target, trail)
+        raise NotFetchedError("redirects", f"more than {self.limits.redirects}")
+
+    async def _step(self, target: Target, seconds: Seconds) -> Got:
+        """Ask for one address if its site allows it."""
+        rules = await self._allowed_by(target)
+        if not rules.allow(target.url):
+            raise NotFetchedError("robots", target.origin)
+        if rules.delay > _LONGEST_DELAY:
+            raise NotFetchedError("robots", f"wants {rules.delay:g} s between two requests")
+        async with self._manners.turn(target.host, rules.delay):
+            return await self._getter.get(target, seconds, self.limits.bytes, accept=_check_page)
+
+    async def _allowed_by(self, target: Target) -> Rules:
+        """Return the rules of a target's site, read once.
+
+        Raises:
+            NotFetchedError: they could not be read, or the site must not be asked.
+        """
+        import anyio
+
+        async with self._locks.setdefault(target.origin, anyio.Lock()):
+            if target.origin not in self._rules:
+                try:
+                    self._rules[target.origin] = await self._read_rules(target)
+                except NotFetchedError as error:
+                    self._rules[target.origin] = error
+        found = self._rules[target.origin]
+        if isinstance(found, NotFetchedError):
+            raise NotFetchedError(found.outcome, found.detail, found.status)
+        return found
+
+    async def _read_rules(self, target: Target) -> Rules:
+        kept = self._cache.robots(target.origin)
+        if kept is None:
+            kept = await self._fetch_rules(target)
+            self._cache.keep_robots(target.origin, *kept)
+        try:
+            return Rules(kept[1])
+        except Exception as error:  # a hostile file may trip the parser anywhere
+            raise NotFetchedError("robots_unknown", shorten(str(error))) from error
+
+    async def _fetch_rules(self, site: Target) -> tuple[str, str | None]:
+        """Fetch a robots.txt, as RFC 9309 (2.3.1) has it: 4xx allows everything, 5xx nothing."""
+        seconds = Seconds(self.limits.seconds)
+        target = parse_target("/robots.txt", site)
+        trail: list[str] = []
+        for _ in range(self.limits.redirects + 1):
+            trail.append(target.url)
+            try:
+                async with self._manners.turn(target.host):
+                    got = await self._getter.get(target, seconds, ROBOTS_BYTES, cut=True)
+            except NotFetchedError as error:
+                if len(trail) == 1 and error.outcome in _OF_THE_SITE:
+                    raise  # the page itself would fare no better
+                raise NotFetchedError("robots_unknown", str(error), error.status) from error
+            if 200 <= got.status < 300:
+                return "text", got.body.decode("utf-8-sig", "replace")
+            if got.status == 429 or got.status >= 500:
+                raise NotFetchedError("robots_unknown", f"HTTP {got.status}", got.status)
+            if got.leads_to is None:
+                return "none", None
+            try:
+                target = _next(got.leads_to, target, trail)
+            except NotFetchedError:
+                return "none", None
+        return "none", None  # RFC 9309, 2.3.1.2: too many redirects count as no file
+
+
+def _next(where: str, target: Target, trail: list[str]) -> Target:
+    """Return what a redirect leads to.
+
+    Raises:
+        NotFetchedError: nowhere, or to where it came from.
+    """
+    if not where:
+        raise NotFetchedError("redirects", "to nowhere")
+    found = parse_target(where, target)
+    if found.url in trail:
+        raise NotFetchedError("redirects", "in a circle")
+    return found
+
+
+def _check_page(headers: Mapping[str, str]) -> None:
+    """Refuse a body that is no page of text.
+
+    Raises:
+        NotFetchedError: `pdf` or `content_type`.
+    """
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in ("application/pdf", "application/x-pdf"):
+        raise NotFetchedError("pdf")
+    if kind and kind not in _PAGES:
+        raise NotFetchedError("content_type", shorten(kind, 60))
+
+
+def now() -> str:
+    """Return the time, UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,267 @@
+"""One GET request, to an address that was checked, bounded in time and in size."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pnyx.errors import shorten
+from pnyx.web.outcomes import NotFetchedError
+from pnyx.web.targets import Reach, Target
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+__all__ = ["Getter", "Got", "Seconds"]
+
+_CONNECT_SECONDS = 10.0
+_MOST_ADDRESSES = 4
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class Seconds:
+    """A length of time that is used up by several requests."""
+
+    def __init__(self, seconds: float) -> None:
+        self.given = self.left = seconds
+
+    def spend(self, since: float) -> None:
+        """Take away what has passed since a reading of `time.monotonic`."""
+        self.left = max(0.0, self.left - (time.monotonic() - since))
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """An answer: `body` is decompressed, header names are lower case.
+
+    Attributes:
+        status: HTTP status.
+        headers: of the answer.
+        body: empty for redirects and errors, which are not read.
+        cut: whether there was more of it.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+    cut: bool = False
+
+    @property
+    def leads_to(self) -> str | None:
+        """Where a redirect leads; None for other answers."""
+        return self.headers.get("location", "") if self.status in _REDIRECTS else None
+
+
+class Getter:
+    """Sends requests; no cookies, no proxy (it would look names up itself), no kept connections.
+
+    Args:
+        agent: the header `User-Agent`.
+        reach: what may be connected to.
+    """
+
+    def __init__(self, agent: str, reach: Reach) -> None:
+        self._agent = agent
+        self._reach = reach
+        self._trust: ssl.SSLContext | None = None
+
+    async def get(
+        self,
+        target: Target,
+        seconds: Seconds,
+        limit: int,
+        *,
+        accept: Callable[[Mapping[str, str]], None] = lambda _: None,
+        cut: bool = False,
+    ) -> Got:
+        """Ask for one address; redirects are not followed.
+
+        Args:
+            target: what to ask for.
+            seconds: how long it may take, looking up the name included; what it takes is spent.
+            limit: bytes of the body, before and after decompression.
+            accept: looks at the headers of a good answer, and raises to refuse its body.
+            cut: take the first `limit` bytes of a longer body.
+
+        Raises:
+            NotFetchedError: nothing whole came back, or it must not be asked.
+        """
+        import anyio
+
+        since = time.monotonic()
+        try:
+            with anyio.fail_after(seconds.left):
+                addresses = await self._reach.addresses(target)
+                return await self._first(addresses, target, limit, accept, cut)
+        except TimeoutError as error:
+            raise NotFetchedError("timeout", f"no whole answer in {seconds.given:g} s") from error
+        finally:
+            seconds.spend(since)
+
+    async def _first(
+        self,
+        addresses: list[str],
+        target: Target,
+        limit: int,
+        accept: Callable[[Mapping[str, str]], None],
+        cut: bool,
+    ) -> Got:
+        """Ask the first address that a connection to comes about."""
+        failed = NotFetchedError("unreachable")
+        for address in addresses[:_MOST_ADDRESSES]:
+            try:
+                return await self._exchange(address, target, limit, accept, cut)
+            except NotFetchedError as error:
+                if error.outcome != "unreachable":
+                    raise
+                failed = error
+        raise failed
+
+    async def _exchange(
+        self,
+        address: str,
+        target: Target,
+        limit: int,
+        accept: Callable[[Mapping[str, str]], None],
+        cut: bool,
+    ) -> Got:
+        import httpx2
+
+        request = self._request(address, target)
+        transport = self._transport(target.scheme)
+        try:
+            response = await transport.handle_async_request(request)
+            response.request = request
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            if not 200 <= response.status_code < 300:
+                return Got(response.status_code, headers)
+            accept(headers)
+            body, more = await _body(response, headers, limit, cut)
+            return Got(response.status_code, headers, body, more)
+        except httpx2.ConnectTimeout as error:
+            raise NotFetchedError("unreachable", "no connection came about in time") from error
+        except httpx2.ConnectError as error:
+            raise NotFetchedError("unreachable", shorten(str(error) or "refused", 120)) from error
+        except (httpx2.TransportError, httpx2.StreamError) as error:
+            why = str(error) or type(error).__name__
+            raise NotFetchedError("connection", shorten(why, 120)) from error
+        finally:
+            await _closed(transport)
+
+    def _request(self, address: str, target: Target) -> httpx2.Request:
+        """Return a request that connects to the address, and speaks to the host by its name."""
+        import httpx2
+
+        url = httpx2.URL(target.url)
+        headers = [
+            ("Host", url.netloc.decode("ascii")),
+            ("User-Agent", self._agent),
+            ("Accept", "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"),
+            ("Accept-Encoding", "gzip, deflate"),
+            ("Connection", "close"),
+        ]
+        extensions = {
+            "timeout": {"connect": _CONNECT_SECONDS, "read": None, "write": None, "pool": None},
+            "sni_hostname": target.host.rstrip("."),  # also what the certificate must be for
+        }
+        place = url.copy_with(host=address)
+        return httpx2.Request("GET", place, headers=headers, extensions=extensions)
+
+    def _transport(self, scheme: str) -> httpx2.AsyncHTTPTransport:
+        """Return a transport of one connection: one to an address may be for any of its hosts."""
+        import ssl
+
+        import httpx2
+
+        trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if scheme == "https":
+            self._trust = trust = self._trust or httpx2.create_ssl_context()
+        one = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
+        return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, limits=one)
+
+
+async def _closed(transport: httpx2.AsyncHTTPTransport) -> None:
+    import anyio
+
+    with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+        await transport.aclose()
+
+
+async def _body(
+    response: httpx2.Response, headers: Mapping[str, str], limit: int, cut: bool
+) -> tuple[bytes, bool]:
+    """Return the body, and whether there was more of it than that.
+
+    Raises:
+        NotFetchedError: `too_large` or `encoding`.
+    """
+    size = headers.get("content-length", "")
+    if not cut and size.isascii() and size.isdigit() and len(size) < 20 and int(size) > limit:
+        raise NotFetchedError("too_large", f"{int(size):,} bytes")
+    inflate = _Inflate(headers.get("content-encoding", ""))
+    parts: list[bytes] = []
+    sent = room = limit
+    async for raw in response.aiter_raw():
+        sent -= len(raw)
+        part = inflate.feed(raw, room + 1)
+        parts.append(part)
+        room -= len(part)
+        if sent < 0 or room < 0:
+            if cut:
+                return b"".join(parts)[:limit], True
+            raise NotFetchedError("too_large", f"more than {limit:,} bytes")
+    inflate.check_end()
+    return b"".join(parts), False
+
+
+class _Inflate:
+    """Undoes a body's compression, a bounded piece at a time.
+
+    The client's own decoder undoes whatever came at once: 64 KB of a bomb become 64 MB.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        self._encoding = encoding.strip().lower()
+        self._window: int | None = {"": None, "identity": None, "deflate": zlib.MAX_WBITS}.get(
+            self._encoding, 0
+        )
+        if self._encoding in ("gzip", "x-gzip"):
+            self._window = zlib.MAX_WBITS | 16
+        if self._window == 0:
+            raise NotFetchedError("encoding", shorten(self._encoding, 40))
+        self._inflate = None if self._window is None else zlib.decompressobj(self._window)
+        self._begun = False
+
+    def feed(self, raw: bytes, most: int) -> bytes:
+        """Return what a piece becomes, but not more than `most` bytes.
+
+        Raises:
+            NotFetchedError: `encoding`.
+        """
+        if self._inflate is None:
+            return raw
+        try:
+            part = self._inflate.decompress(raw, most)
+        except zlib.error as error:
+            if self._encoding != "deflate" or self._begun:
+                raise NotFetchedError("encoding", shorten(str(error))) from error
+            # Some servers send deflate without the header that it ought to have.
+            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+            self._begun = True
+            return self.feed(raw, most)
+        self._begun = self._begun or bool(part)
+        return part
+
+    def check_end(self) -> None:
+        """Refuse a body that ended in the middle.
+
+        Raises:
+            NotFetchedError: `encoding`.
+        """
+        if self._inflate is not None and not self._inflate.eof:
+            raise NotFetchedError("encoding", "it ends too early")

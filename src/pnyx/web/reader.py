@@ -1,0 +1,137 @@
+"""Taking the text out of fetched pages, in processes that are ended when they take too long."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pnyx.errors import shorten
+from pnyx.web.outcomes import TEXT, Fetched
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
+    from anyio.streams.buffered import BufferedByteReceiveStream
+
+__all__ = ["Read", "Reader"]
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
+_MOST_ANSWER = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read out of a page: `outcome` is `TEXT`, `no_text` or `unreadable`."""
+
+    outcome: str
+    detail: str = ""
+    title: str = ""
+    text: str = ""
+
+
+class Reader:
+    """Reads pages, several at once; an async context manager, for one event loop.
+
+    Args:
+        seconds: the longest that one page may take.
+        processes: the most at once.
+    """
+
+    def __init__(self, seconds: float = 30.0, processes: int | None = None) -> None:
+        self.seconds = seconds
+        self._processes = processes or min(4, os.cpu_count() or 1)
+        self._idle: list[tuple[Process, BufferedByteReceiveStream]] = []
+
+    async def __aenter__(self) -> Reader:
+        import anyio
+
+        self._slots = anyio.Semaphore(self._processes)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        while self._idle:
+            await _end(self._idle.pop()[0])
+
+    async def read(self, page: Fetched) -> Read:
+        """Return the text of a page whose body is there."""
+        import anyio
+
+        async with self._slots:
+            worker = self._idle.pop() if self._idle else await _start()
+            whole = False
+            try:
+                with anyio.fail_after(self.seconds):
+                    answer = await _ask(worker, page, self.seconds)
+                whole = True
+            except TimeoutError:
+                return Read("unreadable", f"not read in {self.seconds:g} s")
+            except _crashes():
+                return Read("unreadable", "the parser crashed")
+            finally:
+                if whole:
+                    self._idle.append(worker)
+                else:
+                    await _end(worker[0])
+        if "error" in answer:
+            return Read("unreadable", shorten(str(answer["error"])))
+        text = str(answer["text"]).strip()
+        return Read(TEXT, "", str(answer["title"]), text) if text else Read("no_text")
+
+
+def _crashes() -> tuple[type[Exception], ...]:
+    """Return what is raised when the other end of a pipe is gone, or sends something else."""
+    import anyio
+
+    broken = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
+    return (*broken, anyio.IncompleteRead, anyio.DelimiterNotFound, OSError, ValueError)
+
+
+async def _start() -> tuple[Process, BufferedByteReceiveStream]:
+    import anyio
+    from anyio.streams.buffered import BufferedByteReceiveStream
+
+    home, path = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")
+    # -P keeps the current folder off the path; a session of its own keeps Ctrl-C away.
+    process = await anyio.open_process(
+        [sys.executable, "-P", "-m", "pnyx.web.reader_worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *filter(None, [path])])},
+    )
+    assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+    return process, BufferedByteReceiveStream(process.stdout)
+
+
+async def _ask(
+    worker: tuple[Process, BufferedByteReceiveStream], page: Fetched, seconds: float
+) -> dict[str, Any]:
+    process, answers = worker
+    assert process.stdin is not None  # noqa: S101 - a pipe was asked for
+    charset = _CHARSET.search(page.content_type)
+    asked = {
+        "size": len(page.body),
+        "plain": page.content_type.partition(";")[0].strip().lower() == "text/plain",
+        "charset": charset[1] if charset else None,
+        "seconds": math.ceil(seconds) + 5,  # for when this process is killed meanwhile
+    }
+    await process.stdin.send(json.dumps(asked).encode() + b"\n" + page.body)
+    answer: dict[str, Any] = json.loads(await answers.receive_until(b"\n", _MOST_ANSWER))
+    return answer
+
+
+async def _end(process: Process) -> None:
+    """Kill a process, which holds nothing worth saving, and reap it."""
+    import anyio
+
+    with anyio.CancelScope(shield=True), anyio.move_on_after(5):
+        if process.returncode is None:
+            process.kill()
+        await process.aclose()

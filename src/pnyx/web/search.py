@@ -1,0 +1,220 @@
+"""Search APIs: a query to addresses of pages; serper.dev is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+from pnyx.corpora.search_results import SearchResult
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.addresses import is_address, read_key
+from pnyx.models.patience import Patience, retry_after
+from pnyx.models.wire import Answer, NoAnswer, Wire
+
+__all__ = [
+    "APIS",
+    "SERPER_KEY",
+    "SERPER_URL",
+    "Keep",
+    "SearchApi",
+    "SearchFailedError",
+    "Serper",
+    "read_serper",
+]
+
+SERPER_URL = "https://google.serper.dev"
+SERPER_KEY = "SERPER_API_KEY"
+
+_MOST_PER_PAGE = 100
+_TOO_MUCH = frozenset({408, 425, 429})
+_HOPELESS = {
+    401: f"the key is refused or missing (set {SERPER_KEY})",
+    402: "payment is required",
+    403: f"the key is refused or missing (set {SERPER_KEY})",
+    404: "the address is not that of the API",
+    405: "the address is not that of the API",
+}
+
+Keep = Callable[[list[SearchResult], bytes], None]
+"""Takes the results of a page, ranked from 1 within it, and the body that they came in."""
+
+
+class SearchFailedError(Exception):
+    """One query was not answered; its text says why in a line."""
+
+
+@runtime_checkable
+class SearchApi(Protocol):
+    """What answers queries with addresses of pages.
+
+    `name` is what its results are kept under.
+    """
+
+    name: str
+
+    async def search(self, query: str, count: int, page: int, keep: Keep) -> None:
+        """Have one page of results kept the moment it is read, before anything else can run.
+
+        Args:
+            query: what to search for.
+            count: how many results are wanted in all; a page may hold fewer, or more.
+            page: counts from 1. A page after the last one is empty, or repeats results.
+            keep: called once.
+
+        Raises:
+            SearchFailedError: this query is not answered; others may be.
+            PnyxError: none will be.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class Serper:
+    """Google's results by serper.dev.
+
+    `POST /search` with `{"q", "num", "page"}` and the header `X-API-KEY`; the results are in
+    `organic`, each with `title`, `link`, `snippet` and `position`. What answers in the same way at
+    another address may be asked too.
+
+    Args:
+        key: sent to that address, and nowhere else.
+        base_url: up to and without `/search`.
+        patience: time limits and retries.
+
+    Raises:
+        InputError: there is no key, or the address is none.
+    """
+
+    name = "serper"
+
+    def __init__(
+        self, key: str | None, base_url: str = SERPER_URL, patience: Patience | None = None
+    ) -> None:
+        if not key:
+            raise InputError(f"serper needs a key: set {SERPER_KEY}")
+        if not is_address(base_url):
+            raise InputError(f"found {shorten(base_url, 80)!r}, expected the address of the API")
+        self._key = key
+        self._url = base_url.rstrip("/")
+        self._patience = patience or Patience(timeout=30.0, attempts=4)
+        self._wire: Wire | None = None
+
+    def __repr__(self) -> str:
+        return f"Serper({self._url!r})"
+
+    async def search(self, query: str, count: int, page: int, keep: Keep) -> None:
+        """Ask for one page, however many attempts that takes; see `SearchApi.search`."""
+        import anyio
+
+        if self._wire is None:
+            headers = [("X-API-KEY", self._key)]
+            self._wire = Wire(
+                self._url, None, self._patience.timeout, path="/search", headers=headers
+            )
+        asked: dict[str, Any] = {"q": query, "num": min(count, _MOST_PER_PAGE)}
+        if page > 1:
+            asked["page"] = page
+        body = json.dumps(asked).encode()
+        attempt = 0
+        while True:
+            attempt += 1
+            trouble, wait, limit = await self._attempt(self._wire, body, keep)
+            if trouble is None:
+                return
+            if attempt >= limit:
+                raise SearchFailedError(f"{trouble} ({attempt} attempts)")
+            await anyio.sleep(self._patience.wait(attempt, wait))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._wire is not None:
+            await self._wire.close()
+            self._wire = None
+
+    async def _attempt(
+        self, wire: Wire, body: bytes, keep: Keep
+    ) -> tuple[str | None, float | None, int]:
+        """Return what went wrong, if anything, how long to wait, and how often to try."""
+        wrong: str | None = None
+
+        def heed(answer: Answer) -> None:
+            nonlocal wrong
+            if answer.status == 200:
+                try:
+                    keep(read_serper(answer.body), answer.body)
+                except ValueError as error:
+                    wrong = f"malformed: {self._safe(str(error))}"
+
+        answer = await wire.post(body, on_whole=heed)
+        if isinstance(answer, NoAnswer):
+            if answer.kind == "unreachable":
+                return self._safe(answer.detail), None, self._patience.connect_attempts
+            return self._safe(answer.detail), None, self._patience.attempts
+        if answer.status == 200:
+            return wrong, None, 2  # it was paid for, and may be again
+        self._check_hope(answer)
+        shown = f"HTTP {answer.status}: {self._safe(answer.text)}"
+        if answer.status in _TOO_MUCH or answer.status >= 500:
+            return shown, retry_after(answer.headers), self._patience.attempts
+        return shown, None, 1
+
+    def _check_hope(self, answer: Answer) -> None:
+        """Give up an API that will answer nothing more.
+
+        Raises:
+            PnyxError: it will not.
+        """
+        meaning = _HOPELESS.get(answer.status)
+        if 300 <= answer.status < 400:
+            to = self._safe(answer.headers.get("location", "")) or "elsewhere"
+            meaning = f"it points to {to}; keys are not sent on"
+        elif answer.status < 500 and "credits" in answer.text.lower():
+            meaning = "the account has no credits left"
+        if meaning is not None:
+            where = f"{self._url} answers HTTP {answer.status}"
+            raise PnyxError(f"{where}: {meaning}: {self._safe(answer.text)}")
+
+    def _safe(self, text: str) -> str:
+        """Return one short line of a server's text, without the key should it echo that."""
+        return shorten(" ".join(text[:4000].replace(self._key, "***").split()), 160)
+
+
+def read_serper(body: bytes) -> list[SearchResult]:
+    """Return the results of an answer of serper.dev; what has no link is left out.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        value = json.loads(body)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    organic = value.get("organic") if isinstance(value, dict) else None
+    if organic is None and isinstance(value, dict) and "searchParameters" in value:
+        organic = []  # as it is where nothing was found
+    if not isinstance(organic, list):
+        raise ValueError(f"found {shorten(value, 60)}, expected an object with a list `organic`")
+    found = [entry for entry in organic if isinstance(entry, dict) and _text(entry, "link")]
+    return [
+        SearchResult(_text(entry, "link"), _text(entry, "title"), _text(entry, "snippet"), rank)
+        for rank, entry in enumerate(found, start=1)
+    ]
+
+
+def _text(entry: dict[str, Any], name: str) -> str:
+    value = entry.get(name)
+    if not isinstance(value, str):
+        return ""
+    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()
+
+
+def _serper(base_url: str | None) -> SearchApi:
+    return Serper(read_key(SERPER_KEY), base_url or SERPER_URL)
+
+
+APIS: dict[str, Callable[[str | None], SearchApi]] = {"serper": _serper}
+"""Search APIs by the name that `--search` takes; made with their address, or None for the usual."""

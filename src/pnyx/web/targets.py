@@ -1,0 +1,202 @@
+"""What may be fetched from: public addresses, which are looked up once and then connected to.
+
+An address on the web is written by strangers, and what it names can change between two looks. So
+it is resolved once, every address that comes back is checked, and the connection goes to one of
+those, never to the name (no DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pnyx.errors import InputError, shorten
+from pnyx.web.outcomes import NotFetchedError
+
+__all__ = ["PORTS", "Reach", "Target", "is_public", "network", "parse_target", "resolve"]
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+PORTS = frozenset({80, 443})
+
+_LONGEST_URL = 4096
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})|[0-9a-f]*:[0-9a-f:.]{1,44}")
+
+_NOT_PUBLIC_4 = tuple(
+    ipaddress.IPv4Network(block)
+    for block in (
+        "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 "
+        "192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 "
+        "224.0.0.0/4 240.0.0.0/4"
+    ).split()
+)
+"""IANA's special-purpose blocks: this network, private, carrier-grade NAT, loopback, link-local,
+protocol assignments, documentation, 6to4 relays, benchmarks, multicast, reserved and broadcast."""
+
+_PUBLIC_6 = ipaddress.IPv6Network("2000::/3")
+_NOT_PUBLIC_6 = tuple(
+    ipaddress.IPv6Network(block)
+    # Protocol assignments with Teredo, documentation (twice), 6to4: the last hides an IPv4 address.
+    for block in ("2001::/23", "2001:db8::/32", "3fff::/20", "2002::/16")
+)
+"""Outside of 2000::/3 nothing is global unicast; loopback, link-local, unique local, multicast and
+IPv4-mapped addresses all are outside."""
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""How hosts without IPv4 reach an IPv4 address, which stands in the last 32 bits (RFC 6052)."""
+
+_METADATA = frozenset(
+    ipaddress.ip_address(address)
+    for address in ("169.254.169.254", "168.63.129.16", "100.100.100.200", "fd00:ec2::254")
+)
+"""Where clouds hand out a machine's own secrets; the second is a public address otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address on the web, taken apart.
+
+    Attributes:
+        url: normalised, without fragment.
+        scheme: `http` or `https`.
+        host: lower case and ASCII (IDNA); an IPv6 address without brackets.
+        port: 1 to 65535.
+    """
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: what a robots.txt is for."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+def parse_target(url: str, base: Target | None = None) -> Target:
+    """Take an address apart.
+
+    Args:
+        url: from a search, or of a redirect.
+        base: what a redirect's address may be relative to.
+
+    Raises:
+        NotFetchedError: `bad_url`.
+    """
+    import httpx2
+
+    if len(url) > _LONGEST_URL:
+        raise NotFetchedError("bad_url", f"longer than {_LONGEST_URL} characters")
+    try:
+        parsed = httpx2.URL(url.strip())
+        if base is not None:
+            parsed = httpx2.URL(base.url).join(parsed)
+        host = parsed.raw_host.decode("ascii").lower()
+        parsed = parsed.copy_with(fragment=None)
+    except (httpx2.InvalidURL, ValueError, TypeError) as error:
+        raise NotFetchedError("bad_url", shorten(str(error))) from error
+    if parsed.scheme not in ("http", "https"):
+        raise NotFetchedError("bad_url", f"{shorten(parsed.scheme or 'no scheme', 20)}")
+    port = parsed.port if parsed.port is not None else {"http": 80, "https": 443}[parsed.scheme]
+    if parsed.userinfo or not _HOST.fullmatch(host) or not 0 < port < 1 << 16:
+        raise NotFetchedError("bad_url", "a user, a bad host or a bad port")
+    return Target(str(parsed), parsed.scheme, host, port)
+
+
+def is_public(address: str | Address) -> bool:
+    """Say whether an address is a global unicast one, which anybody could reach.
+
+    Raises:
+        ValueError: it is no address.
+    """
+    found = ipaddress.ip_address(address)
+    if found in _METADATA:
+        return False
+    if isinstance(found, ipaddress.IPv4Address):
+        return found.is_global and not any(found in block for block in _NOT_PUBLIC_4)
+    if found.scope_id is not None:
+        return False
+    if found in _NAT64:
+        return is_public(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
+    if found not in _PUBLIC_6 or any(found in block for block in _NOT_PUBLIC_6):
+        return False
+    return found.is_global
+
+
+def network(text: str) -> Network:
+    """Read a network as `10.1.2.0/24`, or one address.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise InputError(f"found {shorten(text, 60)!r}, expected a network: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where pages may be fetched from.
+
+    Attributes:
+        private: networks that are fetched from, at any port, although they are not public.
+            Dangerous: whoever writes a page can then have it fetch from there.
+        ports: those of public addresses.
+    """
+
+    private: tuple[Network, ...] = ()
+    ports: Collection[int] = PORTS
+
+    async def addresses(self, target: Target) -> list[str]:
+        """Return the addresses to connect to, after each that the name has was checked.
+
+        Raises:
+            NotFetchedError: `dns`, `private` or `port`.
+        """
+        found = await resolve(target.host, target.port)
+        if not found:
+            raise NotFetchedError("dns", "no address")
+        for address in found:
+            self.check(address, target.port)
+        return found
+
+    def check(self, address: str, port: int) -> None:
+        """Refuse an address that must not be connected to.
+
+        Raises:
+            NotFetchedError: `private` or `port`.
+        """
+        try:
+            ip = ipaddress.ip_address(address)
+        except ValueError as error:
+            raise NotFetchedError("dns", f"no address: {shorten(address, 60)}") from error
+        if ip not in _METADATA and any(ip in allowed for allowed in self.private):
+            return
+        if not is_public(ip):
+            raise NotFetchedError("private", address)
+        if port not in self.ports:
+            raise NotFetchedError("port", str(port))
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a name, best first.
+
+    Raises:
+        NotFetchedError: `dns`.
+    """
+    import socket
+
+    import anyio
+
+    try:
+        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotFetchedError("dns", shorten(str(error))) from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
