@@ -1,0 +1,234 @@
+"""What of the drafts is fit for a benchmark: nothing is dropped without its reason.
+
+Three checks: perspectives that really differ and take both sides; questions that are not about
+the asked person's own life (BERDS, section 4.1 and Table 12), which a language model tells; and
+questions that are not asked already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.corpora.drafts import words_of
+from pnyx.drafts.drafting import Progress
+from pnyx.drafts.replies import personal_reply
+from pnyx.errors import shorten
+from pnyx.judge.base import run_blocking
+from pnyx.judge.completions import StoredModel
+from pnyx.judge.prompting import load_prompt
+from pnyx.judge.structured import ask_structured
+from pnyx.models.flow import run_all
+from pnyx.records import SIDES
+
+__all__ = ["SIMILAR", "Dropped", "Filtered", "Similar", "filter_drafts", "side_fault"]
+
+SIMILAR = 0.9
+"""Cosine of the packaged encoder from which two questions are reported as alike. Of the six pairs
+of BERDS development questions from there on, four ask the same or nearly so, and two differ in the
+one word that counts ("with" and "without college degrees"): so they are not dropped unasked."""
+
+Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+_MAX_QUESTION = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A draft that was dropped.
+
+    Attributes:
+        row: the draft.
+        reason: `sides`, `personal`, `repeated`, `similar`, or `undecided`: nobody could say.
+        detail: in words.
+    """
+
+    row: Mapping[str, Any]
+    reason: str
+    detail: str
+
+    def written(self) -> dict[str, Any]:
+        """Return the draft with the reason, for a file."""
+        return {**self.row, "dropped": {"reason": self.reason, "detail": self.detail}}
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Two questions that are alike: `id` of the later, `of` of the one before it."""
+
+    id: str
+    of: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What is kept, and what is not.
+
+    Attributes:
+        kept: the drafts that passed, in their order; one that is like another has `similar`.
+        dropped: the others, in their order.
+        similar: questions at or above the threshold, whether they were kept or not.
+        nearest: the two most alike below it; None where fewer than two were compared.
+    """
+
+    kept: tuple[Mapping[str, Any], ...]
+    dropped: tuple[Dropped, ...]
+    similar: tuple[Similar, ...]
+    nearest: Similar | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many were dropped, by reason."""
+        return dict(Counter(one.reason for one in self.dropped))
+
+
+def filter_drafts(
+    drafts: Sequence[Mapping[str, Any]],
+    model: StoredModel | None = None,
+    *,
+    similar: float = SIMILAR,
+    drop_similar: bool = False,
+    embed: Embed | None = None,
+    on_done: Progress | None = None,
+) -> Filtered:
+    """Check drafts, or questions that are still to be drafted (rows without `perspectives`).
+
+    A question is compared with those that are kept before it, so one that is dropped takes no
+    other with it.
+
+    Args:
+        drafts: rows with `id` and `question`.
+        model: tells questions about the asked person's own life; None leaves that check out. What
+            was asked before is not asked again.
+        similar: cosine of two questions from which they are alike, in (0, 1].
+        drop_similar: drop such a question; otherwise it is kept and reported. One in the same
+            words is always dropped.
+        embed: makes unit vectors of questions, [n, d]; the packaged encoder by default.
+        on_done: told of each question that the model has been asked about.
+
+    Raises:
+        ModelError: the model cannot be asked at all.
+    """
+    rows = [{k: v for k, v in row.items() if k not in ("dropped", "similar")} for row in drafts]
+    faults: dict[int, tuple[str, str]] = {}
+    for place, row in enumerate(rows):
+        if detail := side_fault(row):
+            faults[place] = "sides", detail
+    if model is not None:
+        left = [place for place in range(len(rows)) if place not in faults]
+        found = _personal([rows[place] for place in left], model, on_done)
+        faults |= {left[n]: fault for n, fault in found.items()}
+    left = [place for place in range(len(rows)) if place not in faults]
+    alike, nearest = _alike([rows[place] for place in left], similar, embed, drop_similar)
+    for n, (reason, one) in alike.items():
+        place = left[n]
+        told = {"id": one.of, "cosine": round(one.cosine, 3)}
+        if reason == "repeated" or drop_similar:
+            faults[place] = reason, f"asked already by {one.of} (cosine {one.cosine:.3f})"
+        else:
+            rows[place] = {**rows[place], "similar": told}
+    return Filtered(
+        kept=tuple(row for place, row in enumerate(rows) if place not in faults),
+        dropped=tuple(Dropped(rows[place], *faults[place]) for place in sorted(faults)),
+        similar=tuple(one for _, one in alike.values()),
+        nearest=nearest,
+    )
+
+
+def side_fault(row: Mapping[str, Any]) -> str:
+    """Return why the perspectives of a draft are not opposed, or an empty string where they are.
+
+    There must be two in different words and, where any supports or opposes the question, some of
+    either side. A row without perspectives has nothing to check.
+    """
+    if "perspectives" not in row:
+        return ""
+    seen: set[tuple[str, ...]] = set()
+    for view in row["perspectives"]:
+        words = words_of(view["text"])
+        if words in seen:
+            return f"two perspectives say the same words: {shorten(view['text'], 100)!r}"
+        seen.add(words)
+    if len(seen) < 2:
+        return f"found {len(seen)} perspective, expected two"
+    sides = {view.get("stance") for view in row["perspectives"]}.intersection(SIDES)
+    if len(sides) == 1:
+        return f"no perspective is {'con' if 'pro' in sides else 'pro'}"
+    return ""
+
+
+def _personal(
+    rows: Sequence[Mapping[str, Any]], model: StoredModel, on_done: Progress | None
+) -> dict[int, tuple[str, str]]:
+    """Return the places of questions about the asked person, or that nobody could decide on."""
+    found: dict[int, tuple[str, str]] = {}
+    done = 0
+
+    async def work(item: tuple[int, Mapping[str, Any]]) -> None:
+        nonlocal done
+        place, row = item
+        request = load_prompt("personal").request({"question": _asked(row)})
+        reply, problems = await ask_structured(model, request, personal_reply())
+        if reply is None:
+            found[place] = "undecided", problems[-1]
+        elif reply.personal == "yes":
+            found[place] = "personal", shorten(reply.reason.strip(), 300)
+        done += 1
+        if on_done is not None:
+            on_done(done, len(rows), "filtering")
+
+    async def all_() -> None:
+        async with model.running():
+            await run_all(enumerate(rows), work, workers=model.concurrency)
+
+    run_blocking(all_)
+    return found
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    """Return what a person was asked: of a draft from a survey, the survey's own question."""
+    source = row.get("drafted_from")
+    own = source.get("question") if isinstance(source, Mapping) else None
+    return str(own or row["question"])[:_MAX_QUESTION]
+
+
+def _alike(
+    rows: Sequence[Mapping[str, Any]], threshold: float, embed: Embed | None, drop: bool
+) -> tuple[dict[int, tuple[str, Similar]], Similar | None]:
+    """Compare each question with those that stay before it.
+
+    Returns:
+        Place of a question -> how it is alike and to which; and the two most alike of the others.
+    """
+    if len(rows) < 2:
+        return {}, None
+    if embed is None:
+        from pnyx.models.encoder import load_encoder
+
+        embed = load_encoder().encode
+    vectors = embed([str(row["question"]) for row in rows])
+    found: dict[int, tuple[str, Similar]] = {}
+    nearest: Similar | None = None
+    words: dict[tuple[str, ...], int] = {}
+    stay = np.zeros(len(rows), dtype=np.bool_)
+    for place, row in enumerate(rows):
+        cosines = np.where(stay[:place], vectors[:place] @ vectors[place], -2.0)
+        before = words.setdefault(words_of(str(row["question"])), place)
+        if before < place:
+            cosine = min(float(vectors[before] @ vectors[place]), 1.0)
+            found[place] = "repeated", Similar(row["id"], rows[before]["id"], cosine)
+            continue
+        if place and cosines.max() >= -1.0:
+            best = int(cosines.argmax())
+            one = Similar(row["id"], rows[best]["id"], min(float(cosines[best]), 1.0))
+            if one.cosine >= threshold:
+                found[place] = "similar", one
+            elif nearest is None or one.cosine > nearest.cosine:
+                nearest = one
+        stay[place] = not (drop and place in found)
+    return found, nearest
