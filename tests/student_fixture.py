@@ -1,15 +1,19 @@
-"""A student that is trained in a second or two on a part of the bundled example."""
+"""A student that is trained in a second or two on a part of the bundled example, and commands."""
 
 from __future__ import annotations
 
 import functools
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pnyx.annotate.distil import Distillation, distil
 from pnyx.annotate.labelled import read_labelled
 from pnyx.annotate.students.logistic import LogisticTrainer
+from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.files import json_line
 from pnyx.judge.students.judge import StudentJudge, open_student
@@ -53,3 +57,35 @@ def tiny_student() -> StudentJudge:
         out = Path(folder) / "tiny"
         distil(list(read_labelled(path)), LogisticTrainer(), Distillation("tiny"), out)
         return open_student(out)
+
+
+def distilled(out: Path, kind: str, questions: int = 4) -> Path:
+    """Train a student by the command line, its labels beside it; return its folder."""
+    path = write_rows(out.parent / "labelled.jsonl", labelled_rows(questions))
+    with pytest.raises(SystemExit) as stopped:
+        main(["annotate", "distil", str(path), "--out", str(out), "--kind", kind])
+    assert not stopped.value.code
+    return out
+
+
+def pnyx(capsys, *arguments: Any) -> tuple[int, str, str]:
+    """Run a command; return the exit status, standard output and standard error."""
+    with pytest.raises(SystemExit) as stopped:
+        main([*map(str, arguments)])
+    captured = capsys.readouterr()
+    return stopped.value.code or 0, captured.out, captured.err
+
+
+def write(name: str, rows: list[dict[str, Any]]) -> str:
+    return write_rows(Path(name), rows).name
+
+
+def rows(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def refused(result: tuple[int, str, str]) -> str:
+    """Check that a command ended with one line and status 2; return the line."""
+    status, out, error = result
+    assert (status, out, error.count("\n")) == (2, "", 1), result
+    return error

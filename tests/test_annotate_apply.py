@@ -180,6 +180,42 @@ def test_what_is_written_is_not_asked_again_whatever_is_cut_off(
     assert out.read_bytes() == (folder / "whole.jsonl").read_bytes()
 
 
+def test_two_kills_in_the_middle_of_a_line_lose_nothing_but_these_lines(tmp_path):
+    out, pairs = tmp_path / "a.jsonl", some_pairs(20)
+    asked = []
+    for stop in (5, 7):
+        judge = Counting(stop_after=stop)
+        with pytest.raises(ModelError):
+            apply_judge(judge, pairs, out)
+        asked += judge.asked
+        block = partial_of(out) / "block.jsonl"
+        block.write_bytes(block.read_bytes()[:-9])
+    judge = Counting()
+    assert apply_judge(judge, pairs, out).kept == 10
+    assert len(judge.asked) == 10
+    assert [row["id"] for row in lines(out)] == [p.id for p in pairs]
+
+
+@pytest.mark.parametrize("line", ["{", "5", "[1, 2, 3]", '["x", "y", {}]', "\xff", "[" * 100_000])
+def test_damage_among_what_is_kept_is_one_line_or_asked_again(tmp_path, line):
+    out, pairs = tmp_path / "a.jsonl", some_pairs(20)
+    with pytest.raises(ModelError):
+        apply_judge(Counting(stop_after=13), pairs, out, block=10)
+    damaged = line.encode("latin-1") + b"\n"
+    block = partial_of(out) / "block.jsonl"
+    block.write_bytes(damaged + block.read_bytes())
+    judge = Counting(stop_after=2)
+    with pytest.raises(ModelError):
+        apply_judge(judge, pairs, out, block=10)
+    assert not {"p17", "p18", "p19"} & set(judge.asked)  # which stood behind the damage
+    rows = partial_of(out) / "rows.jsonl"
+    kept = rows.read_bytes().splitlines(keepends=True)
+    rows.write_bytes(b"".join([damaged, *kept[1:]]))
+    with pytest.raises(InputError, match=r"is damaged.*\(line 1 of rows\.jsonl\)"):
+        apply_judge(Counting(), pairs, out, block=10)
+    assert not out.exists()
+
+
 def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):
     out, pairs = tmp_path / "a.jsonl", some_pairs(20)
     with pytest.raises(ModelError, match="dead; 13 annotations are kept for the next run"):
@@ -335,6 +371,22 @@ def test_parquet_holds_the_same_rows_with_fixed_types(tmp_path):
         list(read_annotations(tmp_path / "c.parquet"))
 
 
+@pytest.mark.parametrize("column", ["text", "date"])
+def test_parquet_that_python_has_no_values_for_is_one_line(tmp_path, column):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    ends = [pa.py_buffer(b) for b in (b"\0\0\0\0\2\0\0\0", b"\xff\xfe")]
+    odd = {
+        "text": pa.Array.from_buffers(pa.string(), 1, [None, *ends]),  # not UTF-8
+        "date": pa.array([2**62], pa.timestamp("us")),  # in the year 146,000
+    }
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": ["a"], "value": [True], "odd": odd[column]}), path)
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read as Parquet"):
+        list(read_annotations(path))
+
+
 # --- qrels
 
 
@@ -347,10 +399,10 @@ def test_a_grade_is_how_many_thresholds_are_reached(tmp_path):
     missing = [*annotations, Annotation("u", "q", "u", None, None, "refusal")]
     out.unlink()
     with pytest.raises(InputError, match="1 pairs are unscored, so no qrels are written"):
-        write_graded_qrels(out, missing)
+        write_graded_qrels(out, missing, (0.5,))
     assert not out.exists()
-    assert write_graded_qrels(out, missing, unscored="skip") == {0: 3, 1: 3}
-    assert write_graded_qrels(out, missing, unscored="zero") == {0: 4, 1: 3}
+    assert write_graded_qrels(out, missing, (0.5,), unscored="skip") == {0: 3, 1: 3}
+    assert write_graded_qrels(out, missing, (0.5,), unscored="zero") == {0: 4, 1: 3}
     for wrong in ((), (0.7, 0.3), (0.0,), (1.1,), (0.5, 0.5)):
         with pytest.raises(InputError, match="thresholds: found"):
             write_graded_qrels(out, annotations, wrong)
@@ -361,7 +413,61 @@ def test_a_grade_is_how_many_thresholds_are_reached(tmp_path):
         write_graded_qrels(out, [Annotation("x", "q", "", True, 1.0)])
 
 
+def test_by_default_a_grade_is_the_verdict_whatever_the_judge_says_yes_from(tmp_path):
+    out = tmp_path / "qrels.txt"
+    at = [0.1, 0.275, 0.276, 0.49, 0.5, 0.9]  # of a student that says yes from .276 on
+    annotations = [Annotation(f"p{n}", "q", f"d{n}", p >= 0.276, p) for n, p in enumerate(at)]
+    annotations += [Annotation("u", "q", "u", None, None, "refusal")]
+    assert write_graded_qrels(out, annotations) == {0: 2, 1: 4}
+    assert [q.grade for q in read_qrels(str(out))] == [0, 0, 1, 1, 1, 1]  # none for what is open
+    assert write_graded_qrels(out, annotations[:-1], (0.5,)) == {0: 4, 1: 2}
+    assert write_graded_qrels(out, annotations, unscored="zero") == {0: 3, 1: 4}
+    with pytest.raises(InputError, match="1 pairs are unscored"):
+        write_graded_qrels(out, annotations, unscored="error")
+    out.unlink()
+    for policy in (None, "skip"):
+        with pytest.raises(InputError, match="all 1 pairs are unscored, so no qrels"):
+            write_graded_qrels(out, annotations[-1:], unscored=policy)
+    assert not out.exists()
+
+
+def test_more_thresholds_than_a_byte_counts(tmp_path):
+    cuts = [n / 1000 for n in range(1, 301)]
+    annotations = [Annotation("p", "q", "d", True, 0.9)]
+    assert write_graded_qrels(tmp_path / "q", annotations, cuts)[300] == 1
+
+
 # --- from the command line
+
+
+def test_qrels_hold_the_judges_own_verdicts_unless_thresholds_are_given(capsys, tmp_path):
+    answers = [("p0", True, 0.3, None), ("p1", False, 0.2, None), ("p2", None, None, "refusal: no")]
+    (tmp_path / "former").mkdir()
+    (tmp_path / "former" / "answers.jsonl").write_text(
+        "".join(
+            json.dumps({"id": i, "task": "relevance", "value": v, "probability": p, "unscored": u,
+                        "judge": "student"}) + "\n"
+            for i, v, p, u in answers
+        )
+    )  # fmt: skip
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text(
+        "".join(
+            json.dumps({"id": i, "question": "Is it?", "document": "A text.", "question_id": "q",
+                        "doc_id": i}) + "\n"
+            for i, *_ in answers
+        )
+    )  # fmt: skip
+    qrels = tmp_path / "qrels.txt"
+    options = (pairs, "--lookup", tmp_path / "former", "--out", tmp_path / "a.jsonl")
+    status, said, _ = run(capsys, *options, "--qrels", qrels)
+    assert status == 3
+    assert "qrels: 1 of grade 0, 1 of grade 1, 1 without a line" in said
+    assert qrels.read_text() == "q 0 p0 1\nq 0 p1 0\n"
+    cut = ("--qrels", qrels, "--thresholds", "0.5")
+    assert run(capsys, *options, *cut)[0] == 2
+    assert run(capsys, *options, *cut, "--unscored", "skip")[0] == 3
+    assert qrels.read_text() == "q 0 p0 0\nq 0 p1 0\n"
 
 
 def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
@@ -371,8 +477,8 @@ def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
     options = ("--all", "--index", index, "--topics", topics, "--out", out, "--qrels", qrels)
     status, said, error = run(capsys, *options, "--thresholds", "0.3,0.7")
     assert status == 0
-    assert "6 of 6 pairs labelled by minilm-int8@1; qrels: " in said
-    assert "judge minilm-int8@1: held out" in error
+    assert "6 of 6 pairs labelled by packaged@1; qrels: " in said
+    assert "judge packaged@1: " in error
     rows = lines(out)
     assert [row["id"] for row in rows] == ["q1/a", "q2/a", "q1/b", "q2/b", "q1/c", "q2/c"]
     expected = {(r["question_id"], r["doc_id"]): r["probability"] for r in rows}
@@ -400,6 +506,15 @@ def test_a_model_that_refuses_is_exit_status_3_and_no_qrels(capsys, index, topic
         assert {q.grade for q in read_qrels(str(tmp_path / "q.txt"))} == {0}
         assert len(server.asked()) == count
     assert {row["value"] for row in lines(tmp_path / "a.jsonl")} == {None}
+
+
+def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topics, tmp_path):
+    out = tmp_path / "a.jsonl"
+    options = ("--all", "--index", index, "--topics", topics, "--out", out)
+    for place in (out, tmp_path / "." / "a.jsonl", f"{out}.manifest.json", topics):
+        status, _, error = run(capsys, *options, "--qrels", place)
+        assert (status, out.exists()) == (2, False)
+        assert "--qrels names the same file as" in error
 
 
 @pytest.mark.parametrize(

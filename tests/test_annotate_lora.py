@@ -376,7 +376,10 @@ def test_another_base_is_refused(trained, base, tmp_path, monkeypatch):
     [
         ({"wording": "relevance-student@0"}, "wording"),
         ({"rendered": {"defined": "x"}}, "rendered"),
+        ({"rendered": {"defined": "\ue000x\ue001", "undefined": "x"}}, "with places for"),
         ({"rank": 4}, "do not fit the base"),
+        ({"rank": 10**9}, "do not fit the base by the rank 1000000000"),
+        ({"alpha": 0}, "alpha: found 0"),
         ({"rank": True}, "rank: found True"),
         ({"calibration": "guess"}, "expected 'tok' or 'ask'"),
         ({"base": "x"}, "base: found"),
@@ -387,6 +390,18 @@ def test_settings_that_do_not_fit_are_refused(trained, change, message):
     settings = trained[1].student.settings
     with pytest.raises(InputError, match=message):
         load(trained[0], {**settings, **change})
+
+
+def test_a_score_that_is_no_number_is_unscored(trained):
+    """As an overflow of half precision gives it."""
+    import torch
+
+    scorer = load(trained[0], trained[1].student.settings)
+    questions = [example_of(p).question for p in make_pairs(2)]
+    assert all(isinstance(score, float) for score in scorer.score(questions))
+    with torch.no_grad():
+        next(p for name, p in scorer._model.named_parameters() if "norm" in name).fill_(torch.nan)
+    assert [score.partition(":")[0] for score in scorer.score(questions)] == ["no_number"] * 2
 
 
 def test_damaged_weights_are_refused(trained, tmp_path):
@@ -417,7 +432,7 @@ def test_the_defaults_are_the_paper_s():
     assert plan["base"] == "some/model"
 
 
-@pytest.mark.parametrize("name", ["", "no such folder", "nowhere.gguf", "a/b/c"])
+@pytest.mark.parametrize("name", ["", "no such folder", "nowhere.gguf", "a/b/c", "~nobody-here/x"])
 def test_a_base_that_is_none_is_refused(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError):

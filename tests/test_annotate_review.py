@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given, settings
@@ -68,7 +68,7 @@ def test_as_many_are_drawn_of_each_stratum_and_what_they_stand_for_is_recorded()
     assert [d.id for d in other] != [d.id for d in drawn]
     strata = [d.stratum for d in drawn]
     assert strata != sorted(strata)
-    for edges in ((0.95, 0.9), (0.0,), (1.0,), (0.9, 0.9)):
+    for edges in ((0.95, 0.9), (0.0,), (1.0,), (0.9, 0.9), (float("nan"),)):
         with pytest.raises(InputError, match="edges: found"):
             draw_disagreements(annotations, truth, edges=edges)
     with pytest.raises(InputError, match="at least 1"):
@@ -258,6 +258,58 @@ def test_from_annotations_to_the_table(capsys, tmp_path, name):
     assert json.loads(shown)["labelled"] == 2
     shown = run(capsys, "review", annotations, *unjudged, "--unjudged", "irrelevant")[1]
     assert json.loads(shown)["labelled"] == 60
+
+
+def row(**changed):
+    base = asdict(one(1, 0.9, 0.0, 0.9, False, "judge", 2, 3))
+    return json.dumps(base | changed) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.jsonl", row(stratum_size=10**300), ":1: stratum_size: found 1000"),
+        ("a.jsonl", row(stratum_size=-1), "expected a whole number from 0"),
+        ("a.jsonl", row(stratum=0.5), "stratum: found 0.5, expected a whole number"),
+        ("a.jsonl", row(above={"0.95": 10**400}), ":1: above: found 1000"),
+        ("a.jsonl", row(confidence=7), "confidence: found 7, expected 0 to 1"),
+        ("a.jsonl", row() + row(id="p2", stratum_size=9), ":2: is of another draw"),
+        ("a.jsonl", row() + row(id="p2", scored=99), ":2: is of another draw"),
+        ("a.md", "<!-- pnyx [1] -->\nright: judge\n", ":1: the comment was changed"),
+        ("a.md", f"<!-- pnyx {'[' * 100_000} -->\nright: judge\n", ":1: the comment was changed"),
+        ("a.csv", f"id,right,above\np,judge,{'[' * 100_000}\n", ":2: "),
+    ],
+)
+def test_a_review_that_was_damaged_is_one_line(capsys, tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    status, shown, error = run(capsys, "reviewed", tmp_path / name)
+    assert (status, shown, error.count("\n")) == (2, "", 1)
+    assert said in error
+
+
+@pytest.mark.parametrize("name", ["review.jsonl", "review.csv", "review.md"])
+def test_peoples_answers_and_the_inputs_are_never_written_over(capsys, tmp_path, name):
+    annotations, labels = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
+    annotations.write_text('{"id": "1", "value": true, "probability": 0.9, "judge": "j"}\n')
+    labels.write_text('{"id": "1", "value": false}\n')
+    out = tmp_path / name
+    options = (annotations, "--labels", labels, "--out")
+    for _ in range(2):  # without answers it may be drawn anew
+        assert run(capsys, "review", *options, out)[0] == 0
+    write_review(out, [replace(one, right="unclear") for one in read_review(out)])
+    kept = out.read_bytes()
+    status, _, error = run(capsys, "review", *options, out)
+    assert (status, out.read_bytes()) == (2, kept)
+    assert "holds 1 answers of people: name another file" in error
+    out.write_bytes(kept.replace(b"unclear", b"perhaps"))  # a fault is no reason to lose the rest
+    status, _, error = run(capsys, "review", *options, out)
+    assert (status, error.count("\n")) == (2, 1)
+    assert "found 'perhaps'" in error
+    for path in (annotations, labels):
+        before = path.read_bytes()
+        status, _, error = run(capsys, "review", *options, path)
+        assert (status, path.read_bytes()) == (2, before)
+        assert "--out names the same file as" in error
 
 
 def test_wrong_usage_is_one_line(capsys, tmp_path):

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bert_fixture import BERT_SIZES, DEFINITION, write_bert
+from bert_fixture import animal_pairs as pairs
 from pnyx.annotate.distil import Distillation, distil, split_questions
-from pnyx.annotate.labelled import LabelledPair
 from pnyx.annotate.students.base import example_of
 from pnyx.annotate.students.loop import Pace
 from pnyx.errors import InputError, PnyxError
@@ -22,88 +23,18 @@ from pnyx.judge.tasks.relevance import ask_relevance
 
 torch = pytest.importorskip("torch", reason="the extra distil is not installed")
 pytest.importorskip("onnx", reason="the extra distil is not installed")
-safetensors = pytest.importorskip("safetensors.torch")
 
-from pnyx.annotate.students.bert import PACKAGED, Bert, Shape, load_bert, tokenizer_of  # noqa: E402
+from pnyx.annotate.students.bert import PACKAGED, load_bert, tokenizer_of  # noqa: E402
 from pnyx.annotate.students.cross import CrossTrainer  # noqa: E402
 from pnyx.annotate.students.late import LateTrainer  # noqa: E402
 from pnyx.annotate.students.late_net import LateNet  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
-ANIMALS = "otters foxes herons badgers".split()
-DEFINITION = "Looks for where they live.\n1. Rivers and lakes that are named.\n2. Woods and fields."
-
-
-def pairs(groups=ANIMALS, each=10):
-    """Passages on where an animal lives are relevant, those on its food are not."""
-    out = []
-    for animal in groups:
-        for number in range(each):
-            home = number % 2 == 0
-            text = (
-                f"These {animal} live near the river number {number}. It is a quiet place."
-                if home
-                else f"These {animal} eat about {number} kilograms of food. They like it cold."
-            )
-            out.append(
-                LabelledPair(
-                    id=f"{animal}/{number}",
-                    question=f"Where do {animal} live?",
-                    document=text,
-                    definition=DEFINITION,
-                    group=animal,
-                    value=home,
-                    probability=0.95 if home else 0.05,
-                    judge="a rule",
-                )
-            )
-    return out
-
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    """A folder with a BERT of two narrow layers, randomly made, and the packaged tokenizer."""
-    folder = tmp_path_factory.mktemp("base")
-    sizes = {
-        "vocab_size": 30522,
-        "hidden_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "intermediate_size": 96,
-        "max_position_embeddings": 512,
-    }
-    torch.manual_seed(3)
-    bert = Bert(Shape(**sizes))
-    names = {
-        "words.weight": "embeddings.word_embeddings.weight",
-        "places.weight": "embeddings.position_embeddings.weight",
-        "types.weight": "embeddings.token_type_embeddings.weight",
-        "norm.weight": "embeddings.LayerNorm.weight",
-        "norm.bias": "embeddings.LayerNorm.bias",
-    }
-    parts = {
-        "query": "attention.self.query",
-        "key": "attention.self.key",
-        "value": "attention.self.value",
-        "attended": "attention.output.dense",
-        "attended_norm": "attention.output.LayerNorm",
-        "up": "intermediate.dense",
-        "down": "output.dense",
-        "down_norm": "output.LayerNorm",
-    }
-    state = {}
-    for name, tensor in bert.state_dict().items():
-        if name in names:
-            state[names[name]] = tensor
-        else:
-            _, layer, part, kind = name.split(".")
-            state[f"encoder.layer.{layer}.{parts[part]}.{kind}"] = tensor
-    safetensors.save_file(state, folder / "model.safetensors")
-    config = {"model_type": "bert", "hidden_act": "gelu", **sizes}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (folder / "tokenizer.json").write_bytes(tokenizer_of(PACKAGED))
-    return str(folder)
+    return write_bert(tmp_path_factory.mktemp("base"))
 
 
 @pytest.fixture(scope="module")
@@ -286,6 +217,72 @@ def test_a_base_that_is_none_is_named(base, tmp_path, fault):
     with pytest.raises(InputError, match="base"):
         distil(pairs(), LateTrainer(base=str(folder)), Distillation("x"), tmp_path / "s")
     assert not (tmp_path / "s").exists()
+
+
+def _no_special_tokens(row):
+    row["post_processor"] = None
+
+
+def _two_tokens_before(row):
+    row["post_processor"]["single"].insert(0, row["post_processor"]["single"][0])
+
+
+BASES = {
+    "short": ({"max_position_embeddings": 256}, None, "reads up to 256 tokens, expected at least"),
+    "other words": ({"vocab_size": 30000}, None, "holds token 30521, its model 30000 tokens"),
+    "no size": ({"hidden_size": None}, None, "hidden_size: found None, expected a size"),
+    "text": ({"num_hidden_layers": "2"}, None, "num_hidden_layers: found 2, expected a size"),
+    "no layer": ({"num_hidden_layers": 0}, None, "num_hidden_layers: found 0, expected a size"),
+    "huge": ({"vocab_size": 10**400}, None, "vocab_size: found 1000"),
+    "heads": ({"num_attention_heads": 5}, None, "hidden_size 48 is no multiple of 5 heads"),
+    "no ends": ({}, _no_special_tokens, "expected one special token before a text and one after"),
+    "two ends": ({}, _two_tokens_before, "expected one special token before a text and one after"),
+    "no tokenizer": ({}, lambda row: row.clear(), "tokenizer.json cannot be used"),
+}
+
+
+@pytest.mark.parametrize("fault", BASES)
+@pytest.mark.parametrize("trainer", [LateTrainer, CrossTrainer])
+def test_a_base_that_does_not_fit_is_refused_before_anything_is_trained(trainer, fault, tmp_path):
+    sizes, change, said = BASES[fault]
+    folder = tmp_path / "mybase"
+    folder.mkdir()
+    config = {"model_type": "bert", "hidden_act": "gelu", **BERT_SIZES, **sizes}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    row = json.loads(tokenizer_of(PACKAGED))
+    if change:
+        change(row)
+    (folder / "tokenizer.json").write_text(json.dumps(row), encoding="utf-8")
+    with pytest.raises(InputError, match="mybase") as refused:
+        distil(pairs(), trainer(base=str(folder)), Distillation("x"), tmp_path / "s")
+    assert said in str(refused.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["mybase"]
+
+
+def test_each_kind_needs_what_it_reads(base, tmp_path):
+    """A sentence encoder of 320 tokens and one type of tokens is no cross-encoder's base."""
+    for sizes, said in (
+        ({"max_position_embeddings": 320}, "reads up to 320 tokens, expected at least 512"),
+        ({"type_vocab_size": 1}, "tells no types of tokens apart"),
+    ):
+        config = {"model_type": "bert", "hidden_act": "gelu", **BERT_SIZES, **sizes}
+        (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        (tmp_path / "tokenizer.json").write_bytes(tokenizer_of(PACKAGED))
+        assert LateTrainer(base=str(tmp_path)).plan()["base"] == str(tmp_path)
+        with pytest.raises(InputError, match=said):
+            CrossTrainer(base=str(tmp_path)).plan()
+
+
+@pytest.mark.parametrize(("layers", "frozen"), [(1, 0), (2, 1), (3, 2), (4, 3), (6, 4), (12, 8)])
+def test_two_thirds_of_the_layers_stay_and_never_all(layers, frozen):
+    assert LateTrainer().frozen_of(layers) == frozen
+    assert LateTrainer(frozen=5).frozen_of(layers) == 5
+
+
+def test_the_plan_says_how_many_layers_stay(base):
+    assert LateTrainer().plan()["frozen"] == 4
+    assert LateTrainer(base=base).plan()["frozen"] == 1
+    assert LateTrainer(base=base, frozen=0).plan()["frozen"] == 0
 
 
 # --- steps and splits

@@ -76,6 +76,15 @@ def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool)
     return (np.array(found) + 1) / 2
 
 
+def mean_of_sentences(asked: Sequence[Support]) -> Scores:
+    """The cosine of the mean of the sentences' vectors with question and definition."""
+    from pnyx.judge.students.similarity import FEATURES, similarity_features
+    from pnyx.models.encoder import load_encoder
+
+    place = FEATURES.index("passage-definition")
+    return (similarity_features(load_encoder(), asked)[:, place] + 1) / 2
+
+
 def student_scores(folder: str) -> Callable[[Pairs], Scores]:
     def run(pairs: Pairs) -> Scores:
         answers = open_student(folder).judge(pairs.asked)
@@ -99,10 +108,16 @@ def released(
     return run
 
 
-def default_judge(pairs: Pairs) -> Scores:
-    from pnyx import EncoderJudge, ask
+def answered_by(name: str) -> Callable[[Pairs], Scores]:
+    """The probabilities of a judge of the package."""
 
-    return np.array([answer.probability for answer in ask(EncoderJudge(), pairs.asked)])
+    def run(pairs: Pairs) -> Scores:
+        import pnyx
+
+        answers = pnyx.ask(getattr(pnyx, name)(), pairs.asked)
+        return np.array([answer.probability for answer in answers])
+
+    return run
 
 
 SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
@@ -113,7 +128,9 @@ SYSTEMS: dict[str, Callable[[Pairs], Scores]] = {
     "untrained: closest sentence with definition": lambda p: similarities(
         p.asked, sentences=True, definition=True
     ),
-    "pnyx judge relevance, as packaged": default_judge,
+    "untrained: mean of sentences with definition": lambda p: mean_of_sentences(p.asked),
+    "encoder's judge (closest window), before": answered_by("EncoderJudge"),
+    "pnyx judge relevance, as packaged": answered_by("PackagedJudge"),
     "GPT-3.5 (released)": released("released", "gpt35_guess", "gpt35_confidence"),
     "Llama3-8B fine-tuned, Tok (released)": released(
         "students", "gc_llama_2e__tok_guess", "gc_llama_2e__tok_conf"

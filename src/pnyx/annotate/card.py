@@ -8,7 +8,7 @@ from typing import Any
 from pnyx.errors import shorten
 from pnyx.judge.students.files import Student
 
-__all__ = ["student_card"]
+__all__ = ["figure_rows", "student_card"]
 
 _NAMES = {
     "f1": "F1",
@@ -42,16 +42,37 @@ def student_card(student: Student) -> str:
         "- **Limits**: it imitates its teacher, against whose labels the figures are; on other "
         "domains measure it anew (`pnyx measure relevance`).",
         "",
+        *figure_rows(about["figures"]),
+    ]
+    return "\n".join([*lines, "", f"Training: {_settings(about['training'])}.", ""])
+
+
+def figure_rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the lines of a Markdown table.
+
+    Args:
+        figures: rows of `pnyx.measure.base.Measured`, by the measure's name.
+    """
+    lines = [
         "| held-out questions | value | 95 % interval | scored of asked |",
         "| --- | --- | --- | --- |",
     ]
-    for name, row in about["figures"].items():
+    for name, row in figures.items():
         low, high = row["low"], row["high"]
         bounds = "-" if low is None else f"{low:.3f} to {high:.3f}"
         value = "-" if row["value"] is None else f"{row['value']:.3f}"
         lines.append(f"| {_NAMES[name]} | {value} | {bounds} | {row['scored']} of {row['asked']} |")
-    settings = ", ".join(f"{key} {_plain(str(value))}" for key, value in about["training"].items())
-    return "\n".join([*lines, "", f"Training: {settings}.", ""])
+    return lines
+
+
+def _settings(row: Mapping[str, Any]) -> str:
+    """Return settings in one line, those of a part in parentheses."""
+    return ", ".join(
+        f"{key} ({_settings(value)})"
+        if isinstance(value, Mapping)
+        else f"{key} {_plain(str(value))}"
+        for key, value in row.items()
+    )
 
 
 def _plain(text: str) -> str:

@@ -29,10 +29,11 @@ from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Measured
 from pnyx.measure.gold import Gold, Joined, Pair
 
-__all__ = ["Distillation", "Distilled", "distil", "split_questions"]
+__all__ = ["Distillation", "Distilled", "calibrate", "distil", "split_questions"]
 
 _FOLDS = 5
 _PLAN = "plan.json"
+_BY_ORDER = frozenset({"auroc", "average_precision", "ndcg", "map"})
 _FIGURES = ("f1", "accuracy", "auroc", "average_precision", "ece", "brier", "ndcg", "map")
 
 
@@ -166,10 +167,11 @@ def distil(
     }
     work = _work_folder(Path(out), examples, trainer, plan)
     with atomic_folder(out, replace=replace) as folder:
-        trained = trainer.train(train, work, folder, report)
+        asked = [example.question for example in held]
+        trained = trainer.train(train, work, folder, report, asked)
         scorer = load_scorer(trainer.kind, folder, trained.settings)
-        scores = scorer.score([example.question for example in held])
-        curve, threshold, figures = _calibrate(held, scores, plan.curve)
+        scores = scorer.score(asked)
+        curve, threshold, figures = calibrate(held, scores, plan.curve)
         student = _student(plan, trainer, trained, (curve, threshold), counts, figures)
         folder.joinpath(CARD).write_text(student_card(student), encoding="utf-8")
         student = write_manifest(folder, student)
@@ -220,7 +222,7 @@ def _work_folder(
     found = work / _PLAN
     if found.is_file() and found.read_text(encoding="utf-8") == text:
         return work
-    if work.is_dir() and any(path.name != _PLAN for path in work.iterdir()):
+    if any(path.is_file() and path != found for path in work.rglob("*")):
         raise InputError(
             "belongs to a training on other pairs or with other settings: remove it, or name "
             "another --out",
@@ -232,10 +234,24 @@ def _work_folder(
     return work
 
 
-def _calibrate(
+def calibrate(
     held: Sequence[Example], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
-    """Fit the curve on held-out questions; measure each by a curve fitted on the others."""
+    """Fit a curve and a threshold on pairs of questions that a student was not trained on.
+
+    Args:
+        held: the pairs, with what is true of them.
+        scores: of the student, raw, or why there is none.
+        method: the kind of curve.
+
+    Returns:
+        The curve; the threshold with the best F1; and figures of the pairs: those of verdicts and
+        probabilities by a curve and a threshold that were fitted on other questions, those of
+        their order by the raw scores.
+
+    Raises:
+        InputError: the pairs that have a score are all of one verdict.
+    """
     scored = [
         (example, score)
         for example, score in zip(held, scores, strict=True)
@@ -247,19 +263,32 @@ def _calibrate(
     raw = [score for _, score in scored]
     folds = folds_of([example.group for example, _ in scored], _FOLDS)
     found = iter(crossfit(method, raw, truth, folds, best_f1_threshold))
-    pairs = []
-    for example, score in zip(held, scores, strict=True):
-        got = None if isinstance(score, str) else next(found)
-        gold = Gold(example.value, example.target, group=example.group)
-        probability, value = (None, None) if got is None else (got[0], float(got[1]))
-        unscored = score if isinstance(score, str) else "" if got else "uncalibrated"
-        pairs.append(
-            Pair((example.question.id, ""), example.group, gold, value, probability, unscored)
-        )
-    agreement = measure_agreement(Joined("relevance", "student", tuple(pairs)))
-    figures = {name: agreement.measures[name] for name in _FIGURES if name in agreement.measures}
+    judged = [score if isinstance(score, str) else next(found) for score in scores]
+    # One curve never reorders pairs, but those of several folds do: what goes by order goes by raw.
+    ordered = [score if isinstance(score, str) else (score, False) for score in scores]
+    by_order, by_curve = (_measures(held, answers) for answers in (ordered, judged))
+    figures = {
+        name: by_order[name] if name in _BY_ORDER else by_curve[name]
+        for name in _FIGURES
+        if name in by_curve
+    }
     curve = fit(method, raw, truth)
     return curve, best_f1_threshold(curve(raw).tolist(), truth), figures
+
+
+def _measures(
+    held: Sequence[Example], answers: Sequence[tuple[float, bool] | str | None]
+) -> Mapping[str, Measured]:
+    """Return figures of a probability and a verdict each, or of the reason why there are none."""
+    pairs = []
+    for example, answer in zip(held, answers, strict=True):
+        gold = Gold(example.value, example.target, group=example.group)
+        key = (example.question.id, "")
+        if answer is None or isinstance(answer, str):
+            pairs.append(Pair(key, example.group, gold, None, None, answer or "uncalibrated"))
+        else:
+            pairs.append(Pair(key, example.group, gold, float(answer[1]), answer[0], ""))
+    return measure_agreement(Joined("relevance", "student", tuple(pairs))).measures
 
 
 def _student(

@@ -1,7 +1,8 @@
-"""Annotations as TREC qrels: probabilities cut into grades."""
+"""Annotations as TREC qrels: verdicts, or probabilities cut into grades."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -37,59 +38,79 @@ def check_thresholds(thresholds: Sequence[float]) -> None:
 def write_graded_qrels(
     path: str | Path,
     annotations: Iterable[Annotation],
-    thresholds: Sequence[float] = (0.5,),
-    unscored: Policy = "error",
+    thresholds: Sequence[float] | None = None,
+    unscored: Policy | None = None,
 ) -> dict[int, int]:
     """Write annotations as TREC qrels, topic by topic.
 
-    A pair's grade is how many of the thresholds its probability reaches: 0.3 and 0.7 give the
-    grades 0, 1 and 2. A verdict without a probability counts as 1 or 0.
+    A pair's grade is the judge's verdict, 1 or 0: what probability a judge says yes from is its
+    own (a student's is fitted). With thresholds it is how many of them the probability reaches:
+    0.3 and 0.7 give the grades 0, 1 and 2; a verdict without a probability counts as 1 or 0.
 
     Args:
         path: the file; `-` for standard output.
         annotations: each with question and document.
-        thresholds: rising, each above 0 and at most 1.
-        unscored: what becomes of pairs without a verdict.
+        thresholds: rising, each above 0 and at most 1; None for the verdicts.
+        unscored: what becomes of pairs without a verdict; by default they get no line, and with
+            thresholds there is no file.
 
     Returns:
         Grade -> how many lines have it.
 
     Raises:
-        InputError: a pair is unscored under `error`, lacks question or document, or comes twice;
-            nothing is written.
+        InputError: a pair is unscored under `error`, or all are and get no line; one lacks
+            question or document, or comes twice; nothing is written.
     """
-    check_thresholds(thresholds)
+    policy = unscored or ("skip" if thresholds is None else "error")
+    if thresholds is not None:
+        check_thresholds(thresholds)
+    topics, missing = _graded(annotations, thresholds, policy)
+    found = Counter(grade for _, grades in topics.values() for grade in grades)
+    if missing and not found:
+        raise InputError(f"all {missing} pairs are unscored, so no qrels are written")
+    if missing and policy == "error":
+        raise InputError(
+            f"{missing} pairs are unscored, so no qrels are written: say what they count as with "
+            "--unscored skip or zero"
+        )
+    for topic, (documents, _) in topics.items():
+        if len(set(documents)) < len(documents):
+            (twice, _), *_ = Counter(documents).most_common(1)
+            shown = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
+            raise InputError(f"topic {shown} come twice, which qrels cannot say")
+    with atomic_text(path) as stream:
+        write_qrels(stream, _qrels(topics))
+    return {grade: found[grade] for grade in range(len(thresholds or (1,)) + 1)}
+
+
+_Topics: TypeAlias = dict[str, tuple[list[str], "array[int]"]]
+"""Topic -> documents and their grades."""
+
+
+def _graded(
+    annotations: Iterable[Annotation], thresholds: Sequence[float] | None, policy: Policy
+) -> tuple[_Topics, int]:
+    """Return the grades, and how many pairs have no verdict."""
     names: dict[str, str] = {}
-    topics: dict[str, tuple[list[str], bytearray]] = {}
+    topics: _Topics = {}
     missing = 0
     for one in annotations:
         if not (one.question_id and one.doc_id):
             shown = shorten(one.id, 40)
             raise InputError(f"pair {shown!r} lacks question_id or doc_id, which qrels need")
-        if one.probability is None:
-            missing += 1
-            if unscored == "skip":
-                continue
-        reached = sum((one.probability or 0.0) >= t for t in thresholds)
-        documents, grades = topics.setdefault(one.question_id, ([], bytearray()))
+        missing += one.value is None
+        if one.value is None and policy != "zero":
+            continue
+        grade = int(bool(one.value))
+        if thresholds is not None:
+            grade = sum((one.probability or 0.0) >= t for t in thresholds)
+        documents, grades = topics.setdefault(one.question_id, ([], array("L")))
         documents.append(names.setdefault(one.doc_id, one.doc_id))
-        grades.append(reached)
-    if missing and unscored == "error":
-        raise InputError(
-            f"{missing} pairs are unscored, so no qrels are written: say what they count as with "
-            "--unscored skip or zero"
-        )
-    with atomic_text(path) as stream:
-        write_qrels(stream, _qrels(topics))
-    found = Counter(grade for _, grades in topics.values() for grade in grades)
-    return {grade: found[grade] for grade in range(len(thresholds) + 1)}
+        grades.append(grade)
+    return topics, missing
 
 
-def _qrels(topics: dict[str, tuple[list[str], bytearray]]) -> Iterator[Qrel]:
+def _qrels(topics: _Topics) -> Iterator[Qrel]:
     for topic, (documents, grades) in topics.items():
-        if len(set(documents)) < len(documents):
-            (twice, _), *_ = Counter(documents).most_common(1)
-            shown = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
-            raise InputError(f"topic {shown} come twice, which qrels cannot say")
         for document, grade in zip(documents, grades, strict=True):
             yield Qrel(topic, document, grade)

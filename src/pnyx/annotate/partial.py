@@ -128,10 +128,10 @@ class Partial:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.done + self.begun == 0:  # nothing to go on from; gone before the lock is
+            shutil.rmtree(self.folder, ignore_errors=True)
         with contextlib.suppress(OSError):  # a full disk was reported already
             self._open.close()
-        if self.done + self.begun == 0:  # nothing to go on from
-            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _begin(self) -> None:
         manifest = self.folder / _MANIFEST
@@ -159,15 +159,20 @@ class Partial:
         return self._open.enter_context((self.folder / name).open("a+b"))
 
     def _of_block(self) -> Iterator[tuple[int, tuple[bytes, dict[str, Any]]]]:
-        """Yield what the block under way has: position -> key and row; a cut-off line is none."""
+        """Yield what the block under way has: position -> key and row.
+
+        What a kill has cut off goes, lest the next line is written behind it.
+        """
+        _whole_lines(self._block)
         self._block.seek(0)
         for line in self._block:
             try:
                 position, key, row = json.loads(line)
-            except ValueError:
-                return  # the kill came while it was written
-            if position >= self.done:
-                yield position, (bytes.fromhex(key), row)
+                known = int(position), (bytes.fromhex(key), dict(row))
+            except (ValueError, TypeError, RecursionError):
+                continue  # damaged: this pair is annotated again
+            if known[0] >= self.done:
+                yield known
 
     def check(self, position: int, pair: Support) -> None:
         """Check that a pair that is done is still the same.
@@ -218,10 +223,19 @@ class Partial:
         self.begun = len(self._known)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the annotations that are there for good, from the first."""
-        with (self.folder / _ROWS).open(encoding="utf-8", newline="\n") as stream:
-            for line in stream:
-                yield json.loads(line)
+        """Yield the annotations that are there for good, from the first.
+
+        Raises:
+            InputError: a line is damaged.
+        """
+        with (self.folder / _ROWS).open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    row = dict(json.loads(line))
+                except (ValueError, TypeError, RecursionError) as error:
+                    problem = f"{_DAMAGED} (line {number} of {_ROWS})"
+                    raise InputError(problem, path=self.folder) from error
+                yield row
 
     def take_rows(self) -> None:
         """Put the lines as they are in place of the file to be."""

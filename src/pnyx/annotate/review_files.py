@@ -101,7 +101,18 @@ def read_review(path: str | Path) -> list[Disagreement]:
     else:
         rows = scan_json_objects(source)
     parsed = unique(parse_rows(rows, _parse, source), lambda d: d.id, source)
-    return [one for _, one in strict(parsed, source, "disagreements")]
+    found = []
+    draws: dict[Any, Any] = {}
+    for line, one in strict(parsed, source, "disagreements"):
+        for key, counts in (
+            ("all", (one.scored, dict(one.above))),
+            (one.stratum, (one.low, one.high, one.stratum_size)),
+        ):
+            if draws.setdefault(key, counts) != counts:
+                problem = "is of another draw than the lines before it: evaluate each by itself"
+                raise InputError(problem, path=path, line=line)
+        found.append(one)
+    return found
 
 
 def _of_csv(path: str) -> Iterator[Any]:
@@ -126,7 +137,8 @@ def _row_of(reader: Iterator[list[str]], path: str) -> list[str] | None:
     try:
         return next(reader, None)
     except csv.Error as error:
-        raise InputError(f"not valid CSV ({error})", path=path) from error
+        line: int = getattr(reader, "line_num", 0) or 1
+        raise InputError(f"not valid CSV ({error})", path=path, line=line) from error
 
 
 def _strict_lines(path: str) -> Iterator[str]:
@@ -146,7 +158,7 @@ def _uncell(cell: str, name: str) -> Any:
         return cell[1:] if cell.startswith("'") else cell
     try:
         return json.loads(cell.lower())  # spreadsheets write TRUE
-    except ValueError:
+    except (ValueError, RecursionError):
         return cell  # `_parse` says what is wrong with it
 
 
@@ -158,8 +170,8 @@ def _of_markdown(path: str) -> Iterator[Any]:
             if mark is not None:
                 raise InputError("expected a line `right:` before it", path=path, line=at)
             try:
-                mark = at, json.loads(line.removeprefix(_MARK).removesuffix(" -->"))
-            except ValueError as error:
+                mark = at, dict(json.loads(line.removeprefix(_MARK).removesuffix(" -->")))
+            except (TypeError, ValueError, RecursionError) as error:
                 raise InputError("the comment was changed", path=path, line=at) from error
         elif mark is not None and (found := re.match(r"right:(.*)", line)):
             yield at, {**mark[1], "right": found[1]}
@@ -174,15 +186,16 @@ def _parse(row: Mapping[str, Any]) -> Disagreement:
         expected = ", ".join(ANSWERS)
         raise InputError(f"right: found {shorten(right, 40)!r}, expected {expected} or nothing")
     taken = Fields(row)
-    numbers = {name: number(row.get(name), name) for name in _NUMBERS}
+    known: dict[str, Any] = {name: _share(row.get(name), name) for name in _SHARES}
+    known |= {name: _count(row.get(name), name) for name in _COUNTS}
     above = row.get("above")
-    if not isinstance(above, dict) or not all(isinstance(n, int) for n in above.values()):
+    if not isinstance(above, dict):
         raise InputError(f"above: found {shorten(above, 40)}, expected counts by confidence")
+    above = {edge: _count(count, "above") for edge, count in above.items()}
     for name in ("value", "label"):
         if not isinstance(row.get(name), bool):
             raise InputError(f"{name}: found {shorten(row.get(name), 40)}, expected true or false")
-    known: dict[str, Any] = {n: taken.text(n) for n in ("question_id", "doc_id", "judge", *_TEXTS)}
-    known |= {name: int(v) if name in _WHOLE else v for name, v in numbers.items()}
+    known |= {n: taken.text(n) for n in ("question_id", "doc_id", "judge", *_TEXTS)}
     return Disagreement(
         id=taken.identifier("id"),
         value=row["value"],
@@ -193,5 +206,18 @@ def _parse(row: Mapping[str, Any]) -> Disagreement:
     )
 
 
-_WHOLE = ("stratum", "stratum_size", "drawn", "scored")
-_NUMBERS = ("probability", "confidence", "low", "high", *_WHOLE)
+def _share(value: Any, name: str) -> float:
+    if not 0 <= number(value, name) <= 1:
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected 0 to 1")
+    return float(value)
+
+
+def _count(value: Any, name: str) -> int:
+    if not (0 <= number(value, name) <= _MOST and value == int(value)):
+        raise InputError(f"{name}: found {shorten(value, 40)}, expected a whole number from 0")
+    return int(value)
+
+
+_SHARES = ("probability", "confidence", "low", "high")
+_COUNTS = ("stratum", "stratum_size", "drawn", "scored")
+_MOST = 1 << 53

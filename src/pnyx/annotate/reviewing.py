@@ -95,7 +95,7 @@ def draw_disagreements(
     bounds = (0.0, *edges, 1.0)
     if per_stratum < 1:
         raise InputError(f"{per_stratum} of each stratum, expected at least 1")
-    if any(a >= b for a, b in pairwise(bounds)):
+    if not all(a < b for a, b in pairwise(bounds)):  # NaN is neither
         shown = ",".join(f"{e:g}" for e in edges)
         raise InputError(f"edges: found {shown}, expected rising ones between 0 and 1")
     counts = dict.fromkeys(("annotations", "scored", "unscored", "labelled", "disagreements"), 0)

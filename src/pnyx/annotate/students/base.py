@@ -70,9 +70,21 @@ class Trainer(Protocol):
         """See the class."""
 
     def plan(self) -> Mapping[str, Any]:
-        """Return all settings of the training, ready for JSON: another plan does not resume."""
+        """Return all settings of the training, ready for JSON: another plan does not resume.
 
-    def train(self, examples: Sequence[Example], work: Path, out: Path, report: Report) -> Trained:
+        Raises:
+            PnyxError: a library is missing.
+            InputError: what it is to start from is not what it needs.
+        """
+
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support],
+    ) -> Trained:
         """Train, and write the weights to `out`.
 
         Args:
@@ -81,6 +93,7 @@ class Trainer(Protocol):
                 interrupted goes on from the last of them and ends with the same weights.
             out: an empty folder for the weights.
             report: told of progress.
+            unseen: pairs of other questions, without labels: how scores lie that were not fitted.
 
         Raises:
             PnyxError: a library is missing, or the training failed.
@@ -114,4 +127,7 @@ def need_torch() -> None:
         import onnx  # noqa: F401 - needed at the end, so it is missed at the start
         import torch  # noqa: F401
     except ImportError as error:
-        raise PnyxError(f"{error.name} is missing: pip install 'pnyx[distil]'") from error
+        raise PnyxError(
+            f"{error.name} is missing: pip install 'pnyx[distil]', or train --kind logistic, which "
+            "needs none"
+        ) from error

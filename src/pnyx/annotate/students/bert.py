@@ -6,10 +6,10 @@ change with every release.
 
 from __future__ import annotations
 
-import json
+import functools
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,26 @@ import torch
 from torch import nn
 
 from pnyx.errors import InputError, shorten
+from pnyx.files import parse_json_object, read_lines
+from pnyx.judge.students.segments import read_tokenizer
 
-__all__ = ["PACKAGED", "Bert", "Shape", "export_int8", "load_bert", "optimizer_of", "tokenizer_of"]
+__all__ = [
+    "PACKAGED",
+    "Bert",
+    "Shape",
+    "check_base",
+    "export_int8",
+    "load_bert",
+    "optimizer_of",
+    "tokenizer_of",
+]
 
 PACKAGED = "minilm-int8"
 """Name of the packaged encoder as a start: its weights are int8 with a scale for each column."""
 
 _WEIGHTS = "model.safetensors"
+_LARGEST = 1 << 20
+"""Of a model's sizes: far above any that could be trained here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +149,51 @@ def load_bert(base: str) -> Bert:
     Raises:
         InputError: the folder holds no such model.
     """
-    if base == PACKAGED:
-        model = _folder("model.onnx")
-        shape, weights = _from_onnx(model)
-    else:
-        shape, weights = _from_folder(Path(base))
-    bert = Bert(shape)
+    shape, weights = _packaged() if base == PACKAGED else _from_folder(Path(base))
     try:
+        bert = Bert(shape)
         bert.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(f"is no BERT model: {shorten(str(error), 120)}", path=base) from error
     return bert
+
+
+def check_base(base: str, tokens: int, types: int = 1) -> Shape:
+    """Check that a base and its tokenizer fit each other and what they are to read.
+
+    Args:
+        base: as for `load_bert`.
+        tokens: of the longest input.
+        types: how many types of tokens there are.
+
+    Raises:
+        InputError: they do not, or it is no base.
+    """
+    shape = _packaged_shape() if base == PACKAGED else _shape_of(Path(base))
+    if shape.max_position_embeddings < tokens:
+        problem = f"reads up to {shape.max_position_embeddings} tokens, expected at least {tokens}"
+        raise InputError(problem, path=base)
+    if shape.type_vocab_size < types:
+        raise InputError("tells no types of tokens apart, expected question and text", path=base)
+    try:
+        tokenizer = read_tokenizer(tokenizer_of(base))
+        highest = max(tokenizer.get_vocab().values(), default=0)
+        special = tokenizer.encode("a text").special_tokens_mask
+    except InputError:
+        raise
+    except Exception as error:  # the library raises its own, undocumented class
+        problem = f"tokenizer.json cannot be used: {shorten(str(error), 80)}"
+        raise InputError(problem, path=base) from error
+    if highest >= shape.vocab_size:
+        raise InputError(
+            f"tokenizer.json holds token {highest}, its model {shape.vocab_size} tokens: expected "
+            "those of one model",
+            path=base,
+        )
+    if special[:1] != [1] or special[-1:] != [1] or sum(special) != 2:
+        problem = "tokenizer.json: expected one special token before a text and one after it"
+        raise InputError(problem, path=base)
+    return shape
 
 
 def tokenizer_of(base: str) -> bytes:
@@ -214,29 +261,54 @@ def _own_name(name: str) -> str | None:
     return f"layers.{number}.{_NAMES[part]}.{kind}" if part in _NAMES else None
 
 
+def _shape_of(folder: Path) -> Shape:
+    """Read the sizes of a model; they are checked here, as torch would refuse them by its own."""
+    path = folder / "config.json"
+    config = parse_json_object(" ".join(line for _, line in read_lines(path)), path=path, number=1)
+    if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
+        raise InputError("expected model_type bert with gelu", path=path)
+    sizes: dict[str, Any] = {}
+    for field in fields(Shape):
+        found = config.get(field.name, field.default)
+        if field.name == "layer_norm_eps":
+            right = isinstance(found, float) and 0 < found < 1
+        else:
+            right = type(found) is int and 0 < found < _LARGEST
+        if not right:
+            shown = "nothing" if found is MISSING else shorten(found, 40)
+            raise InputError(f"{field.name}: found {shown}, expected a size", path=path)
+        sizes[field.name] = found
+    shape = Shape(**sizes)
+    if shape.hidden_size % shape.num_attention_heads:
+        heads = f"{shape.num_attention_heads} heads"
+        raise InputError(f"hidden_size {shape.hidden_size} is no multiple of {heads}", path=path)
+    return shape
+
+
 def _from_folder(folder: Path) -> tuple[Shape, dict[str, torch.Tensor]]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    shape = _shape_of(folder)
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-            raise InputError("config.json: expected model_type bert with gelu", path=folder)
-        fields = Shape.__dataclass_fields__
-        shape = Shape(**{name: config[name] for name in fields if name in config})
         stored = load_file(folder / _WEIGHTS)
-    except (OSError, ValueError, TypeError, SafetensorError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         problem = f"holds no BERT model: {shorten(str(error), 120)}"
         raise InputError(problem, path=folder) from error
     named = {_own_name(name): tensor for name, tensor in stored.items()}
     return shape, {name: tensor.float() for name, tensor in named.items() if name is not None}
 
 
-def _from_onnx(model: bytes) -> tuple[Shape, dict[str, torch.Tensor]]:
+@functools.cache
+def _packaged_shape() -> Shape:
+    return _packaged()[0]
+
+
+def _packaged() -> tuple[Shape, dict[str, torch.Tensor]]:
     """Read the packaged encoder's graph: names of nodes tell which weight is which."""
     import onnx
 
-    graph = onnx.load_from_string(model).graph
+    graph = onnx.load_from_string(_folder("model.onnx")).graph
     stored = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
     weights: dict[str, torch.Tensor] = {}
     for name, value in stored.items():

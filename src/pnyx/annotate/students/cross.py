@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.annotate.students.base import Example, Report, Trained, need_torch
+from pnyx.judge.questions import Support
+from pnyx.judge.students.cross import MAX_TOKENS, TYPES
 from pnyx.judge.students.late import MODEL, TOKENIZER
 
 __all__ = ["CrossTrainer"]
@@ -50,14 +52,26 @@ class CrossTrainer:
 
     def plan(self) -> Mapping[str, Any]:
         """See `Trainer`."""
+        need_torch()
+        from pnyx.annotate.students.bert import check_base
+
+        check_base(self.base, MAX_TOKENS, TYPES)
         return asdict(self)
 
-    def train(self, examples: Sequence[Example], work: Path, out: Path, report: Report) -> Trained:
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
+    ) -> Trained:
         """See `Trainer`."""
         need_torch()
-        from pnyx.annotate.students.bert import tokenizer_of
+        from pnyx.annotate.students.bert import check_base, tokenizer_of
         from pnyx.annotate.students.cross_net import train_net
 
+        check_base(self.base, MAX_TOKENS, TYPES)
         tokenizer = tokenizer_of(self.base)
         loss = train_net(self, examples, tokenizer, work, out / MODEL, report)
         (out / TOKENIZER).write_bytes(tokenizer)

@@ -1,4 +1,4 @@
-"""The default student: a small encoder fine-tuned so that its sentences tell what is relevant.
+"""A small encoder, fine-tuned so that its sentences tell what is relevant.
 
 The first layers stay as they are; those above learn from the teacher's probabilities and from the
 order they give the documents of one question. docs/decisions/student.md says what was tried.
@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.annotate.students.base import Example, Report, Trained, need_torch
+from pnyx.judge.questions import Support
 from pnyx.judge.students.late import MODEL, TOKENIZER
+from pnyx.judge.students.segments import MAX_TOKENS
 
 __all__ = ["LateTrainer"]
 
@@ -25,7 +27,8 @@ class LateTrainer:
 
     Attributes:
         base: the packaged encoder, or a folder with a BERT model.
-        frozen: layers from below that stay as they are; the embeddings do, too.
+        frozen: layers from below that stay as they are, by default two thirds of the base's, but
+            never all; the embeddings do, too.
         epochs: how often each pair is seen.
         batch: pairs a step, those of a question together.
         together: at most so many pairs of one question in a step.
@@ -36,7 +39,7 @@ class LateTrainer:
     """
 
     base: str = "minilm-int8"
-    frozen: int = 4
+    frozen: int | None = None
     epochs: int = 2
     batch: int = 32
     together: int = 8
@@ -56,15 +59,33 @@ class LateTrainer:
         return "late interaction of a fine-tuned encoder"
 
     def plan(self) -> Mapping[str, Any]:
-        """See `Trainer`."""
-        return asdict(self)
+        """See `Trainer`; `frozen` is the number of layers."""
+        need_torch()
+        from pnyx.annotate.students.bert import check_base
 
-    def train(self, examples: Sequence[Example], work: Path, out: Path, report: Report) -> Trained:
+        layers = check_base(self.base, MAX_TOKENS).num_hidden_layers
+        return {**asdict(self), "frozen": self.frozen_of(layers)}
+
+    def frozen_of(self, layers: int) -> int:
+        """Return how many of a base's layers, at least one, stay as they are."""
+        if self.frozen is not None:
+            return self.frozen
+        return min(round(2 * layers / 3), layers - 1)
+
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
+    ) -> Trained:
         """See `Trainer`."""
         need_torch()
-        from pnyx.annotate.students.bert import tokenizer_of
+        from pnyx.annotate.students.bert import check_base, tokenizer_of
         from pnyx.annotate.students.late_net import train_net
 
+        check_base(self.base, MAX_TOKENS)
         tokenizer = tokenizer_of(self.base)
         weights, intercept, loss = train_net(self, examples, tokenizer, work, out / MODEL, report)
         (out / TOKENIZER).write_bytes(tokenizer)

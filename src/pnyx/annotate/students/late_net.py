@@ -152,7 +152,7 @@ def train_net(
     torch.manual_seed(trainer.seed)
     groups = {name: i for i, name in enumerate(dict.fromkeys(e.group for e in examples))}
     bert = load_bert(trainer.base)
-    bert.freeze(trainer.frozen)
+    bert.freeze(trainer.frozen_of(len(bert.layers)))
     net = LateNet(bert, len(groups))
     steps = list(trainer.batches(examples))
     learned = {name: p for name, p in net.named_parameters() if p.requires_grad}
@@ -223,5 +223,4 @@ class _Lesson:
 
 
 def _texts(question: Support) -> tuple[str, str, str]:
-    whole = f"{question.statement} {question.guideline}".strip()
-    return question.text, question.statement, whole
+    return question.text, question.statement, question.sought

@@ -14,6 +14,7 @@ import numpy as np
 
 from pnyx.annotate.students.base import Example, Report, Trained
 from pnyx.annotate.students.regression import STRENGTHS, fit_regressions
+from pnyx.judge.questions import Support
 from pnyx.judge.students.lexical import MAX_WORDS, WEIGHTS, WORDS
 from pnyx.judge.students.lexicon import FEATURES_VERSION, Lexicon
 
@@ -53,6 +54,7 @@ class LexicalTrainer:
         work: Path,  # noqa: ARG002 - it takes seconds: nothing to resume
         out: Path,
         report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
     ) -> Trained:
         """See `Trainer`."""
         from safetensors.numpy import save_file

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pnyx.annotate.students.base import Example, Report, Trained
 from pnyx.annotate.students.regression import STRENGTHS, fit_regressions
+from pnyx.judge.questions import Support
 from pnyx.judge.students.logistic import WEIGHTS
 from pnyx.judge.students.similarity import FEATURES, FEATURES_VERSION, similarity_features
 from pnyx.models.encoder import load_encoder
@@ -57,6 +58,7 @@ class LogisticTrainer:
         work: Path,  # noqa: ARG002 - it takes seconds: nothing to resume
         out: Path,
         report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
     ) -> Trained:
         """See `Trainer`."""
         from safetensors.numpy import save_file

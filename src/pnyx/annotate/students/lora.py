@@ -18,6 +18,7 @@ from pnyx.annotate.students.base import Example, Report, Trained
 from pnyx.annotate.students.loop import Pace
 from pnyx.annotate.students.lora_loop import CausalLoop, Lesson, Rate
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.judge.questions import Support
 from pnyx.judge.students.causal import (
     PACKAGED,
     Base,
@@ -138,7 +139,14 @@ class LoraTrainer:
     def _base(self) -> Base:
         return find_base(self.base)
 
-    def train(self, examples: Sequence[Example], work: Path, out: Path, report: Report) -> Trained:
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
+    ) -> Trained:
         """See `Trainer`.
 
         Raises:

@@ -97,7 +97,9 @@ def find_base(name: str, *, revision: str = "") -> Base:
     if name == PACKAGED:
         path = packaged_weights()
         return Base(name, str(path.parent), path.name, fingerprint(model_files(path)))
-    path = Path(name).expanduser()
+    with contextlib.suppress(RuntimeError):  # `~` of somebody who is not there
+        name = str(Path(name).expanduser())
+    path = Path(name)
     if path.is_dir():
         return _folder(path.resolve())
     if path.suffix == ".gguf":
@@ -196,8 +198,8 @@ def load_model(base: Base, *, four_bit: bool) -> Any:
         model = AutoModelForCausalLM.from_pretrained(
             **base.sources(), **options, **({} if base.gguf else {"use_safetensors": True})
         )
-    if not four_bit:
-        model.to("cuda" if cuda else "cpu")
+        if not four_bit:
+            model.to("cuda" if cuda else "cpu")
     model.config.use_cache = True
     return model.eval()
 

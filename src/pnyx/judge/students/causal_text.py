@@ -20,7 +20,7 @@ from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.questions import Support
 from pnyx.models.replies import printable
 
-__all__ = ["Texts", "label", "render", "stated"]
+__all__ = ["Texts", "check_rendered", "label", "render", "stated"]
 
 Ids = list[int]
 
@@ -91,6 +91,23 @@ def _in_template(tokenizer: Any, text: str) -> str:
         )
     except Exception as error:  # a template is a program, and its errors are of any kind
         raise PnyxError(f"the chat template of the base fails: {shorten(str(error))}") from error
+
+
+def check_rendered(rendered: Any) -> Mapping[str, str]:
+    """Return prompts of a student's folder, after making sure that they are as `render` makes them.
+
+    Raises:
+        InputError: one is missing, or has places for other texts.
+    """
+    expected = {"defined": ["definition", "document", "question"]}
+    expected["undefined"] = ["document", "question"]
+    if not isinstance(rendered, Mapping):
+        raise InputError("rendered: expected the prompts 'defined' and 'undefined'")
+    for key, names in expected.items():
+        text = rendered.get(key)
+        if not isinstance(text, str) or sorted(_PART.findall(text)) != names:
+            raise InputError(f"rendered: expected the prompt {key!r} with places for {names}")
+    return rendered
 
 
 def stated(text: str) -> float | str:

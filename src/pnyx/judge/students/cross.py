@@ -16,9 +16,11 @@ from pnyx.judge.questions import Support
 from pnyx.judge.students.late import MODEL, TOKENIZER
 from pnyx.judge.students.segments import read_tokenizer
 
-__all__ = ["CrossScorer", "ids_of_pair", "load"]
+__all__ = ["MAX_TOKENS", "TYPES", "CrossScorer", "ids_of_pair", "load"]
 
 MAX_TOKENS = 512
+TYPES = 2
+"""Of tokens: 0 asked, 1 passage."""
 _MOST_ASKED = 256
 """Tokens of question and definition; the passage gets all others."""
 _MAX_CHARACTERS = 16_384
@@ -32,7 +34,7 @@ def ids_of_pair(tokenizer: Any, question: Support) -> tuple[Ints, Ints]:
     What does not fit is cut off at the end: of the definition what is beyond 256 tokens, of the
     passage the rest.
     """
-    asked = f"{question.statement} {question.guideline}".strip()
+    asked = question.sought
     first = _encode(tokenizer, asked)[: _MOST_ASKED - 1]
     second = _encode(tokenizer, question.text)[1:-1][: MAX_TOKENS - len(first) - 2]
     end = _encode(tokenizer, "")[-1]
@@ -65,10 +67,14 @@ class CrossScorer:
         with ThreadPoolExecutor(max(1, workers), thread_name_prefix="pnyx-student") as pool:
             return list(pool.map(self._score, questions))
 
-    def _score(self, question: Support) -> float:
+    def _score(self, question: Support) -> float | str:
         ids, types = ids_of_pair(self._tokenizer, question)
         z = self._run(ids[None, :], types[None, :])
-        return float(np.exp(-np.logaddexp(0.0, -z)))
+        return "no_number: the model gives none" if np.isnan(z) else _logistic(z)
+
+
+def _logistic(z: float) -> float:
+    return float(np.exp(-np.logaddexp(0.0, -z)))
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> CrossScorer:  # noqa: ARG001
@@ -82,6 +88,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> CrossScorer:  # noqa: ARG
     try:
         session = open_session((folder / MODEL).read_bytes())
         tokenizer = read_tokenizer((folder / TOKENIZER).read_bytes())
+        highest = max(tokenizer.get_vocab().values())
     except Exception as error:  # onnxruntime raises classes of its own
         raise InputError(f"the model cannot be loaded: {shorten(str(error), 80)}") from error
 
@@ -89,4 +96,8 @@ def load(folder: Path, settings: Mapping[str, Any]) -> CrossScorer:  # noqa: ARG
         feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids), "types": types}
         return float(session.run(None, feeds)[0][0])
 
+    try:  # as many tokens as there can be, and any
+        run(np.full((1, MAX_TOKENS), highest), np.full((1, MAX_TOKENS), TYPES - 1))
+    except Exception as error:
+        raise InputError(f"the model cannot be run: {shorten(str(error), 80)}") from error
     return CrossScorer(run, tokenizer)

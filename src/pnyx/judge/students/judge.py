@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ _CHUNK = 256
 """Questions scored between two emits."""
 
 SCORERS: Mapping[str, str] = {
+    "combined": "pnyx.judge.students.combined",
     "cross-encoder": "pnyx.judge.students.cross",
     "late-interaction": "pnyx.judge.students.late",
     "lexical": "pnyx.judge.students.lexical",
@@ -114,7 +116,7 @@ class StudentJudge:
         problems = [_problem(question) for question in questions]
         asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
         with self._busy:
-            scores = self._scorer.score(asked) if asked else []
+            scores = list(map(_number, self._scorer.score(asked))) if asked else []
         raw = [score for score in scores if not isinstance(score, str)]
         calibrated = iter(self.student.curve(raw).tolist())
         rest = iter(scores)
@@ -132,6 +134,13 @@ class StudentJudge:
             provenance=Provenance(self.name, method="student", details=details),
             explanation=f"{probability:.2f}; yes from {student.threshold:.2f}",
         )
+
+
+def _number(score: Score) -> Score:
+    """Keep what is no number from a curve that would make one of it."""
+    if isinstance(score, str) or math.isfinite(score):
+        return score
+    return f"score: found {score}, expected a number"
 
 
 def _problem(question: Support) -> str:

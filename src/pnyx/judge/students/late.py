@@ -140,7 +140,7 @@ class LateScorer:
 
 
 def _asked(question: Support) -> tuple[str, str]:
-    return question.statement, f"{question.statement} {question.guideline}".strip()
+    return question.statement, question.sought
 
 
 def _means(states: Floats, piece: Piece) -> Floats:

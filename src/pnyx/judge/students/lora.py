@@ -6,6 +6,7 @@ the reply states. A student that was taught to give reasons writes the reason fi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -20,7 +21,7 @@ from pnyx.judge.students.causal import (
     load_tokenizer,
     require_libraries,
 )
-from pnyx.judge.students.causal_text import Texts, label, stated
+from pnyx.judge.students.causal_text import Texts, check_rendered, label, stated
 from pnyx.judge.students.judge import Score
 
 __all__ = ["ADAPTER", "Calibration", "LoraScorer", "load"]
@@ -37,6 +38,8 @@ _MAX_TOKENS = {"cpu": 8_192, "cuda": 65_536}
 
 _DIRECT_TOKENS = 24
 """More than a reply without a reason has."""
+
+_NO_NUMBER = "no_number: the model's weights or its precision give none"
 
 Ids = list[int]
 
@@ -58,22 +61,18 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LoraScorer:
     if settings.get("wording") != label():
         found = shorten(settings.get("wording"), 60)
         raise InputError(f"the student was trained on the wording {found}, not {label()}")
-    rendered = settings.get("rendered")
-    keys = ("defined", "undefined")
-    if not isinstance(rendered, Mapping) or not all(
-        isinstance(rendered.get(key), str) for key in keys
-    ):
-        raise InputError("rendered: expected the prompts 'defined' and 'undefined'")
+    rendered = check_rendered(settings.get("rendered"))
     rank, alpha, source, target = (
         _count(settings, name) for name in ("rank", "alpha", "source_tokens", "target_tokens")
     )
+    weights = _weights(folder / ADAPTER, rank)
     base = base_of(settings.get("base"))
     texts = Texts(
         load_tokenizer(base), rendered, reason=reason, source_tokens=source, target_tokens=target
     )
     model = load_model(base, four_bit=four_bit)
     model = attach_adapter(model, rank=rank, alpha=alpha, dropout=0.0)
-    _fill(model, folder / ADAPTER)
+    _fill(model, weights)
     return LoraScorer(model.eval(), texts, calibration)
 
 
@@ -97,21 +96,35 @@ def _count(settings: Mapping[str, Any], name: str) -> int:
     return value
 
 
-def _fill(model: Any, path: Path) -> None:
-    """Load the adapter's weights, each of which must be there and of the right shape."""
-    from peft import set_peft_model_state_dict
+def _weights(path: Path, rank: int) -> dict[str, Any]:
+    """Return the adapter's weights, which must be of this rank: what is not is never made room for.
+
+    Raises:
+        InputError: they are missing, damaged or of another rank.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     if not path.is_file():
         raise InputError(f"{path.name} is missing: train or copy the student again")
     try:
-        weights = load_file(path)
+        weights: dict[str, Any] = load_file(path)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path.name}: {shorten(str(error))}") from error
+    found = {tuple(value.shape)[:1] for name, value in weights.items() if ".lora_A." in name}
+    if found != {(rank,)}:
+        shown = shorten(rank, 20)
+        raise InputError(f"{path.name}: its weights do not fit the base by the rank {shown}")
+    return weights
+
+
+def _fill(model: Any, weights: dict[str, Any]) -> None:
+    """Put the adapter's weights into the model, each of which must be there and of its shape."""
+    from peft import set_peft_model_state_dict
+
     expected = {name: value.shape for name, value in adapter_weights(model).items()}
     if {name: value.shape for name, value in weights.items()} != expected:
-        raise InputError(f"{path.name}: its weights do not fit the base")
+        raise InputError(f"{ADAPTER}: its weights do not fit the base")
     set_peft_model_state_dict(model, weights)
 
 
@@ -146,7 +159,8 @@ class LoraScorer:
             for batch in self._batches(asked):
                 got = self._replies([prompt for _, prompt in batch])
                 for (position, _), score in zip(batch, got, strict=True):
-                    scores[position] = score
+                    unread = isinstance(score, float) and math.isnan(score)
+                    scores[position] = _NO_NUMBER if unread else score
         return scores
 
     def _batches(self, asked: list[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:

@@ -1,8 +1,8 @@
-"""What the logistic student sees of a pair: how close the passage is to what is looked for."""
+"""What an untrained encoder says of a pair: how close the passage is to what is looked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
 from pnyx.models.encoder import Encoder
 
-__all__ = ["FEATURES", "FEATURES_VERSION", "similarity_features"]
+__all__ = ["FEATURES", "FEATURES_VERSION", "closeness", "similarity_features"]
 
 FEATURES_VERSION = 2
 """Of what the features mean: weights that were fitted to another version are worth nothing."""
@@ -50,18 +50,17 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
         products, coordinate by coordinate, of the passage's and the definition's vectors times 20.
     """
     texts: dict[str, None] = {}
-    parts = {text: _parts(text) for q in questions for text in (q.text, _definition(q))}
+    parts = {text: _parts(text) for q in questions for text in (q.text, q.sought)}
     for q in questions:
-        definition = _definition(q)
+        definition = q.sought
         texts.update(dict.fromkeys((q.statement, definition)))
         texts.update(dict.fromkeys((*parts[q.text], *parts[definition])))
-    names = list(texts)
-    vectors = dict(zip(names, encoder.encode(names), strict=True))
+    vectors = _vectors(encoder, texts)
     sentences_of = {q.text: np.stack([vectors[part] for part in parts[q.text]]) for q in questions}
     passages = {text: _mean(found, parts[text]) for text, found in sentences_of.items()}
     out = np.empty((len(questions), len(FEATURES) + encoder.dimensions))
     for row, q in zip(out, questions, strict=True):
-        definition = _definition(q)
+        definition = q.sought
         passage, whole, asked = passages[q.text], vectors[definition], vectors[q.statement]
         sentences = sentences_of[q.text]
         wanted = np.stack([vectors[part] for part in parts[definition]])
@@ -81,16 +80,38 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
     return out
 
 
+def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
+    """Return the one feature "passage-definition" of pairs, to the same bits.
+
+    It embeds no parts of the definition, which stand in no other pair.
+
+    Args:
+        encoder: of texts.
+        questions: with words in text and statement.
+
+    Returns:
+        Float64 [n]: cosines, in [-1, 1].
+    """
+    parts = {q.text: _parts(q.text) for q in questions}
+    texts = dict.fromkeys(part for own in parts.values() for part in own)
+    vectors = _vectors(encoder, texts | dict.fromkeys(q.sought for q in questions))
+    passages = {
+        text: _mean(np.stack([vectors[part] for part in own]), own) for text, own in parts.items()
+    }
+    return np.array([passages[q.text] @ vectors[q.sought] for q in questions], dtype=np.float64)
+
+
+def _vectors(encoder: Encoder, texts: Iterable[str]) -> dict[str, npt.NDArray[np.float32]]:
+    names = list(texts)
+    return dict(zip(names, encoder.encode(names), strict=True))
+
+
 def _mean(vectors: npt.NDArray[np.float32], parts: Sequence[str]) -> npt.NDArray[np.float32]:
     """Return the unit vector in the direction of the mean of `vectors`, by the parts' lengths."""
     lengths = np.array([len(part) for part in parts], dtype=np.float32)
     total = (vectors * lengths[:, None]).sum(axis=0)
     unit: npt.NDArray[np.float32] = total / max(float(np.linalg.norm(total)), 1e-9)
     return unit
-
-
-def _definition(question: Support) -> str:
-    return f"{question.statement} {question.guideline}".strip()
 
 
 def _parts(text: str) -> tuple[str, ...]:

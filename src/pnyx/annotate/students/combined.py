@@ -1,0 +1,129 @@
+"""The default student: a fine-tuned encoder, shared words and an untrained encoder, added up.
+
+docs/decisions/student.md says how far the three together are better than each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pnyx.annotate.students.base import Example, Report, Trained, Trainer
+from pnyx.annotate.students.late import LateTrainer
+from pnyx.annotate.students.lexical import LexicalTrainer
+from pnyx.errors import PnyxError
+from pnyx.judge.questions import Support
+from pnyx.judge.students.combined import (
+    CLOSENESS,
+    LEAST_DEVIATION,
+    PARTS,
+    Part,
+    Standard,
+    open_parts,
+)
+from pnyx.judge.students.similarity import FEATURES_VERSION
+
+__all__ = ["CombinedTrainer"]
+
+_BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedTrainer:
+    """Trains two parts, and brings three to the same scale.
+
+    Attributes:
+        late: trains the fine-tuned encoder.
+        lexical: fits the weights of shared words.
+        encoder: name of the packaged encoder, which is asked as it is.
+    """
+
+    late: LateTrainer = field(default_factory=LateTrainer)
+    lexical: LexicalTrainer = field(default_factory=LexicalTrainer)
+    encoder: str = "minilm-int8"
+
+    @property
+    def kind(self) -> str:
+        """See `Trainer`."""
+        return "combined"
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return f"{self.late.what}, {self.lexical.what} and closeness by {self.encoder}, added"
+
+    def plan(self) -> Mapping[str, Any]:
+        """See `Trainer`."""
+        return {**{part.kind: part.plan() for part in self._trainers()}, CLOSENESS: self._closeness}
+
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support],
+    ) -> Trained:
+        """See `Trainer`.
+
+        Means and deviations are those of the unseen pairs: on the pairs that a part was fitted to
+        its values may lie further apart than on others, and it would count for less than it should.
+        They are over the documents of all questions together: how much closer one question's
+        documents are than another's is part of what is to be judged.
+        """
+        settings: dict[str, Mapping[str, Any]] = {CLOSENESS: self._closeness}
+        about = {}
+        for trainer in self._trainers():
+            own = work / trainer.kind
+            own.mkdir(exist_ok=True)
+            trained = trainer.train(examples, own, out, _named(report, trainer.kind), unseen)
+            settings[trainer.kind] = trained.settings
+            about[trainer.kind] = {**trainer.plan(), **trained.about}
+        standards = _standards(open_parts(out, settings), unseen, _named(report, "scale"))
+        parts = {
+            name: {
+                "settings": settings[name],
+                "mean": standards[name].mean,
+                "deviation": standards[name].deviation,
+            }
+            for name in PARTS
+        }
+        return Trained({"parts": parts}, about)
+
+    def _trainers(self) -> tuple[Trainer, ...]:
+        return self.late, self.lexical
+
+    @property
+    def _closeness(self) -> Mapping[str, Any]:
+        return {"encoder": self.encoder, "features": FEATURES_VERSION}
+
+
+def _named(report: Report, name: str) -> Report:
+    """Say which part the progress is of."""
+    return lambda done, of, word: report(done, of, f"{name}: {word}")
+
+
+def _standards(
+    parts: Mapping[str, Part], unseen: Sequence[Support], report: Report
+) -> dict[str, Standard]:
+    """Return mean and standard deviation of what each part says of pairs."""
+    values: dict[str, list[float]] = {name: [] for name in parts}
+    for start in range(0, len(unseen), _BLOCK):
+        report(start, len(unseen), "scoring other questions")
+        for name, part in parts.items():
+            found = part(unseen[start : start + _BLOCK])
+            values[name] += [value for value in found if not isinstance(value, str)]
+    report(len(unseen), len(unseen), "scoring other questions")
+    return {name: _standard(name, found) for name, found in values.items()}
+
+
+def _standard(name: str, values: Sequence[float]) -> Standard:
+    if not values:
+        raise PnyxError(f"{name} scores none of the pairs of other questions: no scale can be set")
+    deviation = float(np.std(values))
+    # A part that says the same of all pairs keeps the unit it has: it then adds nothing here.
+    return Standard(float(np.mean(values)), deviation if deviation >= LEAST_DEVIATION else 1.0)

@@ -1,0 +1,171 @@
+"""Scores pairs by three students in one, whose errors are not the same.
+
+The parts are a fine-tuned encoder (`late-interaction`), shared words (`lexical`) and an encoder as
+it is (`closeness`). What each says is brought to mean 0 and deviation 1 and added with equal weight
+(Montague and Aslam, CIKM 2001: zero mean and unit variance). docs/decisions/student.md has figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pnyx.corpora.fields import number
+from pnyx.errors import InputError, shorten
+from pnyx.judge.curves import log_odds
+from pnyx.judge.questions import Support
+from pnyx.judge.students import late, lexical
+from pnyx.judge.students.similarity import FEATURES_VERSION, closeness
+from pnyx.models.encoder import load_encoder
+
+__all__ = [
+    "CLOSENESS",
+    "LATE",
+    "LEAST_DEVIATION",
+    "LEXICAL",
+    "PARTS",
+    "CombinedScorer",
+    "Part",
+    "Standard",
+    "load",
+    "open_parts",
+]
+
+LATE, LEXICAL, CLOSENESS = PARTS = ("late-interaction", "lexical", "closeness")
+
+LEAST_DEVIATION = 1e-6
+_MOST = 100.0
+"""Log-odds are cut at some 14.5, cosines at 1: a mean or deviation beyond is none of theirs."""
+
+Part: TypeAlias = Callable[[Sequence[Support]], list[float | str]]
+"""What a part says of each pair, log-odds or cosine, or why it says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """How far a part's values lie apart, on pairs of questions that it was not trained on.
+
+    Attributes:
+        mean: of its values.
+        deviation: theirs, the standard one; above 0.
+    """
+
+    mean: float
+    deviation: float
+
+    def __call__(self, value: float) -> float:
+        """Return a value in deviations from the mean."""
+        return (value - self.mean) / self.deviation
+
+
+class CombinedScorer:
+    """Adds what its parts say.
+
+    The score is the logistic of the mean of the standardised values: its log-odds, to which the
+    curve is fitted, are that mean.
+
+    Args:
+        parts: each with what its values are compared to.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Part, Standard]]) -> None:
+        self._parts = tuple(parts)
+
+    def score(self, questions: Sequence[Support]) -> list[float | str]:
+        """See `pnyx.judge.students.judge.Scorer`; without a part's value there is no score."""
+        columns = [
+            [value if isinstance(value, str) else standard(value) for value in part(questions)]
+            for part, standard in self._parts
+        ]
+        return [_combine(row) for row in zip(*columns, strict=True)]
+
+
+def _combine(values: Sequence[float | str]) -> float | str:
+    """Return the score of a pair of which the parts say so much, or the first reason against it."""
+    numbers = []
+    for value in values:
+        if isinstance(value, str):
+            return value
+        numbers.append(value)
+    return float(np.exp(-np.logaddexp(0.0, -math.fsum(numbers) / len(numbers))))
+
+
+def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Part]:
+    """Open what the parts are.
+
+    Args:
+        folder: holds the files of the trained parts.
+        settings: of each of `PARTS`.
+
+    Raises:
+        InputError: the files or settings of a part are not what it needs.
+    """
+    openers = {
+        LATE: lambda own: _log_odds_of(late.load(folder, own)),
+        LEXICAL: lambda own: _log_odds_of(lexical.load(folder, own)),
+        CLOSENESS: _closeness,
+    }
+    found = {}
+    for name in PARTS:
+        try:
+            found[name] = openers[name](settings[name])
+        except InputError as error:
+            raise InputError(f"{name}: {error.problem}", path=error.path) from error
+    return found
+
+
+def _log_odds_of(scorer: late.LateScorer | lexical.LexicalScorer) -> Part:
+    def values(questions: Sequence[Support]) -> list[float | str]:
+        return [
+            p if isinstance(p, str) else float(log_odds([p])[0]) for p in scorer.score(questions)
+        ]
+
+    return values
+
+
+def _closeness(settings: Mapping[str, Any]) -> Part:
+    if settings.get("features") != FEATURES_VERSION:
+        found = shorten(settings.get("features"), 20)
+        raise InputError(f"features: found version {found}, expected {FEATURES_VERSION}: distil it")
+    encoder = load_encoder(str(settings.get("encoder")))
+
+    def values(questions: Sequence[Support]) -> list[float | str]:
+        return [float(cosine) for cosine in closeness(encoder, questions)]
+
+    return values
+
+
+def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
+    """Load a combined student.
+
+    Raises:
+        InputError: its parts are others than `PARTS`, their means or deviations are out of range,
+            or a part cannot be loaded.
+    """
+    parts = settings.get("parts")
+    if not isinstance(parts, dict) or set(parts) != set(PARTS):
+        found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
+        raise InputError(f"parts: found {shorten(found, 80)}, expected {', '.join(PARTS)}")
+    standards = {name: _standard(name, parts[name]) for name in PARTS}
+    opened = open_parts(folder, {name: parts[name]["settings"] for name in PARTS})
+    return CombinedScorer([(opened[name], standards[name]) for name in PARTS])
+
+
+def _standard(name: str, row: Any) -> Standard:
+    """Check the settings of a part."""
+    if not isinstance(row, dict) or not isinstance(row.get("settings"), dict):
+        raise InputError(f"{name}: expected an object with settings, mean and deviation")
+    mean = _within(row.get("mean"), f"{name}: mean", -_MOST)
+    return Standard(mean, _within(row.get("deviation"), f"{name}: deviation", LEAST_DEVIATION))
+
+
+def _within(value: Any, name: str, least: float) -> float:
+    found = float(number(value, name))
+    if not least <= found <= _MOST:
+        raise InputError(f"{name}: found {found:g}, expected {least:g} to {_MOST:g}")
+    return found
