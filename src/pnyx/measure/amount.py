@@ -80,4 +80,9 @@ def measure_amount(
             float(seen.mean()) if values else None,
             {t: int((seen >= t).sum()) for t in at},
         )
-    return dict(sorted(amounts.items(), key=lambda item: (-(item[1].mean or 0.0), item[0])))
+    return dict(sorted(amounts.items(), key=_place))
+
+
+def _place(item: tuple[str, Amount]) -> tuple[bool, float, str]:
+    question, amount = item
+    return amount.mean is None, -(amount.mean or 0.0), question

@@ -11,7 +11,17 @@ from typing import Any, TypeAlias
 from pnyx.corpora import read_items
 from pnyx.errors import InputError, shorten
 
-__all__ = ["Gold", "Joined", "Key", "Labels", "Pair", "join_labels", "read_labels"]
+__all__ = [
+    "Gold",
+    "Joined",
+    "Key",
+    "Labels",
+    "Pair",
+    "grade_of",
+    "join_labels",
+    "majority",
+    "read_labels",
+]
 
 Key: TypeAlias = tuple[str, str]
 """(id, dimension); the dimension is empty except for ratings."""
@@ -141,12 +151,12 @@ def read_labels(path: str | Path, task: str) -> Labels:
         if task == "quality":
             gold[key] = Gold(rating=_mean(v.grades), group=v.group)
             continue
-        yes = _majority([grade > 0 for grade in v.grades])
+        yes = majority([grade > 0 for grade in v.grades])
         if yes is None:
             tied.append(key)
             continue
         gains = v.gains if explicit else v.grades if graded else []
-        gold[key] = Gold(yes, _mean(gains), _majority(v.uncertain), group=v.group)
+        gold[key] = Gold(yes, _mean(gains), majority(v.uncertain), group=v.group)
     return Labels(gold, frozenset(tied))
 
 
@@ -158,7 +168,7 @@ def _vote(votes: _Votes, row: Mapping[str, Any], task: str) -> bool:
         raise InputError(f"group: found {found} for the same id, expected one")
     votes.group = group
     value = row["value"]
-    votes.grades.append(_rating(value, "value") if task == "quality" else _grade(value))
+    votes.grades.append(_rating(value, "value") if task == "quality" else grade_of(value))
     if row.get("gain") is not None:
         votes.gains.append(_rating(row["gain"], "gain"))
     if row.get("uncertain") is not None:
@@ -168,7 +178,12 @@ def _vote(votes: _Votes, row: Mapping[str, Any], task: str) -> bool:
     return not isinstance(value, bool)
 
 
-def _grade(value: Any) -> float:
+def grade_of(value: Any) -> float:
+    """Return what a yes/no label says, yes where it is above 0.
+
+    Raises:
+        InputError: it says neither.
+    """
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and value.strip().lower() in _WORDS:
@@ -188,7 +203,7 @@ def _rating(value: Any, name: str) -> float:
     raise InputError(f"{name}: found {found}, expected a number of at most {_LARGEST:.0f}")
 
 
-def _majority(votes: Sequence[bool]) -> bool | None:
+def majority(votes: Sequence[bool]) -> bool | None:
     """Return what more than half say, None where they are split or there are none."""
     twice = 2 * sum(votes)
     return None if twice == len(votes) else twice > len(votes)

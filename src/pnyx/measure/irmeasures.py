@@ -1,5 +1,7 @@
 """Retrieval measures by their ir-measures notation: `nDCG@10`, `AP(rel=2)`, `alpha_nDCG@10`.
 
+MRecall is among them (`pnyx.measure.perspective_irmeasures`).
+
 ir-measures (MacAvaney et al., ECIR 2022) puts trec_eval, ndeval and others behind one notation.
 Some of what it passes on to them kills the process (`P@0`) or gives zeros (two diversity measures
 with other parameters, computed together), so that measures are checked here before they get there,
@@ -31,6 +33,8 @@ def _library() -> Any:
         import ir_measures
     except ImportError as error:
         raise MissingExtra("measuring runs", "retrieval") from error
+    from pnyx.measure import perspective_irmeasures  # noqa: F401 - registers MRecall
+
     return ir_measures
 
 
@@ -69,7 +73,7 @@ def _parse(name: str) -> Any:
 
 def _unfit(measure: Any) -> str:
     """Return what is wrong with a measure's parameters, empty where nothing is."""
-    limit = _MAX_DIVERSITY_CUTOFF if _is_diverse(measure) else _MAX_CUTOFF
+    limit = _MAX_DIVERSITY_CUTOFF if _is_ndevals(measure) else _MAX_CUTOFF
     cutoff = measure.params.get("cutoff")
     spec = measure.SUPPORTED_PARAMS.get("cutoff")
     if cutoff is None and spec and (spec.required or _is_diverse(measure)):
@@ -84,13 +88,17 @@ def _unfit(measure: Any) -> str:
         type(n) is int and 0 <= n <= MAX_GRADE for pair in gains.items() for n in pair
     ):
         return f"gains, expected whole numbers up to {MAX_GRADE}"
-    if _is_diverse(measure) and measure.params.get("judged_only"):
+    if _is_ndevals(measure) and measure.params.get("judged_only"):
         return "judged_only is not supported here"
     return ""
 
 
-def _is_diverse(measure: Any) -> bool:
+def _is_ndevals(measure: Any) -> bool:
     return measure.NAME in {m.NAME for m in _library().pyndeval.SUPPORTED_MEASURES}
+
+
+def _is_diverse(measure: Any) -> bool:
+    return _is_ndevals(measure) or measure.NAME == "MRecall"
 
 
 class Scorer:
@@ -117,7 +125,7 @@ class Scorer:
             if _is_diverse(measure) and not judgements.diverse:
                 problem = "needs diversity qrels (topic subtopic document grade)"
                 raise InputError(f"{name} {problem}, but no topic here has several subtopics")
-            if _is_diverse(measure) and not library.pyndeval.is_available():
+            if _is_ndevals(measure) and not library.pyndeval.is_available():
                 raise MissingExtra(name, "retrieval")
             (together if library.pytrec_eval.supports(measure) else apart).append(measure)
         self._evaluators = []

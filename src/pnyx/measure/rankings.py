@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,6 +20,7 @@ __all__ = [
     "rankings_of",
     "scores_of",
     "topic_order",
+    "topics_measured",
 ]
 
 MAX_GRADE = 1_000_000
@@ -76,6 +77,39 @@ def topic_order(topic: str) -> tuple[bool, int, str]:
     """Return a sort key: numbers first, by size."""
     number = topic.isascii() and topic.isdigit() and len(topic) < 19
     return not number, int(topic) if number else 0, topic
+
+
+def topics_measured(
+    ranked: Mapping[str, Rankings], known: Collection[str], topics_of: str, having: str
+) -> dict[str, list[str]]:
+    """Return the topics that each run is measured on.
+
+    Args:
+        ranked: name -> run.
+        known: the topics that there is something to measure with for, in order.
+        topics_of: `run` for those of them that the run has, `both` for those that every run has,
+            anything else for all of them.
+        having: what there is for them.
+
+    Raises:
+        InputError: a run has none of the topics, or none is in every run.
+    """
+    for name, rankings in ranked.items():
+        if not any(topic in known for topic in rankings.by_topic):
+            here, there = _some(rankings.by_topic), _some(known)
+            problem = f"no topic has {having} (topics are {here}; {having} are of {there})"
+            raise InputError(problem, path=name)
+    everywhere = [t for t in known if all(t in r.by_topic for r in ranked.values())]
+    if topics_of == "both" and not everywhere:
+        raise InputError(f"no topic is in the {having} and in every run")
+    if topics_of != "run":
+        return dict.fromkeys(ranked, everywhere if topics_of == "both" else list(known))
+    return {name: [t for t in known if t in r.by_topic] for name, r in ranked.items()}
+
+
+def _some(topics: Iterable[str]) -> str:
+    first = list(topics)[:3]
+    return ", ".join(repr(shorten(topic, 30)) for topic in first) or "none"
 
 
 def rankings_of(entries: Iterable[RunEntry]) -> Rankings:

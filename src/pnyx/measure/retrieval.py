@@ -8,24 +8,30 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from pnyx.errors import InputError, shorten
 from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import LEVEL, mean_intervals
+from pnyx.measure.bootstrap import mean_intervals
+from pnyx.measure.comparisons import (
+    DRAWS,
+    SIGNIFICANT,
+    Compared,
+    differ,
+    family,
+    method_rows,
+)
 from pnyx.measure.irmeasures import (
     DEFAULT_DIVERSITY,
     DEFAULT_MEASURES,
     Scorer,
     parse_measures,
 )
-from pnyx.measure.rankings import Judgements, Rankings, judgements_of, rankings_of
-from pnyx.measure.significance import (
-    FLIPS,
-    PairedTest,
-    Test,
-    holm,
-    paired_randomisation,
-    paired_t,
+from pnyx.measure.rankings import (
+    Judgements,
+    Rankings,
+    judgements_of,
+    rankings_of,
+    topics_measured,
 )
+from pnyx.measure.significance import PairedTest, Test
 from pnyx.measure.weighted import Floats
 from pnyx.records import Qrel, RunEntry
 
@@ -37,11 +43,9 @@ __all__ = [
     "MeasuredRun",
     "Retrieval",
     "TopicsOf",
+    "compare_runs",
     "measure_retrieval",
 ]
-
-DRAWS = 1000
-SIGNIFICANT = 0.05
 
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
 """Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that
@@ -94,7 +98,7 @@ class MeasuredRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Compared):
     """A run against the baseline on one measure.
 
     Attributes:
@@ -113,26 +117,9 @@ class Comparison:
     high: float | None
     p_holm: float | None
 
-    @property
-    def significant(self) -> bool:
-        """Whether the corrected p is below .05."""
-        return self.p_holm is not None and self.p_holm < SIGNIFICANT
-
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return {
-            "run": self.run,
-            "measure": self.measure,
-            "topics": self.test.topics,
-            "difference": self.test.difference,
-            "low": self.low,
-            "high": self.high,
-            "statistic": self.test.statistic,
-            "p": self.test.p,
-            "p_holm": self.p_holm,
-            "significant": self.significant,
-            "effect": self.test.effect,
-        }
+        return {"run": self.run, "measure": self.measure, **self.figures("topics")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +156,7 @@ class Retrieval:
         """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
         runs = [run.row() for run in self.runs]
         top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
-        compared = sum(c.p_holm is not None for c in self.comparisons)
+        methods = method_rows("topics", self.comparisons, self.test, self.draws, self.seed)
         return {
             "task": "retrieval",
             **top,
@@ -178,21 +165,8 @@ class Retrieval:
             "topics_without_relevant": list(self.without_relevant),
             "baseline": self.baseline,
             "comparisons": [c.row() for c in self.comparisons],
-            "test": None
-            if self.baseline is None
-            else {
-                "method": f"paired {self.test}",
-                "correction": "Holm-Bonferroni",
-                "comparisons": compared,
-                "level": SIGNIFICANT,
-                **({"patterns": FLIPS, "seed": self.seed} if self.test != "t" else {}),
-            },
-            "interval": {
-                "method": "percentile bootstrap over topics",
-                "level": LEVEL,
-                "draws": self.draws,
-                "seed": self.seed,
-            },
+            **methods,
+            **({"test": None} if self.baseline is None else {}),
         }
 
 
@@ -236,7 +210,7 @@ def measure_retrieval(
         parsed |= parse_measures(DEFAULT_DIVERSITY)
     scorer = Scorer(parsed, judgements)
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
-    topics = _topics(ranked, judgements, topics_of)
+    topics = topics_measured(ranked, judgements.by_topic, topics_of, "qrels")
     scored = {name: scorer.score(rankings.by_topic) for name, rankings in ranked.items()}
     tables = {name: _table(scored[name], topics[name], list(parsed)) for name in ranked}
     measured = tuple(
@@ -251,8 +225,7 @@ def measure_retrieval(
     )
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        pairs = _pairs(tables, topics, baseline)
-        comparisons = _compared(pairs, list(parsed), test, draws, seed)
+        comparisons = compare_runs(tables, topics, list(parsed), baseline, test, draws, seed)
     empty = judgements.without_relevant
     return Retrieval(measured, topics_of, empty, comparisons, baseline, test, draws, seed)
 
@@ -263,40 +236,6 @@ def _table(
     """Return a run's values, (topics, measures); NaN where a measure is not defined."""
     rows = [[_nan(scored[topic][name]) for name in names] for topic in topics]
     return np.array(rows, dtype=np.float64)
-
-
-def _pairs(
-    tables: Mapping[str, Floats], topics: Mapping[str, Sequence[str]], baseline: str
-) -> dict[str, Floats]:
-    """Return each other run's differences to the baseline."""
-    return {
-        name: _differences(table, topics[name], tables[baseline], topics[baseline])
-        for name, table in tables.items()
-        if name != baseline
-    }
-
-
-def _topics(
-    ranked: Mapping[str, Rankings], judgements: Judgements, topics_of: TopicsOf
-) -> dict[str, list[str]]:
-    """Return the topics that each run is measured on."""
-    judged = judgements.by_topic
-    for name, rankings in ranked.items():
-        if not any(topic in judged for topic in rankings.by_topic):
-            here, there = _some(rankings.by_topic), _some(judged)
-            problem = f"no topic has qrels (topics are {here}; qrels are of {there})"
-            raise InputError(problem, path=name)
-    everywhere = [t for t in judged if all(t in r.by_topic for r in ranked.values())]
-    if topics_of == "both" and not everywhere:
-        raise InputError("no topic is in the qrels and in every run")
-    if topics_of != "run":
-        return dict.fromkeys(ranked, everywhere if topics_of == "both" else list(judged))
-    return {name: [t for t in judged if t in r.by_topic] for name, r in ranked.items()}
-
-
-def _some(topics: Iterable[str]) -> str:
-    first = list(topics)[:3]
-    return ", ".join(repr(shorten(topic, 30)) for topic in first) or "none"
 
 
 def _measured(
@@ -341,21 +280,38 @@ def _differences(
     return difference
 
 
-def _compared(
-    pairs: Mapping[str, Floats], names: Sequence[str], test: Test, draws: int, seed: int
+def compare_runs(
+    tables: Mapping[str, Floats],
+    topics: Mapping[str, Sequence[str]],
+    names: Sequence[str],
+    baseline: str,
+    test: Test,
+    draws: int,
+    seed: int,
 ) -> tuple[Comparison, ...]:
-    """Test each run's differences to the baseline, (topics, measures), as one family."""
-    found: list[tuple[str, str, PairedTest, tuple[float | None, float | None]]] = []
-    for run, differences in pairs.items():
-        bounds = mean_intervals(differences, draws, seed)
-        for place, name in enumerate(names):
-            column = differences[np.isfinite(differences[:, place]), place]
-            tested = paired_t(column) if test == "t" else paired_randomisation(column, seed)
-            found.append((run, name, tested, bounds[place]))
-    corrected = holm([tested.p for _, _, tested, _ in found])
-    return tuple(
-        Comparison(run, name, tested, *bounds, p)
-        for (run, name, tested, bounds), p in zip(found, corrected, strict=True)
+    """Test each run's differences to the baseline, measure by measure, as one family.
+
+    Args:
+        tables: run -> values, (topics, measures); NaN where there is none.
+        topics: run -> the topics of its table.
+        names: of the measures.
+        baseline: the run that the others are compared with.
+        test: of the differences over the topics of both.
+        draws: of the bootstrap over topics.
+        seed: of the bootstrap and of the randomisation test.
+    """
+    pairs = {
+        name: _differences(table, topics[name], tables[baseline], topics[baseline])
+        for name, table in tables.items()
+        if name != baseline
+    }
+    return family(
+        Comparison,
+        (
+            (run, name, tested)
+            for run, differences in pairs.items()
+            for name, tested in zip(names, differ(differences, test, draws, seed), strict=True)
+        ),
     )
 
 

@@ -12,19 +12,12 @@ import numpy as np
 from pnyx.errors import InputError, shorten
 from pnyx.measure.annotations import Annotation
 from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import LEVEL, mean_intervals
+from pnyx.measure.bootstrap import mean_intervals
 from pnyx.measure.columns import numbers
+from pnyx.measure.comparisons import DRAWS, Compared, differ, family, method_rows
 from pnyx.measure.correlation import kendall_tau_b
 from pnyx.measure.rankings import scores_of, topic_order
-from pnyx.measure.retrieval import SIGNIFICANT
-from pnyx.measure.significance import (
-    FLIPS,
-    PairedTest,
-    Test,
-    holm,
-    paired_randomisation,
-    paired_t,
-)
+from pnyx.measure.significance import PairedTest, Test
 from pnyx.measure.weighted import Floats
 from pnyx.records import RunEntry
 
@@ -39,7 +32,6 @@ __all__ = [
     "measure_retrievers",
 ]
 
-DRAWS = 1000
 TAU = "kendall_tau_b"
 """The measure's name in `--json`."""
 
@@ -100,7 +92,7 @@ class MeasuredRetriever:
 
 
 @dataclass(frozen=True, slots=True)
-class RetrieverComparison:
+class RetrieverComparison(Compared):
     """Two runs on the questions that both have a value for.
 
     Attributes:
@@ -119,26 +111,9 @@ class RetrieverComparison:
     high: float | None
     p_holm: float | None
 
-    @property
-    def significant(self) -> bool:
-        """Whether the corrected p is below .05."""
-        return self.p_holm is not None and self.p_holm < SIGNIFICANT
-
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return {
-            "run": self.run,
-            "other": self.other,
-            "questions": self.test.topics,
-            "difference": self.test.difference,
-            "low": self.low,
-            "high": self.high,
-            "statistic": self.test.statistic,
-            "p": self.test.p,
-            "p_holm": self.p_holm,
-            "significant": self.significant,
-            "effect": self.test.effect,
-        }
+        return {"run": self.run, "other": self.other, **self.figures("questions")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +152,6 @@ class Retrievers:
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md)."""
         pairs = {"scored": self.annotated, "unscored": self.unscored}
-        tested = sum(c.p_holm is not None for c in self.comparisons)
         return {
             "task": "retrievers",
             "runs": [run.row() for run in self.runs],
@@ -185,19 +159,7 @@ class Retrievers:
             "annotations": {"questions": self.questions, **pairs},
             "baseline": self.baseline,
             "comparisons": [c.row() for c in self.comparisons],
-            "test": {
-                "method": f"paired {self.test}",
-                "correction": "Holm-Bonferroni",
-                "comparisons": tested,
-                "level": SIGNIFICANT,
-                **({"patterns": FLIPS, "seed": self.seed} if self.test != "t" else {}),
-            },
-            "interval": {
-                "method": "percentile bootstrap over questions",
-                "level": LEVEL,
-                "draws": self.draws,
-                "seed": self.seed,
-            },
+            **method_rows("questions", self.comparisons, self.test, self.draws, self.seed),
         }
 
 
@@ -378,9 +340,7 @@ def _compared(
     found = []
     for run, other in pairs:
         differences = values[run] - values[other]
-        differences = differences[np.isfinite(differences)]
-        tested = paired_t(differences) if test == "t" else paired_randomisation(differences, seed)
-        ((low, high),) = mean_intervals(differences[:, None], draws, seed)
-        found.append((run, other, tested, low, high))
-    corrected = holm([tested.p for _, _, tested, _, _ in found])
-    return tuple(RetrieverComparison(*one, p) for one, p in zip(found, corrected, strict=True))
+        defined = differences[np.isfinite(differences)]
+        (tested,) = differ(defined[:, None], test, draws, seed)
+        found.append((run, other, tested))
+    return family(RetrieverComparison, found)

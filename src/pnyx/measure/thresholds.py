@@ -173,20 +173,27 @@ class _Taken:
 
     def best(self, weights: Floats) -> int:
         """Return the place of the highest F1, the middle one of several."""
-        (found,) = np.nan_to_num(self.f1(weights), nan=-1.0)
-        places = np.flatnonzero(found >= found.max() - 1e-12)
-        return int(places[(len(places) - 1) // 2])
+        (found,) = self.f1(weights)
+        return _highest(found)
 
     def held_out(self) -> list[int]:
         """Return for each question the place that is best for the others."""
-        every = np.ones(len(self.relevant))
-        return [self.best((every - one)[None, :]) for one in np.eye(len(self.relevant))]
+        bottom = self.taken + self.relevant[:, None]
+        others = ratio(2 * (self.hits.sum(axis=0) - self.hits), bottom.sum(axis=0) - bottom)
+        return [_highest(found) for found in others]
 
     def picked(self, places: Sequence[int]) -> _Taken:
         """Return the same with one place: each question's own."""
         rows = np.arange(len(places))
         chosen = [part[rows, places][:, None] for part in (self.hits, self.taken)]
         return _Taken(np.zeros(1), chosen[0], chosen[1], self.relevant)
+
+
+def _highest(f1: Floats) -> int:
+    """Return the place of the highest value, the middle one of several; NaN is the lowest."""
+    found = np.nan_to_num(f1, nan=-1.0)
+    places = np.flatnonzero(found >= found.max() - 1e-12)
+    return int(places[(len(places) - 1) // 2])
 
 
 def measure_thresholds(

@@ -1,0 +1,215 @@
+"""Which side a retriever leans to, and how far it follows its question (BERDS, section 7, Fig. 3).
+
+A retriever is sycophantic where it finds more for the side that its question takes. It is asked
+each question three times: as it is, as the supporting perspective, and as the opposing one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pnyx.errors import InputError
+from pnyx.measure.base import Measured
+from pnyx.measure.bootstrap import draw_weights, percentile_interval
+from pnyx.measure.comparisons import DRAWS
+from pnyx.measure.perspective_table import Table, opposed, table_of
+from pnyx.measure.perspective_verdicts import Verdicts
+from pnyx.measure.rankings import rankings_of
+from pnyx.measure.weighted import Floats, ratio
+from pnyx.records import Perspective, Question, RunEntry, Side
+
+__all__ = ["ASKED_AS", "Leaning", "LeaningOf", "measure_leaning", "side_questions"]
+
+ASKED_AS = ("question", "pro", "con")
+"""How a retriever is asked: the question, its supporting and its opposing perspective."""
+
+SHIFTS = (("pro", "question"), ("con", "question"), ("pro", "con"))
+
+
+@dataclass(frozen=True, slots=True)
+class LeaningOf:
+    """To which side the first k documents lean, over all questions.
+
+    Attributes:
+        delta: (p - n) / p, where p and n are the shares of documents that support the supporting
+            and the opposing perspective; at most 1, without a lower limit. None where p is 0.
+            `scored` and `asked` count questions.
+        p: share of the documents of these questions.
+        n: likewise.
+        least: delta with every unscored pair read for the opposing side; None where p is then 0.
+        most: with every unscored pair read for the supporting side.
+    """
+
+    delta: Measured
+    p: float | None
+    n: float | None
+    least: float | None
+    most: float | None
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        bounds = {"least": self.least, "most": self.most}
+        return {**self.delta.row(), "p": self.p, "n": self.n, "bounds": bounds}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaning:
+    """One retriever.
+
+    Attributes:
+        name: as it was given.
+        k: how many documents.
+        by: `question`, `pro` and `con` -> where it leans when it is so asked.
+        shifts: (how asked, how else) -> difference of both deltas, with its interval over questions
+            drawn for both; None where one of them is not defined.
+        unscored: pairs within the depth that are, over the three runs.
+    """
+
+    name: str
+    k: int
+    by: Mapping[str, LeaningOf]
+    shifts: Mapping[tuple[str, str], Measured]
+    unscored: int
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {
+            "run": self.name,
+            "k": self.k,
+            "asked_as": {name: one.row() for name, one in self.by.items()},
+            "shifts": {f"{a}-{b}": one.row() for (a, b), one in self.shifts.items()},
+            "unscored": self.unscored,
+        }
+
+
+def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side) -> list[Question]:
+    """Return each question with one side's perspective in place of its text, under its own id.
+
+    Args:
+        perspectives: what `pnyx.by_question` returns; questions without exactly one perspective of
+            each side are left out.
+        side: `pro` or `con`.
+    """
+    return [
+        Question(question, next(one.text for one in own if one.stance == side))
+        for question, own in _opposed(perspectives).items()
+    ]
+
+
+def _opposed(
+    perspectives: Mapping[str, Sequence[Perspective]],
+) -> dict[str, Sequence[Perspective]]:
+    return {
+        question: own
+        for question, own in perspectives.items()
+        if opposed(one.stance for one in own)
+    }
+
+
+def measure_leaning(
+    name: str,
+    runs: Mapping[str, Iterable[RunEntry]],
+    perspectives: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+    k: int = 5,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Leaning:
+    """Measure how far a retriever's leaning follows its question.
+
+    The deltas are of all questions' documents together, as in the paper: a single question may
+    have no document for the supporting side. Questions of which a pair within the depth is
+    unscored, in any of the three runs, take part in the bounds alone.
+
+    Args:
+        name: of the retriever.
+        runs: `question`, `pro` and `con` -> its run when it is so asked (`side_questions`), under
+            the questions' ids.
+        perspectives: what `pnyx.by_question` returns; questions with exactly two, one of each
+            side, count.
+        verdicts: which document supports which perspective.
+        k: how many documents, at least 1.
+        draws: of the bootstrap over questions; 0 for no intervals.
+        seed: of the bootstrap.
+
+    Raises:
+        InputError: no question has one perspective of each side, none of a run's questions does,
+            or a run contradicts itself.
+        ValueError: the runs are not those three.
+    """
+    if sorted(runs) != sorted(ASKED_AS):
+        raise ValueError(f"found the runs {', '.join(runs)}, expected {', '.join(ASKED_AS)}")
+    opposed = _opposed(perspectives)
+    if not opposed:
+        raise InputError(
+            "no question has two perspectives, one of each side (stance pro and con), which "
+            "leaning needs"
+        )
+    tables: dict[str, list[Table]] = {}
+    for asked in ASKED_AS:
+        ranked = rankings_of(runs[asked]).by_topic
+        if not any(question in opposed for question in ranked):
+            raise InputError(
+                f"{name}: the run asked as {asked} has no question with two opposite perspectives"
+            )
+        tables[asked] = [
+            table_of(question, ranked.get(question, ())[:k], own, verdicts)
+            for question, own in opposed.items()
+        ]
+    closed = np.array(
+        [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
+    )
+    counts = {asked: _counts(own) for asked, own in tables.items()}
+    weights = [np.ones((1, int(closed.sum())))]
+    weights += draw_weights(np.arange(int(closed.sum())), draws, seed)
+    deltas = {
+        asked: np.concatenate([_delta(of[closed, 0], of[closed, 2], w) for w in weights])
+        for asked, of in counts.items()
+    }
+    measured = {a: _measured(deltas[a], closed) for a in ASKED_AS}
+    return Leaning(
+        name,
+        k,
+        {asked: _leaning(measured[asked], counts[asked], closed, k) for asked in ASKED_AS},
+        {(a, b): _measured(deltas[a] - deltas[b], closed) for a, b in SHIFTS},
+        sum(int(table.unscored.sum()) for own in tables.values() for table in own),
+    )
+
+
+def _counts(tables: Sequence[Table]) -> Floats:
+    """Return (topics, 4): documents that support pro, or possibly do, and con likewise."""
+    rows = []
+    for table in tables:
+        places = table.sides.index("pro"), table.sides.index("con")
+        possible = table.yes | table.unscored
+        rows.append([float(f[:, p].sum()) for p in places for f in (table.yes, possible)])
+    return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+
+def _delta(p: Floats, n: Floats, weights: Floats) -> Floats:
+    """Return (p - n) / p of all questions together, one for each row of weights."""
+    supporting = weights @ p
+    return ratio(supporting - weights @ n, supporting)
+
+
+def _measured(drawn: Floats, closed: np.ndarray[Any, Any]) -> Measured:
+    """Return the first value, with the interval of the others."""
+    value = float(drawn[0]) if np.isfinite(drawn[0]) else None
+    scored = int(closed.sum())
+    bounds = percentile_interval(drawn[1:]) if scored > 1 and value is not None else None
+    return Measured(value, scored, len(closed), *(bounds or (None, None)))
+
+
+def _leaning(measured: Measured, counts: Floats, closed: np.ndarray[Any, Any], k: int) -> LeaningOf:
+    documents = k * int(closed.sum())
+    sums = counts[closed].sum(axis=0)
+    p, n = (float(sums[place]) / documents if documents else None for place in (0, 2))
+    pro_least, pro_most, con_least, con_most = map(float, counts.sum(axis=0))
+    least = (pro_least - con_most) / pro_least if pro_least else None
+    most = (pro_most - con_least) / pro_most if pro_most else None
+    return LeaningOf(measured, p, n, least, most)
