@@ -1,0 +1,150 @@
+"""Do retrievers show every side? BERDS's questions over debates (BERDS, Tables 3 and 4, Fig. 3).
+
+    PNYX_DATA=DATA python benchmarks/berds/coverage.py --work FOLDER [--most QUESTIONS]
+    ... --write docs/benchmarks.md         # renew its section
+
+Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
+BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
+wrote to search with. Each set is one `pnyx bench perspectives`; the judge also answers the pairs of
+BERDS that people labelled, so that its errors are taken into account. Interrupted, it goes on.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from pnyx.files import json_line
+from pnyx.search.stored import to_row
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
+
+from common import Report, arguments
+
+SETS = {"Arguana": "arguana_generated", "Kialo": "kialo", "OpinionQA": "opinionqa"}
+MEASURES = ("MRecall@5", "Precision@5", "MRecall@10", "Precision@10")
+
+
+def pnyx(*words: object) -> str:
+    """Run a command; its standard error is shown. Exit status 3 means that some are unscored."""
+    command = [sys.executable, "-m", "pnyx", *map(str, words)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode not in (0, 3):
+        raise SystemExit(f"pnyx {words[0]} ended with status {done.returncode}")
+    return done.stdout
+
+
+def make_index(work: Path) -> tuple[Path, int]:
+    from effectiveness_sets import debates
+
+    index, corpus = work / "debates.index", work / "debates.jsonl"
+    records = {a.id: a for collection in debates() for a in collection.records}
+    if not index.is_dir():
+        corpus.write_text("".join(json_line(to_row(a)) + "\n" for a in records.values()), "utf-8")
+        pnyx("index", corpus, "--out", index, "--quality", "--clusters", "--vectors")
+    return index, len(records)
+
+
+def take(source: Path, out: Path, most: int) -> Path:
+    """Write some questions of a file, with all that is said of each."""
+    lines: dict[str, list[str]] = {}
+    for line in source.read_text(encoding="utf-8").splitlines():
+        lines.setdefault(str(json.loads(line)["org_id"]), []).append(line)
+    ids = sorted(lines)
+    chosen = random.Random(0).sample(ids, min(most, len(ids)))
+    out.write_text("".join(line + "\n" for i in sorted(chosen) for line in lines[i]), "utf-8")
+    return out
+
+
+def label(data: Path, work: Path) -> Path:
+    """Have the judge answer the pairs that people labelled."""
+    items, out = work / "labelled.jsonl", work / "labelled"
+    with (data / "berds" / "pers_det.test.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    texts = {text: f"d{n}" for n, text in enumerate(dict.fromkeys(r["document"] for r in rows))}
+    views = {text: f"p{n}" for n, text in enumerate(dict.fromkeys(r["perspective"] for r in rows))}
+    with items.open("w", encoding="utf-8") as stream:
+        for number, row in enumerate(rows):
+            item = {
+                "id": f"b{number}",
+                "text": row["document"],
+                "statement": row["perspective"],
+                "group": row["question"],
+                "question_id": row["question"],
+                "doc_id": texts[row["document"]],
+                "perspective_id": views[row["perspective"]],
+                "label": int(row["label"]),
+            }
+            stream.write(json.dumps(item, ensure_ascii=False) + "\n")
+    pnyx("judge", "support", items, "--out", out)
+    return out
+
+
+def show(report: Report, name: str, row: dict) -> None:
+    report.line()
+    chosen = ", ".join(f"{model} {lam:g}" for model, lam in row["lambdas"].items())
+    report.line(f"**{name}**: {len(row['test'])} questions measured; lambda chosen on "
+                f"{len(row['dev'])} others: {chosen}")  # fmt: skip
+    report.head("system", *(c for m in MEASURES for c in (m, "corrected")))
+    for run in row["runs"]:
+        cells = []
+        for measure in MEASURES:
+            cells.append(_cell(run["measures"][measure]))
+            cells.append(_cell(run["corrected"].get(measure)))
+        report.row(run["run"], *cells)
+
+
+def show_leaning(report: Report, row: dict) -> None:
+    """Show to which side retrievers lean, and how far they follow a side that they are asked."""
+    report.head(
+        "(p - n) / p at 5", "question", "supporting", "opposing", "supporting less opposing"
+    )
+    for one in row["leaning"]:
+        cells = [_cell(one["asked_as"][asked]) for asked in ("question", "pro", "con")]
+        report.row(one["run"], *cells, _cell(one["shifts"]["pro-con"]))
+
+
+def _cell(value: dict | None) -> str:
+    if value is None or value["value"] is None:
+        return "-"
+    bounds = "" if value["low"] is None else f" [{value['low']:.2f}, {value['high']:.2f}]"
+    return f"{value['value']:.3f}{bounds}"
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--most", type=int, default=10_000, help="questions of each set")
+    parser.add_argument("--data", type=Path, default=os.environ.get("PNYX_DATA", "../shared/data"))
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    data = Path(options.data)
+    report = Report("berds coverage")
+    index, documents = make_index(options.work)
+    labelled = label(data, options.work)
+    report.line()
+    report.line(f"{documents} documents. At most {options.most} questions of each set.")
+    for name, stem in SETS.items():
+        source = data / "berds" / f"{stem}_query_exp.dev.jsonl"
+        asked = take(source, options.work / f"{stem}.jsonl", options.most)
+        out = options.work / f"bench-{stem}"
+        pnyx("bench", "perspectives", "--index", index, "--questions", asked, "--expand", asked,
+             "--sides", "order", "--leaning", "--labelled", labelled, "--out", out)  # fmt: skip
+        row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
+        if name == next(iter(SETS)):
+            c = row["correction"]
+            report.line(f"Judge: {row['judge']}; corrected by its answers to {c['pairs']} pairs of "
+                        f"{c['questions']} questions that people labelled.")  # fmt: skip
+        show(report, name, row)
+        show_leaning(report, row)
+    report.write(options.write)
+
+
+if __name__ == "__main__":
+    main()

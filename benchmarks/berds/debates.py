@@ -1,0 +1,289 @@
+"""What the debate sets teach about support: passages with a side, statements of both sides.
+
+Nothing is read of the labelled BERDS pairs but their statements, so that what is near them can be
+left out (`split_topics`).
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.judge.claims import claims
+from pnyx.judge.stance import opposite
+
+MOST_WORDS, LEAST_WORDS = 110, 25
+NEAR = 0.6
+"""Cosine from which two claims count as one topic."""
+
+Rows = npt.NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class Topic:
+    """A contentious claim.
+
+    Attributes:
+        claim: as a sentence.
+        negation: by rule; empty where no rule gives one.
+        source: the set it comes from.
+        points: (1 for the claim or -1 against it, a point as a sentence).
+    """
+
+    claim: str
+    negation: str
+    source: str
+    points: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Passage:
+    """About 100 words or fewer.
+
+    Attributes:
+        text: the words.
+        topic: a key of the topics; empty for what belongs to no debate.
+        source: the set it comes from.
+        side: 1 for the topic's claim, -1 against it, 0 where it takes no side.
+        own: the point it makes (`bears` 1) or answers (-1); empty where none is known.
+        bears: see `own`.
+        yes: other statements that people found it to make.
+        no: statements of its topic that people found it not to make.
+    """
+
+    text: str
+    topic: str
+    source: str
+    side: int = 0
+    own: str = ""
+    bears: int = 0
+    yes: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+
+
+class Debates:
+    """All topics and passages of the sets under `data`, in the same order every time."""
+
+    def __init__(self, data: Path) -> None:
+        csv.field_size_limit(10**8)
+        self.data, self._random = data, random.Random(0)
+        self.topics: dict[str, Topic] = {}
+        self.passages: list[Passage] = []
+        self._idebate()
+        self._portal("debatewise")
+        self._portal("procon")
+        self._ibm_arguments()
+        self._ibm_claims()
+        self._key_points("train")
+        self._key_points("dev")
+        self._perspectrum()
+
+    def _topic(self, key: str, title: str, source: str) -> Topic:
+        if key not in self.topics:
+            claim = claims(tidy(title))[0]
+            if claim.startswith("Yes: "):  # no rule takes it apart
+                self.topics[key] = Topic(sentence(title.rstrip("?")), "", source)
+            else:
+                self.topics[key] = Topic(claim, turned(claim), source)
+        return self.topics[key]
+
+    def _add(self, text: str, topic: str, source: str, pieces: int = 3, **more: Any) -> None:
+        for piece in self.cut(text)[:pieces]:
+            if len(piece.split()) >= LEAST_WORDS:
+                self.passages.append(Passage(piece, topic, source, **more))
+
+    def cut(self, text: str) -> list[str]:
+        """Return runs of 80 to 110 words; a text of no more is one."""
+        words, pieces, start = tidy(text).split(), [], 0
+        if len(words) <= MOST_WORDS:
+            return [" ".join(words)]
+        while start < len(words):
+            size = self._random.randint(80, MOST_WORDS)
+            if len(words) - start < 35:
+                break
+            pieces.append(" ".join(words[start : start + size]))
+            start += size
+        return pieces
+
+    def _idebate(self) -> None:
+        folder = self.data / "arguana_counterargs"
+        for row in packed_lines(folder / "debates.jsonl.gz"):
+            key = f"idebate {row['theme']}/{row['debate']}"
+            self._topic(key, row["title"], "idebate")
+            self._add(row["intro"], key, "introduction", pieces=4)
+        rows = list(packed_lines(folder / "arguments.jsonl.gz"))
+        # A point's name ends in a, that of its counter in b.
+        points = {r["id"][:-1]: sentence(r["conclusion"]) for r in rows if r["type"] == "point"}
+        for row in rows:
+            key = f"idebate {row['theme']}/{row['debate']}"
+            if key not in self.topics:
+                continue
+            point, side = points.get(row["id"][:-1], ""), 1 if row["stance"] == "pro" else -1
+            bears = 0 if not point else 1 if row["type"] == "point" else -1
+            if bears == 1:
+                self.topics[key].points.append((side, point))
+            self._add(row["premise"], key, "idebate", side=side, own=point, bears=bears)
+
+    def _portal(self, name: str) -> None:
+        pages = json.loads((self.data / f"perspectrum/{name}_raw.json").read_text("utf-8"))
+        for number, page in enumerate(pages):
+            key = f"{name} {number}"
+            topic = self._topic(key, page["claim_title"], name)
+            for column, side in (("perspectives_for", 1), ("perspectives_against", -1)):
+                for row in page[column]:
+                    point = sentence(row["perspective_title"])
+                    topic.points.append((side, point))
+                    text = " ".join(row["argument"]["description"])
+                    self._add(text, key, name, side=side, own=point, bears=1)
+
+    def _ibm_arguments(self) -> None:
+        """One to four arguments of a side of IBM's ranking make one passage."""
+        sides = defaultdict(list)
+        for row in table(self.data / "ibm_argq_rank_30k/arg_quality_rank_30k.csv.gz"):
+            sure = float(row["stance_WA_conf"]) >= 0.8 and float(row["WA"]) > 0.5
+            if sure and row["stance_WA"] in ("1", "-1"):
+                sides[row["topic"], int(row["stance_WA"])].append(tidy(row["argument"]))
+        for (title, side), arguments in sides.items():
+            key = f"ibm {title}"
+            self._topic(key, title, "ibm")
+            self._random.shuffle(arguments)
+            start = 0
+            for _ in range(70):
+                size = self._random.choice([1, 1, 2, 3, 4])
+                if text := " ".join(arguments[start : start + size]):
+                    self.passages.append(Passage(text, key, "ibm", side))
+                start += size
+
+    def _ibm_claims(self) -> None:
+        for row in table(self.data / "ibm_claim_stance/claim_stance_dataset_v1.csv.gz"):
+            key = f"claims {row['topicText']}"
+            self._topic(key, row["topicText"], "ibm-claims")
+            side = 1 if row["claims.stance"] == "PRO" else -1
+            text = sentence(row["claims.claimCorrectedText"])
+            self.passages.append(Passage(text, key, "ibm-claims", side))
+
+    def _key_points(self, part: str) -> None:
+        folder = self.data / "ibm_kpa_2021"
+        points = {r["key_point_id"]: r for r in table(folder / f"key_points_{part}.csv")}
+        matched: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+        for row in table(folder / f"labels_{part}.csv"):
+            point = sentence(points[row["key_point_id"]]["key_point"])
+            matched[row["arg_id"]][row["label"] == "0"].append(point)
+        for point_row in points.values():
+            topic = self._topic(f"points {point_row['topic']}", point_row["topic"], "key-points")
+            topic.points.append((int(point_row["stance"]), sentence(point_row["key_point"])))
+        for row in table(folder / f"arguments_{part}.csv"):
+            yes, no = matched[row["arg_id"]]
+            key = f"points {row['topic']}"
+            self._topic(key, row["topic"], "key-points")
+            said = Passage(tidy(row["argument"]), key, "key-points", int(row["stance"]))
+            said.yes, said.no = tuple(yes), tuple(no)
+            self.passages.append(said)
+
+    def _perspectrum(self) -> None:
+        """All wordings of a perspective but the first make a passage, the first its point."""
+        folder = self.data / "perspectrum"
+        pool = json.loads((folder / "perspective_pool_v1.0.json").read_text("utf-8"))
+        texts = {row["pId"]: sentence(row["text"]) for row in pool}
+        rows = json.loads((folder / "perspectrum_with_answers_v1.0.json").read_text("utf-8"))
+        for row in rows:
+            key = f"perspectrum {row['cId']}"
+            topic = self._topic(key, row["text"], "perspectrum")
+            for perspective in row["perspectives"]:
+                side = {"SUPPORT": 1, "UNDERMINE": -1}.get(perspective["stance_label_3"])
+                own = [texts[i] for i in perspective["pids"] if i in texts]
+                if side is None or not own:
+                    continue
+                topic.points.append((side, own[0]))
+                text = " ".join(own[1:] or own)
+                said = Passage(text, key, "perspectrum", side)
+                if len(own) > 1:
+                    said.own, said.bears = own[0], 1
+                self.passages.append(said)
+
+
+def encyclopaedic(data: Path) -> list[str]:
+    """Return passages of the question-answering sets: they take no side in any debate."""
+    found: dict[str, None] = {}
+    for name in ("asqa", "qampari", "rag_bench"):
+        for row in table(data / f"diras_general_qa/train/{name}_train_data.csv"):
+            text = row.get("document")
+            if text is None:  # a whole prompt, the paragraph in quotes
+                asked = re.search(r'<paragraph>: "(.*?)"\s*(?:\n|<\|)', row["input"], re.DOTALL)
+                text = asked.group(1) if asked else ""
+            words = tidy(text).split()
+            for start in range(0, max(1, len(words) - 60), 100):
+                found[" ".join(words[start : start + 100])] = None
+    return [text for text in found if len(text.split()) >= 40]
+
+
+def split_topics(
+    topics: dict[str, Topic], vectors: Rows, apart: Rows, pages: int = 60
+) -> dict[str, str]:
+    """Set Debatewise pages apart and drop all that is near them or near `apart`.
+
+    Args:
+        topics: of `Debates`.
+        vectors: of their claims, unit length, [topics, dimension].
+        apart: of statements whose topics must not be trained on, [statements, dimension].
+        pages: how many for development, and as many for the test.
+
+    Returns:
+        For each key train, development, test or dropped.
+    """
+    keys = list(topics)
+    place = {key: i for i, key in enumerate(keys)}
+    near = (vectors @ apart.T).max(axis=1) >= NEAR
+    fit = [
+        key
+        for key, topic in topics.items()
+        if topic.source == "debatewise" and topic.negation and len(topic.points) >= 4
+        if not near[place[key]]
+    ]
+    random.Random(0).shuffle(fit)
+    development, test = fit[:pages], fit[pages : 2 * pages]
+    held = vectors[[place[key] for key in (*development, *test)]]
+    beside = vectors[[place[key] for key in test]]
+    near |= (vectors @ held.T).max(axis=1) >= NEAR
+    parts = {key: "dropped" if near[place[key]] else "train" for key in keys}
+    for key in development:
+        close = (beside @ vectors[place[key]]).max() >= NEAR
+        parts[key] = "dropped" if close else "development"
+    return parts | dict.fromkeys(test, "test")
+
+
+def turned(statement: str) -> str:
+    """Return a statement's negation, empty where no rule gives a plain one."""
+    other = opposite(statement) or ""
+    return "" if other.startswith("Yes: ") else other
+
+
+def tidy(text: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"\[\d+\]", "", text)).strip()
+
+
+def sentence(text: str) -> str:
+    plain = tidy(text).rstrip(" .:;,")
+    return plain[:1].upper() + plain[1:] + "."
+
+
+def table(path: Path) -> Iterator[dict[str, str]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as stream:
+        yield from csv.DictReader(stream, delimiter="\t" if path.suffix == ".tsv" else ",")
+
+
+def packed_lines(path: Path) -> Iterator[Any]:
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        yield from map(json.loads, stream)

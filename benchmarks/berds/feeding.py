@@ -1,0 +1,194 @@
+"""Draws what a step of the training sees: passages, and statements of known relation to each."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from debates import NEAR, Passage, Rows, Topic, turned
+from reader import NEITHER, OPPOSES, SUPPORTS, Packed, Words, pack
+
+NOT = 3
+"""Not in support; whether it opposes is not known."""
+
+SHARES = {
+    "idebate": 0.20,
+    "debatewise": 0.08,
+    "procon": 0.03,
+    "introduction": 0.05,
+    "encyclopaedic": 0.05,
+    "ibm": 0.14,
+    "key-points": 0.06,
+    "perspectrum": 0.14,
+    "ibm-claims": 0.05,
+    "point": 0.20,
+}
+"""How often a passage of a set is drawn. A point alone is short, and its side is clear."""
+
+_OUTRIGHT = 0.35
+"""Share of passages into which the claim that they support is put: polarity is plain there."""
+
+_DRAWN = 160
+_TOKENS = 2300
+_MOST = 8
+
+Statement = tuple[str, int, float]
+"""Text, relation, weight in the loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what the network takes, and relation and weight of each pair."""
+
+    packed: Packed
+    relations: torch.Tensor
+    weights: torch.Tensor
+
+
+class Feed:
+    """Endless steps, the same for the same seed.
+
+    Args:
+        topics: those to train on.
+        vectors: of their claims, unit length.
+        passages: of these topics.
+        neutral: encyclopaedic passages.
+        neutral_vectors: of these, unit length.
+        words: tokens.
+        seed: of all that is drawn.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, Topic],
+        vectors: Rows,
+        passages: Sequence[Passage],
+        neutral: Sequence[str],
+        neutral_vectors: Rows,
+        words: Words,
+        seed: int = 0,
+    ) -> None:
+        self._topics, self._words, self._random = topics, words, random.Random(seed)
+        self._keys = list(topics)
+        near = vectors @ vectors.T
+        self._near = {
+            key: [self._keys[j] for j in np.argsort(-near[i])[:40] if near[i, j] < NEAR]
+            for i, key in enumerate(self._keys)
+        }
+        self._drawn: dict[str, list[Passage]] = defaultdict(list)
+        self._all: dict[str, list[Passage]] = defaultdict(list)
+        for passage in passages:
+            self._all[passage.source].append(passage)
+        for key, topic in topics.items():
+            if topic.source != "key-points":
+                self._all["point"] += [Passage(p, key, "point", side) for side, p in topic.points]
+        self._beside: dict[str, list[str]] = {}
+        for text, row in zip(neutral, neutral_vectors @ vectors.T, strict=True):
+            self._all["encyclopaedic"].append(Passage(text, "", "encyclopaedic"))
+            self._beside[text] = [self._keys[j] for j in np.argsort(-row)[:12]]
+
+    def steps(self) -> Iterator[Step]:
+        """Yield steps; texts of like length stand together."""
+        while True:
+            drawn = [self._row() for _ in range(_DRAWN)]
+            drawn.sort(key=_length)
+            blocks, block = [], [drawn[0]]
+            for row in itertools.islice(drawn, 1, None):
+                if (len(block) + 1) * _length(row) > _TOKENS:
+                    blocks.append(block)
+                    block = []
+                block.append(row)
+            blocks.append(block)
+            self._random.shuffle(blocks)
+            yield from map(self._step, blocks)
+
+    def _step(self, block: list[tuple[list[int], list[Statement]]]) -> Step:
+        tokens = [(p, [self._words.statement(s) for s, _, _ in asked]) for p, asked in block]
+        relations = torch.tensor([r for _, asked in block for _, r, _ in asked])
+        weights = torch.tensor([w for _, asked in block for _, _, w in asked])
+        return Step(pack(tokens), relations, weights)
+
+    def _row(self) -> tuple[list[int], list[Statement]]:
+        [source] = self._random.choices(list(SHARES), list(SHARES.values()))
+        if not self._drawn[source]:
+            self._drawn[source] = list(self._all[source])
+            self._random.shuffle(self._drawn[source])
+        passage = self._drawn[source].pop()
+        asked = self._asked(passage) if passage.topic else self._off(self._beside[passage.text], 4)
+        return self._words.passage(self._outright(passage)), asked
+
+    def _outright(self, passage: Passage) -> str:
+        """Return the text, at times with the claim it supports as one more sentence."""
+        if not passage.side or self._random.random() > _OUTRIGHT:
+            return passage.text
+        topic = self._topics[passage.topic]
+        claim = topic.claim if passage.side > 0 else topic.negation
+        if not claim:
+            return passage.text
+        sentences = re.split(r"(?<=[.!?]) ", passage.text)
+        sentences.insert(self._random.randint(0, len(sentences)), claim)
+        return " ".join(sentences)
+
+    def _off(self, keys: Sequence[str], count: int, weight: float = 1.0) -> list[Statement]:
+        """Return claims of other topics, half of them negated."""
+        found = []
+        for key in self._random.sample(keys, min(count, len(keys))):
+            topic = self._topics[key]
+            negate = topic.negation and self._random.random() < 0.5
+            found.append((topic.negation if negate else topic.claim, NEITHER, weight))
+        return found
+
+    def _asked(self, passage: Passage) -> list[Statement]:
+        topic, side = self._topics[passage.topic], passage.side
+        first = [(topic.claim, _relation(side), 1.0)]
+        if topic.negation:
+            first.append((topic.negation, _relation(-side), 1.0))
+        first += self._own(passage)
+        more = self._points(passage, topic)
+        more += self._off(self._near[passage.topic], 2 if side else 1, 0.7)
+        if self._random.random() < 0.2:
+            more += self._off(self._keys, 1, 0.5)
+        return first + self._random.sample(more, min(len(more), _MOST - len(first)))
+
+    def _own(self, passage: Passage) -> list[Statement]:
+        """Return the point that it makes or answers and, at times, that point negated."""
+        if not passage.bears:
+            return []
+        found: list[Statement] = [(passage.own, _relation(passage.bears), 1.0)]
+        if self._random.random() < 0.5:
+            negated = turned(passage.own)
+            if negated and not negated.startswith("It is not"):
+                found.append((negated, _relation(-passage.bears), 0.7))
+        return found
+
+    def _points(self, passage: Passage, topic: Topic) -> list[Statement]:
+        """Return points of the topic that it does not make: mostly, where it is of their side."""
+        draw, side = self._random.choice, passage.side
+        if passage.source == "key-points":
+            yes: list[Statement] = [(draw(passage.yes), SUPPORTS, 1.0)] if passage.yes else []
+            return yes + ([(draw(passage.no), NOT, 0.7)] if passage.no else [])
+        if not side:
+            return [(draw(topic.points)[1], NOT, 0.7)] if topic.points else []
+        found: list[Statement] = []
+        for wanted, weight in ((side, 0.4), (-side, 1.0)):
+            points = [
+                p for s, p in topic.points if s == wanted and p not in (passage.own, passage.text)
+            ]
+            if points:
+                found.append((draw(points), NOT, weight))
+        return found
+
+
+def _relation(sign: int) -> int:
+    return {1: SUPPORTS, -1: OPPOSES, 0: NEITHER}[sign]
+
+
+def _length(row: tuple[list[int], list[Statement]]) -> int:
+    """Return about how many tokens a row holds."""
+    return len(row[0]) + 16 * len(row[1])
