@@ -13,9 +13,11 @@ SLOW = {
     "test_benchmarks_judging",
     "test_cli_acceptance",
     "test_cli_argue",
+    "test_cli_build",
     "test_cli_calibrate",
     "test_cli_cascade",
     "test_cli_convert",
+    "test_cli_corpus_web",
     "test_cli_demo",
     "test_cli_distil",
     "test_cli_doctor",
@@ -38,8 +40,18 @@ SLOW = {
     "test_search_lucene",
     "test_search_ranking",
     "test_view_browser",
+    "test_web_fetch",
+    "test_web_reader",
 }
 """Modules that run browsers, servers that misbehave, subprocesses or whole corpora."""
+
+
+@pytest.fixture
+def own_place(monkeypatch, tmp_path):
+    """A folder and a store of the test's own, and no language model but those it names."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.delenv("PNYX_LLM", raising=False)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,7 +13,6 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
 from pnyx.judge.curves import Platt
 from pnyx.judge.questions import Support
 from pnyx.judge.recalibration import Recalibration, write_calibration
@@ -21,57 +20,21 @@ from pnyx.judge.students.files import Student
 from pnyx.judge.students.judge import StudentJudge, open_student
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks.relevance import ask_relevance
-from student_fixture import labelled_rows, write_rows
+from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
-    monkeypatch.delenv("PNYX_LLM", raising=False)
-
-
-def pnyx(capsys, *arguments: Any) -> tuple[int, str, str]:
-    """Run a command; return the exit status, standard output and standard error."""
-    with pytest.raises(SystemExit) as stopped:
-        main([*map(str, arguments)])
-    captured = capsys.readouterr()
-    return stopped.value.code or 0, captured.out, captured.err
-
-
-def write(name: str, rows: list[dict[str, Any]]) -> str:
-    return write_rows(Path(name), rows).name
-
-
-def rows(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
-
-
-def refused(result: tuple[int, str, str]) -> str:
-    """Check that a command ended with one line and status 2; return the line."""
-    status, out, error = result
-    assert (status, out, error.count("\n")) == (2, "", 1), result
-    return error
-
-
-def distilled(folder: Path, kind: str, count: int) -> Path:
-    path = write_rows(folder / "labelled.jsonl", labelled_rows(count, 4))
-    with pytest.raises(SystemExit) as stopped:
-        main(["annotate", "distil", str(path), "--out", str(folder / kind), "--kind", kind])
-    assert not stopped.value.code
-    return folder / kind
+pytestmark = pytest.mark.usefixtures("own_place")
 
 
 @pytest.fixture(scope="module")
 def student(tmp_path_factory) -> Path:
     """The folder of the stronger student."""
-    return distilled(tmp_path_factory.mktemp("student"), "logistic", 4)
+    return distilled(tmp_path_factory.mktemp("student") / "logistic", "logistic")
 
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory) -> Path:
     """The folder of a student that looks at words alone."""
-    return distilled(tmp_path_factory.mktemp("words"), "lexical", 8)
+    return distilled(tmp_path_factory.mktemp("words") / "lexical", "lexical", 8)
 
 
 @pytest.fixture

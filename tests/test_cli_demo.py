@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pnyx.cli import main
 from pnyx.corpora import read_evidence, read_questions
 from pnyx.corpora.bundled import load_example
+from pnyx.corpora.perspectives import read_perspectives
 from pnyx.measure.gold import read_labels
 
 
@@ -79,7 +81,7 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "example"
     assert run("demo", "--files-only", "--out", str(out), "--json") == 0
-    names = ["arguments.jsonl", "labels.jsonl", "questions.md"]
+    names = ["arguments.jsonl", "labels.jsonl", "perspectives.jsonl", "questions.md"]
     assert json.loads(capsys.readouterr().out) == {"out": str(out), "files": names}
     assert sorted(path.name for path in out.iterdir()) == names
     example = load_example()
@@ -92,6 +94,11 @@ def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             question.text, question.definition,
         )  # fmt: skip
         assert "do not count" in question.definition
+    views = read_perspectives(out / "perspectives.jsonl")
+    assert [replace(p, extra={}) for p in views] == [
+        replace(p, extra={}) for p in example.perspectives
+    ]
+    assert all(p.extra["question"] == read[p.question_id].text for p in views)
     labels = read_labels(out / "labels.jsonl", "relevance").gold
     assert len(labels) == 8 * 128
     own = {f"{x.question_id}/{x.doc_id}": x.relevance / 2 for x in example.labels}

@@ -13,57 +13,24 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.annotate.students.logistic import LogisticTrainer
-from pnyx.cli import main
 from pnyx.cli.judging import asked_models
 from pnyx.judge.students.logistic import WEIGHTS
-from student_fixture import labelled_rows, write_rows
+from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
 KIND = ("--kind", "logistic")
 
 
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
-    monkeypatch.delenv("PNYX_LLM", raising=False)
-
-
-def pnyx(capsys, *arguments: Any) -> tuple[int, str, str]:
-    """Run a command; return the exit status, standard output and standard error."""
-    with pytest.raises(SystemExit) as stopped:
-        main([*map(str, arguments)])
-    captured = capsys.readouterr()
-    return stopped.value.code or 0, captured.out, captured.err
+pytestmark = pytest.mark.usefixtures("own_place")
 
 
 def distil(capsys, *arguments: Any) -> tuple[int, str, str]:
     return pnyx(capsys, "annotate", "distil", *arguments, *KIND)
 
 
-def write(name: str, rows: list[dict[str, Any]]) -> str:
-    return write_rows(Path(name), rows).name
-
-
-def rows(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
-
-
-def refused(result: tuple[int, str, str]) -> str:
-    """Check that a command ended with one line and status 2; return the line."""
-    status, out, error = result
-    assert (status, out, error.count("\n")) == (2, "", 1), result
-    return error
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
     """A student's folder; tests that change it copy it."""
-    folder = tmp_path_factory.mktemp("trained")
-    path = write_rows(folder / "labelled.jsonl", labelled_rows())
-    with pytest.raises(SystemExit) as stopped:
-        main(["annotate", "distil", str(path), "--out", str(folder / "student"), *KIND])
-    assert not stopped.value.code
-    return folder / "student"
+    return distilled(tmp_path_factory.mktemp("trained") / "student", "logistic")
 
 
 @pytest.fixture

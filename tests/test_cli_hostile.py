@@ -110,6 +110,18 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     assert b"1 record" in pnyx("validate", tmp_path).stdout
 
 
+@pytest.mark.parametrize("name", ["p2", "link"])
+def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, name: str) -> None:
+    """As `/dev/null` is not, which for root a renamed file would take the place of."""
+    os.mkfifo(tmp_path / "p2")
+    (tmp_path / "link").symlink_to("p2")
+    convert = f"pnyx convert {folder}/docs.jsonl --to beir -o {name}"
+    done = shell(f"cat p2 > got & {convert}; wait; wc -l < got", tmp_path)
+    assert done.stdout.strip() == b"6", done
+    assert (tmp_path / name).is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["got", "link", "p2"]
+
+
 # Names and bytes ----------------------------------------------------------------------------------
 
 
@@ -123,6 +135,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
         (("judge", "support", "items.jsonl", "--out", "-"), "expected the name of a folder"),
         (("demo", "--out", "-"), "expected the name of a folder"),
         (("index", "", "--out", "new"), "empty name"),
+        (("convert", "docs.jsonl", "--to", "beir", "-o", ""), "found an empty name"),
         (("index", "no\n\x1b[31m", "--out", "new"), r"no\n\x1b[31m: cannot be read"),
         (("argue", "i", "vo\udcffting"), "not UTF-8"),
     ],

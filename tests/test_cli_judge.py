@@ -18,12 +18,7 @@ from pnyx.cli import main
 from pnyx.judge.store import Store
 from pnyx.judge.tasks import TASKS
 
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
-    monkeypatch.delenv("PNYX_LLM", raising=False)
+pytestmark = pytest.mark.usefixtures("own_place")
 
 
 def write(path, rows) -> str:

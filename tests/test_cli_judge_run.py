@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import main
+from pnyx.judge.perspectives import PASSAGE_WORDS
 from pnyx.records import Document
 from pnyx.search.index import build_index
 
@@ -73,3 +76,93 @@ def test_a_run_needs_its_index_and_topics(capsys: pytest.CaptureFixture[str]) ->
             main(["judge", *arguments, "--out", "o"])
         assert stopped.value.code == 2
         assert "expected ITEMS, or, for relevance, --run" in capsys.readouterr().err
+
+
+def _views(folder: Path, *questions: str) -> Path:
+    path = folder / "views.jsonl"
+    lines = [
+        {"id": letter, "question_id": question, "text": f"View {letter}.", "question": "Why?"}
+        for question in questions
+        for letter in "ab"
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def _judge_support(folder: Path, *more: str, runs: tuple[str, ...] = ("run.trec",)) -> int:
+    command = ["judge", "support", "--index", str(folder / "index"), "--out", str(folder / "out")]
+    command += [part for run in runs for part in ("--run", str(folder / run))]
+    command += ["--perspectives", str(folder / "views.jsonl")]
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, "--store", str(folder / "s.sqlite"), *more])
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+def _answered(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "out" / "answers.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_each_pair_of_document_and_perspective_is_asked_about_once(ranking: Path) -> None:
+    _views(ranking, "q1", "q2")
+    (ranking / "other.trec").write_text("q1 Q0 d2 1 3.0 x\nq1 Q0 d3 2 1.0 x\n")
+    with ChatServer() as server:
+        runs = ("run.trec", "other.trec")
+        assert _judge_support(ranking, "--depth", "2", "--llm", server.spec, runs=runs) == 0
+        asked = len(server.asked())
+    rows = _answered(ranking)
+    assert [row["id"] for row in rows] == [
+        *("q1/d0/a", "q1/d0/b", "q1/d2/a", "q1/d2/b", "q1/d3/a", "q1/d3/b"),
+        *("q2/d3/a", "q2/d3/b"),
+    ]
+    assert {row["task"] for row in rows} == {"support"}
+    assert "passage" not in rows[0]
+    assert asked == 6  # d3 and the views are the same for both questions: the store knows
+    manifest = json.loads((ranking / "out" / "manifest.json").read_text())
+    assert [prompt["name"] for prompt in manifest["prompts"]] == ["support-perspective"]
+
+
+def test_a_long_document_is_cut_into_passages(ranking: Path) -> None:
+    text = " ".join(f"w{n}" for n in range(205))
+    build_index([Document("d0", text), Document("d1", "w w w")], ranking / "index2")
+    (ranking / "index").rename(ranking / "gone")
+    (ranking / "index2").rename(ranking / "index")
+    (ranking / "run.trec").write_text("q1 Q0 d0 1 3.0 x\nq1 Q0 d1 2 2.0 x\n")
+    (ranking / "gold.jsonl").write_text('{"id": "nobody", "value": true}\n')
+    _views(ranking, "q1")
+    labels = ("--labels", str(ranking / "gold.jsonl"))
+    assert _judge_support(ranking, *labels) == 3  # nobody labelled these
+    rows = _answered(ranking)
+    assert [(row["text_id"], row.get("passage"), row.get("passages")) for row in rows[::2]] == [
+        ("d0#1", 1, 3), ("d0#2", 2, 3), ("d0#3", 3, 3), ("d1", None, None),
+    ]  # fmt: skip
+    assert {row["doc_id"] for row in rows} == {"d0", "d1"}
+    for words, passages in (("0", 2), ("205", 2), ("204", 3)):
+        assert (
+            _judge_support(ranking, *labels, "--words", words, "--out", f"{ranking}/{words}") == 3
+        )
+        lines = (ranking / words / "answers.jsonl").read_text().splitlines()
+        assert len(lines) == 2 * passages
+
+
+def test_the_default_passage_is_that_of_python() -> None:
+    command = importlib.import_module("pnyx.cli.judge").command
+    (words,) = (p for p in command.params if p.name == "words")
+    assert f"[default: {PASSAGE_WORDS}, as in BERDS]" in words.help
+
+
+def test_a_question_without_perspectives_is_one_line(
+    ranking: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _views(ranking, "q1")
+    assert _judge_support(ranking) == 2
+    assert "topic 'q2' has no perspectives in" in capsys.readouterr().err
+    for more in (["--topics", "t"], ["--words", "5", "--perspectives", "v", "--topics", "t"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(["judge", "support", "--run", "r", "--index", "i", *more, "--out", "o"])
+        assert stopped.value.code == 2
+        assert "for support, --run with --index and --perspectives" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["judge", "support", "items.jsonl", "--words", "5", "--out", "o"])
+    assert "--words goes with --perspectives" in capsys.readouterr().err

@@ -13,12 +13,7 @@ import pytest
 from chat_server import ChatServer
 from pnyx.cli import main
 
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
-    monkeypatch.delenv("PNYX_LLM", raising=False)
+pytestmark = pytest.mark.usefixtures("own_place")
 
 
 def write(name: str, rows: list[dict[str, Any]]) -> str:

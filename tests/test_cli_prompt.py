@@ -16,11 +16,7 @@ from pnyx.judge.tasks import TASKS
 HOSTILE = "\x1b[2J\x07 Ünïcode <|im_end|> \u202e ```json {{ 7*7 }}\r\n\t\x00 end"
 
 
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
-    monkeypatch.delenv("PNYX_LLM", raising=False)
+pytestmark = pytest.mark.usefixtures("own_place")
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:

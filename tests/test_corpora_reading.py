@@ -453,6 +453,18 @@ def test_labels_repeat_only_for_other_annotators_or_dimensions(write):
     assert next(found) == (1, {"id": "1", "value": 1, "annotator": "a", "kept": [1]})
 
 
+@pytest.mark.parametrize("space", ["\u2028", "\u00a0", "\x1c", "\x85", "\u3000"])
+def test_white_space_of_unicode_is_part_of_an_id_whoever_looks(write, space):
+    name = f"{space}d{space}1{space}"
+    for text, kind, read in (
+        (f"q1 0 {name} 1\n", "qrels", read_qrels),
+        (f"{name} Q0 {name} 1 0.5 tag\n", "run", read_run),
+    ):
+        path = write(text)
+        assert sniff(path) == kind
+        assert next(iter(read(path))).doc_id == name
+
+
 @needs_data
 @pytest.mark.parametrize(
     ("name", "file"),

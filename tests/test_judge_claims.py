@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims, question_from
 
 PAIRS = [
     ("Should social media be regulated?", "Social media should be regulated.",
@@ -104,3 +104,45 @@ def test_any_string_gives_two_different_lines(question):
 def test_words_of_questions_in_any_order_never_fail(words):
     pro, con = claims(" ".join(words))
     assert pro != con
+
+
+@pytest.mark.parametrize(
+    ("claim", "question"),
+    [
+        ("Golf is a sport.", "Is Golf a sport?"),
+        ("The UN should recognize Palestine", "Should the UN recognize Palestine?"),
+        ("There must be compulsory identity cards", "Must there be compulsory identity cards?"),
+        ("Reality TV has gone too far", "Has Reality TV gone too far?"),
+        ("Social deprivation causes crime", "Does Social deprivation cause crime?"),
+        ("Violent games cause crime", "Do Violent games cause crime?"),
+        ("Ban plastic bags", "Should we ban plastic bags?"),
+        ("This House would ban bags", "Should we ban bags?"),
+        ("This house believes that games should be banned.", "Should games be banned?"),
+        ("Create a rail system in the U.S.", "Should we create a rail system in the U.S.?"),
+        ("Is tea healthy?", "Is tea healthy?"),
+    ],
+)  # fmt: skip
+def test_a_claim_becomes_the_question_that_it_answers_with_yes(claim, question):
+    assert question_from(claim) == question
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["", "Death penalty", "Tea should not be drunk", "Tea isn't healthy", "Google never lies",
+     "What the UN should do is reform", "Drug use harms people", "The benefits outweigh the costs",
+     "Control of borders", "Tea is good and should be drunk", "The war: Is it winnable",
+     "Airbrushing of bodies be banned"],
+)  # fmt: skip
+def test_a_claim_whose_verb_is_not_sure_is_left_to_others(claim):
+    assert question_from(claim) is None
+
+
+WORDS = "we tea should is not the ban people who cause a This House believes that ? . and of U.S."
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS.split())).map(" ".join))
+def test_of_the_question_the_claim_is_what_the_pro_side_says(text):
+    question = question_from(text)
+    if question is not None and not text.rstrip().endswith("?"):
+        assert question.endswith("?")
+        assert not claims(question)[0].startswith("Yes: ")

@@ -108,9 +108,9 @@ def test_unscored_and_unlabelled_are_counted_and_one_question_has_no_interval():
 
 
 def test_the_amount_of_each_question():
-    rows = [("a", 0.5), ("a", 0.25), ("a", None), ("b", 1.0), ("c", None)]
+    rows = [("a", 0.5), ("a", 0.25), ("a", None), ("b", 1.0), ("c", None), ("none", 0.0)]
     found = measure_amount(annotations(rows), (0.5, 0.9))
-    assert list(found) == ["b", "a", "c"]
+    assert list(found) == ["b", "a", "none", "c"]  # what is not known is behind what is nothing
     assert found["a"].row() == {
         "documents": 2, "unscored": 1, "expected": 0.75, "mean": 0.375,
         "reaching": [

@@ -25,7 +25,7 @@ from pnyx.errors import InputError, MissingExtra, ModelError
 from pnyx.models.base import ChatModel
 from pnyx.models.local import LocalModel, open_local
 from pnyx.models.local_files import fingerprint, model_files, packaged_weights
-from pnyx.models.local_worker import _metadata, _shape
+from pnyx.models.local_worker import _available_memory, _metadata, _shape
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 
 pytestmark = pytest.mark.skipif(
@@ -432,3 +432,22 @@ def test_the_command_line_says_in_one_line_that_a_file_is_broken(tmp_path, capsy
     err = capsys.readouterr().err.strip().splitlines()
     assert "cannot be loaded" in err[-1]
     assert not any("Traceback" in line for line in err)
+
+
+def test_a_containers_limit_counts_whatever_the_machine_says(monkeypatch):
+    group = "/sys/fs/cgroup/memory"
+    files = {f"{group}.max": "3000\n", f"{group}.current": "1000\n"}
+
+    def read(path: Path, encoding: str) -> str:
+        if str(path) not in files:
+            raise FileNotFoundError
+        return files[str(path)]
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert _available_memory() == 2000
+    files["/proc/meminfo"] = "MemTotal: 9 kB\nMemAvailable:       1 kB\n"
+    assert _available_memory() == 1024
+    files["/proc/meminfo"] = "MemAvailable: much\n"
+    assert _available_memory() == 2000
+    files[f"{group}.max"] = "max\n"
+    assert _available_memory() > 2000

@@ -56,8 +56,8 @@ def test_the_walk_through_ends_in_labels_for_all_pairs(said):
     assert {row["judge"].partition("@")[0] for row in annotations} == {"student:student"}
     qrels = [line.split() for line in (folder / "annotations.qrels").read_text().splitlines()]
     assert {(topic, doc) for topic, _, doc, _ in qrels} == pairs
-    by_pair = {(row["question_id"], row["doc_id"]): row["probability"] for row in annotations}
-    assert all(int(grade) == (by_pair[topic, doc] >= 0.5) for topic, _, doc, grade in qrels)
+    by_pair = {(row["question_id"], row["doc_id"]): row["value"] for row in annotations}
+    assert all(int(grade) == by_pair[topic, doc] for topic, _, doc, grade in qrels)
 
 
 def test_people_s_labels_teach_it(said):

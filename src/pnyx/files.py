@@ -286,17 +286,25 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
     """Write a text file all or nothing: to a temporary neighbour, renamed when all went well.
 
     `-` is standard output. A name ending in `.gz` is compressed, without name and time in its
-    header, so that equal texts make equal files.
+    header, so that equal texts make equal files. What is there and is no file (`/dev/null`, a named
+    pipe) is written to as it is, and never replaced.
 
     Raises:
+        InputError: the name is empty.
         PnyxError: the folder cannot be written or the disk is full; nothing is left behind.
     """
     if str(path) == "-":
         yield sys.stdout
         return
+    if not str(path):
+        raise InputError("found an empty name, expected a file to write")
     target = Path(path)
     temporary: Path | None = None
     try:
+        if _is_device(target):
+            with target.open("w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
         os.close(handle)
@@ -315,6 +323,15 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _is_device(path: Path) -> bool:
+    """Whether there is something that is neither file nor folder."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False  # nothing is there, or opening it will say what is wrong
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 @contextlib.contextmanager

@@ -20,13 +20,16 @@ __all__ = ["COMMANDS", "EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNSCORED", "m
 
 COMMANDS: dict[str, str] = {
     "demo": "The main job on the bundled example: search, argue both sides, judge, report.",
+    "corpus": "Documents cut into passages, or what the web has on questions, for an index.",
     "index": "Documents or arguments to a searchable index.",
     "search": "Ranked evidence for a question or for a file of topics.",
     "perspectives": "The perspectives on a question: from a model, an index or a file.",
     "argue": "A cited pro and con argument on a question.",
     "annotate": "Relevance labels at scale: what is relevant, and which pairs are labelled.",
+    "build": "A benchmark of questions with opposing perspectives: drafted, filtered, exported.",
     "judge": "A judge's answers to a task's questions over an items file.",
     "measure": "A judge's answers against people's labels, runs against qrels; with intervals.",
+    "bench": "Retrievers compared from an index to a table: do they show every side?",
     "calibrate": "Mend a judge's probabilities on labels, and say where it is sure.",
     "store": "What the judgement store holds; clear it out, export it, merge several.",
     "prompt": "The packaged prompts, and exactly what a model would be sent.",

@@ -18,7 +18,7 @@ from pnyx.cli.judging import (
     open_judge,
     prices_of,
 )
-from pnyx.cli.options import json_option, model_options, spending_options
+from pnyx.cli.options import json_option, model_options, refuse_same_file, spending_options
 from pnyx.cli.progress import watched
 from pnyx.errors import InputError, shorten
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pnyx.annotate.applying import Applied
     from pnyx.annotate.pairs import PairSource
 
-__all__ = ["apply"]
+__all__ = ["apply", "deciding_settings"]
 
 _FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
 """Options that name a file, or a folder, which decides the answers."""
@@ -38,26 +38,30 @@ PAIRS                                 relevance items (JSONL; - is standard inpu
 --run RUN --index --topics            the first --depth documents of each topic
 --all --index INDEX --topics FILE     every document of the index for every question
 
-The judge is that of pnyx judge: the packaged encoder, a language model (--llm), a cascade. --out
+The judge is that of pnyx judge: the packaged judge, a language model (--llm), a cascade. --out
 is .jsonl, .jsonl.gz or .parquet (pip install 'pnyx[tables]'), one line a pair: id, question_id,
 doc_id, value, probability, unscored, judge and what the pair carried. While it grows, what is
 labelled is in OUT.partial: the same command goes on from there, even after a crash, and labels
 nothing twice. OUT.manifest.json says what it was made with.
 
---qrels cuts the probabilities into grades: --thresholds 0.3,0.7 gives 0, 1 and 2. Once OUT is
-finished, the same command with other --thresholds judges nothing. Exit status 3: some pairs are
-unscored.
+--qrels grades by the judge's verdict, 1 or 0; --thresholds 0.3,0.7 cuts the probabilities into 0, 1
+and 2. Once OUT is finished, the same command with other --thresholds judges nothing. Exit status 3:
+some pairs are unscored.
 """
 
 _EXAMPLE = """\b
 Example:
   pnyx annotate apply --all --index my.index --topics questions.md --out labels.jsonl.gz
-  pnyx annotate apply pairs.jsonl --out labels.jsonl --qrels qrels.txt --thresholds 0.5
+  pnyx annotate apply pairs.jsonl --out labels.jsonl --qrels qrels.txt
 """
 
 
-def _thresholds(_: click.Context, __: click.Parameter, value: str) -> tuple[float, ...]:
+def _thresholds(
+    _: click.Context, __: click.Parameter, value: str | None
+) -> tuple[float, ...] | None:
     """Read numbers between commas."""
+    if value is None:
+        return None
     try:
         return tuple(float(part) for part in value.split(","))
     except ValueError:
@@ -91,17 +95,14 @@ def _thresholds(_: click.Context, __: click.Parameter, value: str) -> tuple[floa
 @click.option(
     "--thresholds",
     callback=_thresholds,
-    default="0.5",
-    show_default=True,
     metavar="P[,P...]",
-    help="Probabilities from which on a grade of --qrels is 1, 2 ...",
+    help="Probabilities from which on a grade of --qrels is 1, 2 ...  [default: the verdict].",
 )
 @click.option(
     "--unscored",
     type=click.Choice(["error", "skip", "zero"]),
-    default="error",
-    show_default=True,
-    help="What pairs without a verdict are in --qrels: no file at all, no line, or grade 0.",
+    help="What pairs without a verdict are in --qrels: no file at all, no line, or grade 0  "
+    "[default: skip; error with --thresholds].",
 )
 @combining_options
 @asking_options
@@ -115,8 +116,9 @@ def apply(context: click.Context, /, pairs: str | None, as_json: bool, **options
     from pnyx.judge.tasks import TASKS
 
     check_options(context, options["out"], options)
-    _check_qrels(context, options, as_json)
-    check_thresholds(options["thresholds"])
+    _check_qrels(context, pairs, options, as_json)
+    if options["thresholds"] is not None:
+        check_thresholds(options["thresholds"])
     source = _source(context, pairs, options)
     llm = asked_models(options)
     del options["llm"]
@@ -137,14 +139,24 @@ def apply(context: click.Context, /, pairs: str | None, as_json: bool, **options
     return EXIT_UNSCORED if applied.counts["unscored"] else 0
 
 
-def _check_qrels(context: click.Context, options: dict[str, Any], as_json: bool) -> None:
-    """Refuse options that would change nothing, and two results on one standard output."""
+def _check_qrels(
+    context: click.Context, pairs: str | None, options: dict[str, Any], as_json: bool
+) -> None:
+    """Refuse options that would change nothing, and two results in one place."""
     if options["qrels"] is None:
         for name in ("thresholds", "unscored"):
             if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--{name} goes with --qrels")
+        return
     if options["qrels"] == "-" and as_json:
         raise click.UsageError("--json and --qrels - both write to standard output")
+    from pnyx.annotate.partial import manifest_path
+
+    out = options["out"]
+    inputs = {name: options[name] for name in ("run", "topics", "labels")}
+    refuse_same_file("--qrels", options["qrels"], out=out, PAIRS=pairs, **inputs)
+    if out is not None:
+        refuse_same_file("--qrels", options["qrels"], manifest=manifest_path(out))
 
 
 def _source(context: click.Context, pairs: str | None, options: dict[str, Any]) -> PairSource:
@@ -188,13 +200,13 @@ def _apply(source: PairSource, opened: Opened, options: dict[str, Any]) -> Appli
             judge,
             source,
             options["out"],
-            settings=_settings(opened, options),
+            settings=deciding_settings(opened, options),
             with_text=options["with_text"],
             on_start=started,
         )
 
 
-def _settings(opened: Opened, options: dict[str, Any]) -> dict[str, Any]:
+def deciding_settings(opened: Opened, options: dict[str, Any]) -> dict[str, Any]:
     """Return what decides the answers beside the judge's name; files by what they hold."""
     from pnyx.annotate.pairs import file_hash
 
@@ -242,4 +254,6 @@ def _report(applied: Applied, options: dict[str, Any], as_json: bool) -> None:
         line += "; all of them before"
     if grades is not None:
         line += "; qrels: " + ", ".join(f"{n} of grade {g}" for g, n in grades.items())
+        without = counts["asked"] - sum(grades.values())
+        line += f", {without} without a line" if without else ""
     click.echo(f"{line}; see {shorten(str(applied.path), 200)}", err=options["qrels"] == "-")

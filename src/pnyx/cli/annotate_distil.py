@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["distil"]
 
-_KINDS = ("late-interaction", "cross-encoder", "logistic", "lexical", "lora")
-_TRAINED = ("late-interaction", "cross-encoder", "lora")
+_KINDS = ("combined", "late-interaction", "cross-encoder", "logistic", "lexical", "lora")
+_TRAINED = ("combined", "late-interaction", "cross-encoder", "lora")
 _OF_KIND = {
     "base": _TRAINED,
     "epochs": _TRAINED,
@@ -41,11 +41,12 @@ _OF_KIND = {
 @click.option(
     "--kind",
     type=click.Choice(_KINDS),
-    default="late-interaction",
+    default="combined",
     show_default=True,
-    help="A small encoder whose sentences meet, or a small cross-encoder, trained on the CPU; a "
-    "logistic regression over the packaged encoder, or over shared words alone, in seconds; or a "
-    "language model with low-rank adapters.",
+    help="A small encoder whose sentences meet, alone or added to shared words and the packaged "
+    "encoder (combined), or a small cross-encoder, trained on the CPU; a logistic regression over "
+    "the packaged encoder, or over shared words alone, in seconds; or a language model with "
+    "low-rank adapters.",
 )
 @click.option("--name", metavar="NAME", help="Of the student  [default: the folder's].")
 @click.option(
@@ -170,6 +171,11 @@ def _trainer(options: dict[str, Any]) -> Trainer:
         )
         if options[name] is not None
     }
+    if options["kind"] == "combined":
+        from pnyx.annotate.students.combined import CombinedTrainer
+        from pnyx.annotate.students.late import LateTrainer
+
+        return CombinedTrainer(LateTrainer(seed=options["seed"], **given))
     if options["kind"] == "logistic":
         from pnyx.annotate.students.logistic import LogisticTrainer
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.options import json_option, warn
+from pnyx.cli.options import json_option, refuse_same_file, warn
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
 
@@ -121,6 +122,9 @@ def review(annotations: str, out: str, as_json: bool, **options: Any) -> int:
         raise click.UsageError("--json and --out - both write to standard output")
     if (options["index"] is None) != (options["topics"] is None):
         raise click.UsageError("--index and --topics go together")
+    inputs = {name: options[name] for name in ("labels", "qrels", "items", "topics")}
+    refuse_same_file("--out", out, ANNOTATIONS=annotations, **inputs)
+    _keep_answers(out)
     drawn, counts = draw_disagreements(
         read_annotations(annotations, judge=options["judge"]),
         truth_from(options),
@@ -145,6 +149,27 @@ def review(annotations: str, out: str, as_json: bool, **options: Any) -> int:
             err=True,
         )
     return 0
+
+
+def _keep_answers(out: str) -> None:
+    """Refuse to write over what people have filled in.
+
+    Raises:
+        InputError: the file is a review with answers, or cannot be read as one.
+    """
+    from pnyx.annotate.review_files import read_review
+
+    if out == "-" or not Path(out).is_file():
+        return
+    try:
+        answered = sum(bool(one.right) for one in read_review(out))
+    except InputError as error:
+        if error.line is None:  # nothing in it
+            return
+        problem = f"exists already, and has a fault ({error.problem}): name another file"
+        raise InputError(problem, path=out, line=error.line) from error
+    if answered:
+        raise InputError(f"holds {answered} answers of people: name another file", path=out)
 
 
 def _with_texts(drawn: Sequence[Disagreement], options: dict[str, Any]) -> list[Disagreement]:

@@ -86,7 +86,7 @@ _FOR_MODELS = (
     *("budget", "budget_tokens", "prices", "offline"),
 )
 """Options that mean nothing unless a language model is asked. So does --cascade where no --cheap
-says who is asked first: from the packaged encoder to itself."""
+says who is asked first: from the packaged judge to itself."""
 
 
 def _check_used(context: click.Context, answered: list[str], options: dict[str, Any]) -> None:

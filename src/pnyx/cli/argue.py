@@ -128,7 +128,7 @@ def _writing_options(function: Any) -> Any:
 def command(ctx: click.Context, /, index: str, question: str, as_json: bool, **options: Any) -> int:
     """Argue a question from an index: each sentence cited, each citation judged.
 
-    Without --llm the packaged encoder judges and sentences are quoted, so no key and no network
+    Without --llm the packaged judge decides and sentences are quoted, so no key and no network
     are needed. Without --out, --html and --md the report is printed as Markdown.
 
     \b

@@ -210,7 +210,7 @@ def _will_use(report: dict[str, Any], by: str) -> dict[str, str]:
         others = ", ".join(packaged["needs_llm"])
         return {
             "judge": packaged["judge"] or "none",
-            "judge_why": "the packaged encoder, as neither --llm nor $PNYX_LLM names a model; "
+            "judge_why": "the packaged judge, as neither --llm nor $PNYX_LLM names a model; "
             f"{others} need one",
             "writer": "extractive",
             "writer_why": "it quotes sentences from the passages; a language model would write",

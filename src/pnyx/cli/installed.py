@@ -21,6 +21,8 @@ VARIABLES = {
     "PNYX_API_KEY": "key for any endpoint",
     "OPENAI_API_KEY": "key for openai:MODEL",
     "PNYX_LOCAL_CONTEXT": "tokens of context of a local model",
+    "SERPER_API_KEY": "key for `pnyx corpus web --search serper`",
+    "PNYX_CONTACT": "who fetches web pages, where --contact is not given",
     "HTTP_PROXY": "proxy for http://",
     "HTTPS_PROXY": "proxy for https://",
     "ALL_PROXY": "proxy for all",
@@ -62,25 +64,29 @@ def installed() -> dict[str, Any]:
 
 
 def packaged() -> dict[str, Any]:
-    """Return whether the packaged encoder is intact, its judge with its card, the local model.
+    """Return whether the packaged weights are intact, their judges and cards, the local model.
 
     Everything is really opened: the weights are compared with their SHA-256 and embed a text.
     """
     from pnyx.judge.tasks import TASKS
 
     row: dict[str, Any] = {"encoder": None, "intact": False, "problem": "", "judge": None}
-    row |= {"card": "", "tasks": [], "needs_llm": list(TASKS)}
+    row |= {"card": "", "relevance": None, "tasks": [], "needs_llm": list(TASKS)}
     try:
         from pnyx.judge.encoder import EncoderJudge
+        from pnyx.judge.packaged import PackagedJudge
         from pnyx.models.encoder import load_encoder
 
         encoder = load_encoder()
         length = float((encoder.encode(["A text of no importance."]) ** 2).sum())
         judge = EncoderJudge(encoder)
+        relevance = PackagedJudge(judge)
+        student = relevance.student.card
     except PnyxError as error:
         row["problem"] = str(error)
     else:
         row |= {"encoder": encoder.name, "judge": judge.name, "card": judge.card}
+        row["relevance"] = {"judge": relevance.name, "card": student}
         row["intact"] = abs(length - 1) < 1e-3
         row["problem"] = "" if row["intact"] else f"an embedding has length {length:.3f}, not 1"
         row["tasks"] = [name for name, task in TASKS.items() if task.kind in judge.kinds]

@@ -39,6 +39,8 @@ Example:
   pnyx judge support items.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
   pnyx judge support items.jsonl --llm http://127.0.0.1:8000/v1#my-model --out results-llm
   pnyx judge relevance --run run.trec --index my.index --topics topics.tsv --out judged
+  pnyx judge support --run bm25.run --run dense.run --index my.index \\
+    --perspectives views.jsonl --depth 5 --out covered
 """
 
 
@@ -46,15 +48,33 @@ Example:
 @click.argument("task", type=click.Choice(list(TASKS)))
 @click.argument("items", required=False)
 @click.option("--out", metavar="RESULTS", help="Results folder to write; needed without --plan.")
-@click.option("--run", metavar="RUN", help="relevance: judge the documents of this TREC run.")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
+    help="relevance, support: judge the documents of this TREC run. support takes several; each "
+    "pair is asked about once.",
+)
 @click.option("--index", metavar="INDEX", help="Index that holds the documents of --run.")
-@click.option("--topics", metavar="FILE", help="Questions of --run.")
+@click.option("--topics", metavar="FILE", help="relevance: the questions of --run.")
+@click.option(
+    "--perspectives",
+    metavar="FILE",
+    help="support: the perspectives on the questions of --run (JSONL; also BERDS's).",
+)
 @click.option(
     "--depth",
     type=click.IntRange(1),
     default=10,
     show_default=True,
     help="Documents of each topic of --run.",
+)
+@click.option(
+    "--words",
+    type=click.IntRange(0),
+    help="support: longest passage that is judged by itself; 0 leaves documents whole  "
+    "[default: 100, as in BERDS].",
 )
 @combining_options
 @asking_options
@@ -68,31 +88,50 @@ def command(
     task: str,
     items: str | None,
     out: str | None,
-    run: str | None,
-    index: str | None,
-    topics: str | None,
-    depth: int,
     **options: Any,
 ) -> int:
     """Judge an items file; see `_HELP`."""
+    names = ("runs", "index", "topics", "perspectives", "depth", "words")
+    pool = {name: options.pop(name) for name in names}
     check_options(context, out, options)
-    source, questions = _questions(task, items, run, index, topics, depth)
+    if pool["perspectives"] and options["prompt"] is None and options["batch"] == 1:
+        options["prompt"] = _PERSPECTIVE_PROMPT if options["llm"] else None
+    source, questions = _questions(task, items, pool)
     return answer_into(out, task, source, questions, options)
 
 
+_PERSPECTIVE_PROMPT = "support-perspective"
+"""Asks what BERDS asks; the usual one asks whether a statement follows."""
+
+
 def _questions(
-    task: str,
-    items: str | None,
-    run: str | None,
-    index: str | None,
-    topics: str | None,
-    depth: int,
+    task: str, items: str | None, pool: dict[str, Any]
 ) -> tuple[str, Sequence[JudgeQuestion]]:
     """Return where the questions come from, and the questions."""
-    if items is not None and run is index is topics is None:
+    runs, index, topics = pool["runs"], pool["index"], pool["topics"]
+    perspectives, words = pool["perspectives"], pool["words"]
+    if words is not None and perspectives is None:
+        raise click.UsageError("--words goes with --perspectives")
+    if items is not None and not runs and index is topics is perspectives is None:
         return items, TASKS[task].read(items)
-    if items is not None or run is None or index is None or topics is None or task != "relevance":
-        raise click.UsageError("expected ITEMS, or, for relevance, --run with --index and --topics")
-    from pnyx.cli.judge_run import items_of_run
+    relevance = task == "relevance" and topics is not None and len(runs) == 1
+    support = task == "support" and perspectives is not None and topics is None
+    if (
+        items is not None
+        or not runs
+        or index is None
+        or not ((relevance and perspectives is None) or support)
+    ):
+        raise click.UsageError(
+            "expected ITEMS, or, for relevance, --run with --index and --topics, or, for support, "
+            "--run with --index and --perspectives"
+        )
+    if relevance:
+        from pnyx.cli.judge_run import items_of_run
 
-    return run, items_of_run(run, index, topics, depth)
+        return runs[0], items_of_run(runs[0], index, topics, pool["depth"])
+    from pnyx.cli.judge_run import perspective_items
+    from pnyx.judge.perspectives import PASSAGE_WORDS
+
+    words = PASSAGE_WORDS if words is None else words
+    return ", ".join(runs), perspective_items(runs, index, perspectives, pool["depth"], words)

@@ -27,6 +27,7 @@ __all__ = [
     "Opened",
     "asked_models",
     "asking_options",
+    "books",
     "check_batch",
     "combining_options",
     "names_student",
@@ -85,7 +86,7 @@ def combining_options(function: F) -> F:
             "--cheap",
             metavar="SPEC",
             help="Language model, or a student's folder, that --cascade asks first  [default: "
-            "--student if there is an --llm, else the packaged encoder].",
+            "--student if there is an --llm, else the packaged judge].",
         ),
         click.option(
             "--cascade",
@@ -171,7 +172,7 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
 
     Args:
         task: what it is to be asked.
-        llm: specifications of language models; none for the packaged encoder.
+        llm: specifications of language models; none for the packaged judge.
         options: those of `asking_options`, `combining_options` and `model_options`.
 
     Raises:
@@ -190,7 +191,7 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
         concurrency=options["concurrency"],
         timeout=options["timeout"],
         offline=options["offline"],
-        ledger=_books(options),
+        ledger=books(options),
     ) as opened:
         first = opened[: len(opened) - 1] if cheap is not None else opened
         judge = _combined(task, first, options)
@@ -222,7 +223,7 @@ def _answered_before(options: dict[str, Any]) -> Judge:
     return Lookup(options["lookup"])
 
 
-def _books(options: dict[str, Any]) -> Callable[[str, int], Ledger]:
+def books(options: dict[str, Any]) -> Callable[[str, int], Ledger]:
     """Return what makes the ledger of one of several models, which share a budget evenly."""
     from pnyx.models.ledger import Ledger, check_budget
 
@@ -266,9 +267,13 @@ def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]
 
 
 def _packaged(task: Task, options: dict[str, Any]) -> Judge:
-    """Return the judge that asks no language model: the student that is named, or the encoder."""
+    """Return the judge that asks no language model: the student that is named, or the packaged."""
     if options["student"] is not None:
         return _student(task, "student", options)
+    if task.name == "relevance":
+        from pnyx.judge.packaged import PackagedJudge
+
+        return PackagedJudge()
     from pnyx.judge.encoder import EncoderJudge
 
     return EncoderJudge()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.measure_perspectives import perspectives
 from pnyx.cli.measure_retrieval import retrieval
 from pnyx.cli.measure_retrievers import retrievers
-from pnyx.cli.measure_runs import check_plot
+from pnyx.cli.measure_runs import check_plot, draws_legend, few_warning
 from pnyx.cli.measure_thresholds import amount, thresholds
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _MEASURES = "measures.json"
-_FEW_GROUPS = 10
 
 _HELP = "Measure a judge's answers on people's labels, or rankings on qrels; with intervals."
 
@@ -35,6 +35,7 @@ Example:
   pnyx judge relevance items.jsonl --out results
   pnyx measure relevance results --labels labels.jsonl
   pnyx measure retrieval my.run --qrels qrels.txt
+  pnyx measure perspectives my.run --perspectives views.jsonl --verdicts results
   pnyx measure retrievers bm25.run dense.run --annotations results/answers.jsonl
 """
 
@@ -210,12 +211,7 @@ def _notes(found: Agreement) -> list[str]:
     ranked, groups = found.macro_groups.get("map"), len(found.per_group)
     if ranked is not None and ranked < groups:
         notes.append(f"{groups - ranked} of {groups} groups have no relevant pair, so no nDCG, MAP")
-    if found.draws and found.clusters < _FEW_GROUPS:
-        notes.append(
-            f"warning: intervals drawn from {found.clusters} {found.clustered_by}"
-            f"{'s' if found.clusters > 1 else ''} are too narrow, or none"
-        )
-    return notes
+    return notes + few_warning(found.draws, found.clusters, found.clustered_by)
 
 
 def _report(found: Agreement) -> list[str]:
@@ -236,11 +232,8 @@ def _report(found: Agreement) -> list[str]:
             names = [name for name in found.measures if "@" not in name]
             lines += ["", *table(_grid(title, part, names))]
     if found.draws:
-        lines += [
-            "",
-            f"95 % intervals: {found.draws} draws (seed {found.seed}) of {found.clusters} "
-            f"{found.clustered_by}s with replacement, percentiles",
-        ]
+        drawn = f"{found.clusters} {found.clustered_by}s"
+        lines += ["", draws_legend(drawn, found.draws, found.seed)]
     return lines
 
 
@@ -294,6 +287,7 @@ def _with_interval(measured: Measured) -> str:
 for _task in _TASKS:
     _answers_command(_task)
 command.add_command(retrieval)
+command.add_command(perspectives)
 command.add_command(retrievers)
 command.add_command(thresholds)
 command.add_command(amount)

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.measure_runs import chance, check_plot, listed, run_names, with_baseline
+from pnyx.cli.measure_runs import (
+    BETTER,
+    WORSE,
+    MeasuresCommand,
+    check_plot,
+    difference_cells,
+    drawing_options,
+    draws_legend,
+    few_warning,
+    listed,
+    mark,
+    rearranged_note,
+    run_names,
+    spaced,
+    test_legend,
+    with_baseline,
+)
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import shorten
@@ -22,9 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["retrieval"]
 
-_FEW_TOPICS = 10
-_MEASURE = re.compile(r"[^\W\d]\w*(\(.*\))?(@[\w.]+)?")
-_BETTER, _WORSE = "▲", "▼"
 
 _HELP = """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
 
@@ -50,26 +60,12 @@ Example:
 """
 
 
-class _Command(click.Command):
-    """A command whose --measure takes several values in a row."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat --measure before what follows one and is neither option nor file."""
-        spread: list[str] = []
-        naming = False
-        for place, argument in enumerate(args):
-            given = place > 0 and args[place - 1] == "--measure"
-            naming = given or (naming and _reads_as_measure(argument))
-            spread += ["--measure", argument] if naming and not given else [argument]
-        return super().parse_args(ctx, spread)
-
-
-def _reads_as_measure(argument: str) -> bool:
-    return _MEASURE.fullmatch(argument) is not None and not Path(argument).exists()
-
-
 @click.command(
-    name="retrieval", cls=_Command, short_help="TREC runs, on qrels.", help=_HELP, epilog=_EXAMPLE
+    name="retrieval",
+    cls=MeasuresCommand,
+    short_help="TREC runs, on qrels.",
+    help=_HELP,
+    epilog=_EXAMPLE,
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--qrels", required=True, metavar="QRELS", help="Judgements.")
@@ -98,16 +94,7 @@ def _reads_as_measure(argument: str) -> bool:
 )
 @click.option("--per-topic", is_flag=True, help="Show each topic's values, too.")
 @click.option("--plot", metavar="FILE.svg", help="Draw means and intervals.")
-@click.option(
-    "--draws",
-    type=click.IntRange(0, 1_000_000),
-    default=1000,
-    show_default=True,
-    help="Draws of the bootstrap; 0 for no intervals.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn."
-)
+@drawing_options
 @json_option
 def retrieval(
     runs: tuple[str, ...],
@@ -171,10 +158,7 @@ def _notes(found: Retrieval) -> list[str]:
     if untested:
         notes.append(f"{untested} comparisons have too few topics or no variance for the test")
     fewest = min(len(run.per_topic) for run in found.runs)
-    if found.draws and fewest < _FEW_TOPICS:
-        topics = f"{fewest} topic{'s' if fewest > 1 else ''}"
-        notes.append(f"warning: intervals drawn from {topics} are too narrow, or none")
-    return notes
+    return notes + few_warning(found.draws, fewest, "topic")
 
 
 def _run_notes(run: MeasuredRun) -> list[str]:
@@ -184,17 +168,10 @@ def _run_notes(run: MeasuredRun) -> list[str]:
     if run.unjudged:
         notes.append(f"{listed(run.unjudged)} without qrels, not measured")
     if run.rearranged:
-        notes.append(
-            f"{_have(len(run.rearranged))} another order by rank than by score; the score "
-            "counts, equal ones by document id, last first (trec_eval)"
-        )
+        notes.append(rearranged_note(len(run.rearranged)))
     if not run.judged_documents:
         notes.append("warning: none of its documents is in the qrels; are the ids the same?")
     return notes
-
-
-def _have(count: int) -> str:
-    return "1 topic has" if count == 1 else f"{count} topics have"
 
 
 def _report(found: Retrieval, qrels: str, per_topic: bool) -> list[str]:
@@ -203,22 +180,13 @@ def _report(found: Retrieval, qrels: str, per_topic: bool) -> list[str]:
     topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
     runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
     lines = [f"retrieval: {runs} on {topics} topics of {shorten(qrels, 200)}", ""]
-    lines += _spaced(table(_rows(found), left=2), len(found.runs))
+    lines += spaced(table(_rows(found), left=2), len(found.runs))
     for run in found.runs if per_topic else ():
         lines += ["", shorten(run.name), *table(_topic_rows(run))]
     if found.comparisons:
         lines += ["", "d: mean difference in standard deviations of the topics' differences"]
     legend = _legend(found)
     return [*lines, *([] if found.comparisons or not legend else [""]), *legend]
-
-
-def _spaced(lines: Sequence[str], runs: int) -> list[str]:
-    """Put an empty line between the measures where each has several runs."""
-    header, *rest = lines
-    if runs == 1:
-        return list(lines)
-    blocks = [rest[n : n + runs] for n in range(0, len(rest), runs)]
-    return [header, *(line for block in blocks for line in ("", *block))]
 
 
 def _rows(found: Retrieval) -> list[list[str]]:
@@ -230,12 +198,12 @@ def _rows(found: Retrieval) -> list[list[str]]:
     for name in found.runs[0].measures:
         for place, run in enumerate(found.runs):
             m = run.measures[name]
-            mark = f" {_mark(compared.get((run.name, name))):1}" if compared else ""
+            marked = f" {mark(compared.get((run.name, name))):1}" if compared else ""
             topics = str(m.asked) if m.scored == m.asked else f"{m.scored} of {m.asked}"
             cells = [
                 "" if place else name,
                 shorten(run.name, 40),
-                number(m.value) + mark,
+                number(m.value) + marked,
                 interval(m.low, m.high),
                 topics,
             ]
@@ -250,22 +218,7 @@ def _comparisons(found: Retrieval) -> dict[tuple[str, str], Comparison]:
 
 
 def _compared(c: Comparison | None) -> list[str]:
-    if c is None:
-        return ["baseline", "", "", "", ""]
-    difference = c.test.difference
-    return [
-        "-" if difference is None else f"{difference:+.3f}",
-        interval(c.low, c.high),
-        chance(c.test.p),
-        chance(c.p_holm),
-        "-" if c.test.effect is None else f"{c.test.effect:+.2f}",
-    ]
-
-
-def _mark(c: Comparison | None) -> str:
-    if c is None or not c.significant or c.test.difference is None:
-        return ""
-    return _BETTER if c.test.difference > 0 else _WORSE
+    return ["baseline", "", "", "", ""] if c is None else difference_cells(c)
 
 
 def _topic_rows(run: MeasuredRun) -> list[list[str]]:
@@ -278,18 +231,12 @@ def _topic_rows(run: MeasuredRun) -> list[list[str]]:
 def _legend(found: Retrieval) -> list[str]:
     lines = []
     if found.baseline is not None:
-        tests = sum(c.p_holm is not None for c in found.comparisons)
-        test = "t-test" if found.test == "t" else "randomisation test"
         lines.append(
-            f"{_BETTER} {_WORSE} higher, lower than {shorten(found.baseline, 40)}: p < .05 in a "
-            f"two-sided paired {test}, Holm-Bonferroni over {tests} "
-            f"comparison{'' if tests == 1 else 's'}"
+            f"{BETTER} {WORSE} higher, lower than {shorten(found.baseline, 40)}: "
+            + test_legend(found.test, found.comparisons)
         )
     if found.draws:
-        lines.append(
-            f"95 % intervals: {found.draws} draws (seed {found.seed}) of the topics with "
-            "replacement, percentiles"
-        )
+        lines.append(draws_legend("the topics", found.draws, found.seed))
     return lines
 
 
@@ -303,8 +250,8 @@ def _panels(found: Retrieval) -> list[Panel]:
         reference = None
         for run in found.runs:
             m = run.measures[name]
-            mark = _mark(compared.get((run.name, name)))
-            points.append(Point(run.name, m.value, m.low, m.high, mark))
+            marked = mark(compared.get((run.name, name)))
+            points.append(Point(run.name, m.value, m.low, m.high, marked))
             if run.name == found.baseline:
                 reference = m.value
         panels.append(Panel(name, points, reference))

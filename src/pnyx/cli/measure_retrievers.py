@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.measure_runs import chance, listed, run_names, with_baseline
+from pnyx.cli.measure_runs import (
+    difference_cells,
+    drawing_options,
+    draws_legend,
+    few_warning,
+    listed,
+    run_names,
+    test_legend,
+    with_baseline,
+)
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import shorten
@@ -17,8 +26,6 @@ if TYPE_CHECKING:
     from pnyx.measure.retrievers import Retrievers
 
 __all__ = ["retrievers"]
-
-_FEW_QUESTIONS = 10
 
 _HELP = """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
 
@@ -74,16 +81,7 @@ Example:
     help="Paired test of two runs.",
 )
 @click.option("--per-question", is_flag=True, help="Show each question's values, too.")
-@click.option(
-    "--draws",
-    type=click.IntRange(0, 1_000_000),
-    default=1000,
-    show_default=True,
-    help="Draws of the bootstrap; 0 for no intervals.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn."
-)
+@drawing_options
 @json_option
 def retrievers(
     runs: tuple[str, ...],
@@ -143,10 +141,7 @@ def _notes(found: Retrievers) -> list[str]:
             notes.append(f"{name}: {run.not_retrieved} annotated documents not retrieved, {do}")
     if found.documents_of == "run" and len({run.not_retrieved for run in found.runs}) > 1:
         notes.append("warning: runs compared on different documents; see --documents-of")
-    if found.draws and found.questions < _FEW_QUESTIONS:
-        few = f"{found.questions} question{'s' if found.questions > 1 else ''}"
-        notes.append(f"warning: intervals drawn from {few} are too narrow, or none")
-    return notes
+    return notes + few_warning(found.draws, found.questions, "question")
 
 
 def _report(found: Retrievers, annotations: str, per_question: bool) -> list[str]:
@@ -174,36 +169,19 @@ def _report(found: Retrievers, annotations: str, per_question: bool) -> list[str
             rows.append([shorten(question, 40), *values])
         lines += ["", *table(rows)]
     if found.draws:
-        lines += [
-            "",
-            f"95 % intervals: {found.draws} draws (seed {found.seed}) of the questions with "
-            "replacement, percentiles",
-        ]
+        lines += ["", draws_legend("the questions", found.draws, found.seed)]
     return lines
 
 
 def _compared(found: Retrievers) -> list[list[str]]:
     rows = [["run", "less", "difference", "95 % interval", "p", "p (Holm)", "d"]]
     for c in found.comparisons:
-        difference, effect = c.test.difference, c.test.effect
-        rows.append(
-            [
-                shorten(c.run, 40),
-                shorten(c.other, 40),
-                "-" if difference is None else f"{difference:+.3f}",
-                interval(c.low, c.high),
-                chance(c.test.p),
-                chance(c.p_holm) + (" *" if c.significant else ""),
-                "-" if effect is None else f"{effect:+.2f}",
-            ]
-        )
+        *cells, corrected, effect = difference_cells(c)
+        mark = " *" if c.significant else ""
+        rows.append([shorten(c.run, 40), shorten(c.other, 40), *cells, corrected + mark, effect])
     return rows
 
 
 def _legend(found: Retrievers) -> str:
-    test = "t-test" if found.test == "t" else "randomisation test"
-    tests = sum(c.p_holm is not None for c in found.comparisons)
-    return (
-        f"*: p < .05 in a two-sided paired {test}, Holm-Bonferroni over {tests} "
-        f"comparison{'' if tests == 1 else 's'}; d: mean difference in standard deviations"
-    )
+    tested = test_legend(found.test, found.comparisons)
+    return f"*: {tested}; d: mean difference in standard deviations"

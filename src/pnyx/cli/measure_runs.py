@@ -1,18 +1,62 @@
-"""What the commands that measure runs share: their names, the baseline, notes, `--plot`."""
+"""What measuring commands share: names of runs, the baseline, tests, draws and `--plot`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pnyx.cli.tables import interval
 from pnyx.errors import InputError, shorten
 
-__all__ = ["chance", "check_plot", "listed", "run_names", "with_baseline"]
+if TYPE_CHECKING:
+    from pnyx.measure.comparisons import Compared
 
+__all__ = [
+    "BETTER",
+    "WORSE",
+    "MeasuresCommand",
+    "check_plot",
+    "difference_cells",
+    "drawing_options",
+    "draws_legend",
+    "few_warning",
+    "listed",
+    "mark",
+    "rearranged_note",
+    "run_names",
+    "spaced",
+    "test_legend",
+    "with_baseline",
+]
+
+BETTER, WORSE = "▲", "▼"
+
+_MEASURE = re.compile(r"[^\W\d]\w*(\(.*\))?(@[\w.]+)?")
+_FEW = 10
 _LISTED = 10
 _SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
+
+
+class MeasuresCommand(click.Command):
+    """A command whose --measure takes several values in a row."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat --measure before what follows one and is neither option nor file."""
+        spread: list[str] = []
+        naming = False
+        for place, argument in enumerate(args):
+            given = place > 0 and args[place - 1] == "--measure"
+            naming = given or (naming and _reads_as_measure(argument))
+            spread += ["--measure", argument] if naming and not given else [argument]
+        return super().parse_args(ctx, spread)
+
+
+def _reads_as_measure(argument: str) -> bool:
+    return _MEASURE.fullmatch(argument) is not None and not Path(argument).exists()
 
 
 def check_plot(plot: str | None) -> None:
@@ -63,8 +107,89 @@ def listed(topics: Sequence[str], what: str = "topic") -> str:
     return f"{len(topics)} {what}{'s' if len(topics) > 1 else ''} ({shown}{more})"
 
 
-def chance(p: float | None) -> str:
+def drawing_options(function: Any) -> Any:
+    """Add --draws and --seed."""
+    for option in (
+        click.option(
+            "--seed",
+            type=click.IntRange(0),
+            default=0,
+            show_default=True,
+            help="Of all that is drawn.",
+        ),
+        click.option(
+            "--draws",
+            type=click.IntRange(0, 1_000_000),
+            default=1000,
+            show_default=True,
+            help="Draws of the bootstrap; 0 for no intervals.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def difference_cells(c: Compared) -> list[str]:
+    """Return the difference, its interval, p, the corrected p and the effect size."""
+    difference, effect = c.test.difference, c.test.effect
+    return [
+        "-" if difference is None else f"{difference:+.3f}",
+        interval(c.low, c.high),
+        _chance(c.test.p),
+        _chance(c.p_holm),
+        "-" if effect is None else f"{effect:+.2f}",
+    ]
+
+
+def mark(c: Compared | None) -> str:
+    """Return what marks a significant difference; empty where there is none."""
+    if c is None or not c.significant or c.test.difference is None:
+        return ""
+    return BETTER if c.test.difference > 0 else WORSE
+
+
+def spaced(lines: Sequence[str], runs: int) -> list[str]:
+    """Put an empty line between the measures of a table where each has several runs."""
+    header, *rest = lines
+    if runs == 1:
+        return list(lines)
+    blocks = [rest[n : n + runs] for n in range(0, len(rest), runs)]
+    return [header, *(line for block in blocks for line in ("", *block))]
+
+
+def rearranged_note(topics: int) -> str:
+    """Say which order counts where a run's rank column has another one for some topics."""
+    have = "1 topic has" if topics == 1 else f"{topics} topics have"
+    return (
+        f"{have} another order by rank than by score; the score counts, equal ones by document "
+        "id, last first (trec_eval)"
+    )
+
+
+def _chance(p: float | None) -> str:
     """Return a p-value with four digits, a dash where there is none."""
     if p is None:
         return "-"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def test_legend(test: str, comparisons: Sequence[Compared]) -> str:
+    """Say what marks a significant difference."""
+    tests = sum(c.p_holm is not None for c in comparisons)
+    named = "t-test" if test == "t" else "randomisation test"
+    return (
+        f"p < .05 in a two-sided paired {named}, Holm-Bonferroni over {tests} "
+        f"comparison{'' if tests == 1 else 's'}"
+    )
+
+
+def draws_legend(drawn: str, draws: int, seed: int) -> str:
+    """Say where intervals come from, by what is drawn, as in `the topics`."""
+    return f"95 % intervals: {draws} draws (seed {seed}) of {drawn} with replacement, percentiles"
+
+
+def few_warning(draws: int, count: int, what: str) -> list[str]:
+    """Return a line where intervals come from draws of too few topics, or questions."""
+    few = f"{count} {what}{'s' if count > 1 else ''}"
+    warning = f"warning: intervals drawn from {few} are too narrow, or none"
+    return [warning] if draws and count < _FEW else []

@@ -10,7 +10,7 @@ import click
 
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate_review import truth_from, truth_options
-from pnyx.cli.measure_runs import check_plot
+from pnyx.cli.measure_runs import check_plot, draws_legend, few_warning
 from pnyx.cli.options import json_option, warn
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["amount", "thresholds"]
 
-_FEW = 10
 _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -96,8 +95,8 @@ def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any
         with atomic_text(plot) as stream:
             line = "dashed line: F1 at the best threshold; shaded: its 95 % interval"
             stream.write(thresholds_plot(found, [*_notes(found), line]))
-    if found.draws and found.counts["questions"] < _FEW:
-        warn(f"intervals drawn from {found.counts['questions']} questions are too narrow, or none")
+    for line in few_warning(found.draws, found.counts["questions"], "question"):
+        click.echo(f"pnyx: {line}", err=True)
     if as_json:
         click.echo(json.dumps(found.row(), allow_nan=False))
     else:
@@ -136,10 +135,7 @@ def _report(found: Thresholds, at: Sequence[float]) -> list[str]:
         *_notes(found),
     ]
     if found.draws:
-        lines.append(
-            f"95 % intervals: {found.draws} draws (seed {found.seed}) of the questions with "
-            "replacement, percentiles"
-        )
+        lines.append(draws_legend("the questions", found.draws, found.seed))
     return lines
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os.path import realpath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -25,6 +27,7 @@ __all__ = [
     "model_options",
     "open_model",
     "open_models",
+    "refuse_same_file",
     "spending_options",
     "warn",
     "warn_undefined",
@@ -43,6 +46,22 @@ column_option = click.option(
     metavar="FIELD=COLUMN",
     help="Which column or key of the source holds a field, e.g. text=body. Repeatable.",
 )
+
+
+def refuse_same_file(flag: str, out: str, /, **others: str | Path | None) -> None:
+    """Refuse to write a file over one that the same command needs.
+
+    Args:
+        flag: the option that names `out`.
+        out: what is to be written; `-` is standard output.
+        others: what they are -> names of other files, whether they exist yet or not.
+
+    Raises:
+        click.UsageError: `out` is one of them.
+    """
+    for what, other in others.items():
+        if "-" not in (out, other) and other and realpath(out) == realpath(other):
+            raise click.UsageError(f"{flag} names the same file as {what}: it would be lost")
 
 
 def column_mapping(columns: Iterable[str]) -> dict[str, str]:
@@ -104,7 +123,7 @@ def model_options(function: F) -> F:
             multiple=True,
             help="Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) "
             "or gguf:PATH. Repeatable: one model at several addresses, or several models  "
-            "[default: $PNYX_LLM, else the packaged encoder].",
+            "[default: $PNYX_LLM, else the packaged judge].",
         ),
     ):
         function = option(function)
@@ -237,7 +256,7 @@ def _say(line: str) -> None:
 
 
 def default_judge(model: StoredModel | None) -> Judge:
-    """Return the language model as a judge, or the packaged encoder without one."""
+    """Return the language model as a judge, or the packaged judge without one."""
     if model is None:
         from pnyx.judge.encoder import EncoderJudge
 

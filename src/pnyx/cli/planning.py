@@ -1,4 +1,4 @@
-"""`pnyx judge --plan`: calls, tokens and dollars before anything is spent."""
+"""`--plan`: calls, tokens and dollars before anything is spent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.models.prices import Price
 
-__all__ = ["print_plan"]
+__all__ = ["print_plan", "print_planned"]
 
 
 def print_plan(
@@ -30,10 +30,31 @@ def print_plan(
     from pnyx.judge.plan import plan_run
 
     planned = plan_run(opened.judge, opened.models, questions, prices)
+    head = {"judge": opened.judge.name, "questions": len(questions)}
+    print_planned(
+        f"{len(questions)} questions for {shorten(opened.judge.name)}",
+        head,
+        planned,
+        as_json=as_json,
+    )
+    return 0
+
+
+def print_planned(
+    line: str, head: Mapping[str, Any], planned: Sequence[PlannedModel], *, as_json: bool
+) -> None:
+    """Print what models would be asked.
+
+    Args:
+        line: what it is for.
+        head: the same for `--json`.
+        planned: the models.
+        as_json: whether it is printed as JSON.
+    """
     if as_json:
-        click.echo(json.dumps(_row(opened, questions, planned), ensure_ascii=False))
-        return 0
-    click.echo(f"{len(questions)} questions for {shorten(opened.judge.name)}")
+        click.echo(json.dumps(_row(head, planned), ensure_ascii=False))
+        return
+    click.echo(line)
     if not planned:
         click.echo("  no language model is asked: no calls, no cost")
     for model in planned:
@@ -43,15 +64,11 @@ def print_plan(
             "Repair turns, calls that must be split and failed attempts come on top; "
             "--budget or --budget-tokens sets a limit that holds whatever happens."
         )
-    return 0
 
 
-def _row(
-    opened: Opened, questions: Sequence[JudgeQuestion], planned: Sequence[PlannedModel]
-) -> dict[str, Any]:
+def _row(head: Mapping[str, Any], planned: Sequence[PlannedModel]) -> dict[str, Any]:
     return {
-        "judge": opened.judge.name,
-        "questions": len(questions),
+        **head,
         "models": [
             {
                 "model": model.model,

@@ -102,7 +102,7 @@ def _check_usage(question: str | None, as_json: bool, options: dict[str, Any]) -
 
 @contextlib.contextmanager
 def _judge(model: StoredModel | None, options: dict[str, Any]) -> Iterator[Judge | None]:
-    """Open the judge where one is asked: the packaged encoder takes a while to load."""
+    """Open the judge where one is asked: the packaged judge takes a while to load."""
     if not (asks_model(options) or options["diversify"] == "perspectives"):
         yield None
         return

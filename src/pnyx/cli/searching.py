@@ -66,7 +66,7 @@ _STAGES = (
     click.option(
         "--rerank",
         is_flag=True,
-        help="Rerank: listwise by --llm, or without it by the packaged encoder, each by itself.",
+        help="Rerank: listwise by --llm, or without it by the packaged judge, each by itself.",
     ),
     click.option(
         "--pointwise", is_flag=True, help="With --rerank and --llm: judge each document by itself."
@@ -136,7 +136,7 @@ def open_searcher(
         options: those of `searching_options`; also `stance` and `certainty`, where a command has
             them.
         model: the language model of --llm.
-        judge: what reranks and finds sides; None for the packaged encoder.
+        judge: what reranks and finds sides; None for the packaged judge.
 
     Raises:
         InputError: a value out of range, a file that cannot be used.

@@ -34,7 +34,9 @@ __all__ = [
 T = TypeVar("T")
 R = TypeVar("R")
 
-Kind: TypeAlias = Literal["evidence", "questions", "run", "qrels", "responses", "items"]
+Kind: TypeAlias = Literal[
+    "evidence", "questions", "perspectives", "run", "qrels", "responses", "items"
+]
 """What a format's records are; formats of one kind can be converted into each other."""
 
 Row: TypeAlias = tuple[int, T] | InputError

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pnyx.corpora import read_evidence, read_questions
 from pnyx.corpora.guidelines import write_guidelines
 from pnyx.corpora.items import PARTLY
+from pnyx.corpora.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Question
 
@@ -90,6 +91,7 @@ def write_example(example: Example, folder: Path) -> None:
     and `labels.jsonl` people's labels of all 1,024 pairs by `QUESTION/PASSAGE`, as `pnyx annotate
     sample` and `apply` name pairs. A passage that was written for another question is irrelevant:
     the topics share words and no arguments; all pairs that share a question's words were read.
+    `perspectives.jsonl` are the perspectives on the questions.
 
     Args:
         example: the bundled one.
@@ -106,6 +108,15 @@ def write_example(example: Example, folder: Path) -> None:
                 said = _SAID[own.get((question.id, argument.id), 0)]
                 row = {"id": f"{question.id}/{argument.id}", "value": said, "group": question.id}
                 stream.write(json_line(row) + "\n")
+    asked = {question.id: question.text for question in example.questions}
+    with (folder / "perspectives.jsonl").open("w", encoding="utf-8") as stream:
+        write_perspectives(
+            stream,
+            (
+                replace(p, extra={**p.extra, "question": asked[p.question_id]})
+                for p in example.perspectives
+            ),
+        )
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

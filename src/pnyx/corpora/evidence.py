@@ -1,7 +1,8 @@
-"""Documents and arguments as JSON lines: plain, BEIR and Pnyx's own arguments format."""
+"""Documents and arguments as JSON lines: plain, BEIR, Pyserini and Pnyx's own arguments format."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ __all__ = [
     "scan_arguments",
     "scan_beir",
     "scan_jsonl",
+    "scan_pyserini",
     "write_arguments",
     "write_beir",
     "write_jsonl",
@@ -32,6 +34,7 @@ __all__ = [
 
 ID_NAMES = ("id", "_id", "docid", "doc_id", "docno")
 TEXT_NAMES = ("text", "contents")
+_QUOTED_TITLE = re.compile(r'"([^\n]+)"[ \t\r]*\n')
 _DOCUMENT = ("title", "url", "source", "conclusion", "premises")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "source", "url")
 
@@ -159,6 +162,26 @@ def scan_jsonl(source: str, options: Options) -> Iterator[Row[Evidence]]:
     if options.columns:
         rows = parse_rows(rows, lambda row: rename(row, options.columns), source)
     yield from unique(parse_rows(rows, parse_evidence, source), evidence_id, source)
+
+
+def scan_pyserini(source: str, options: Options) -> Iterator[Row[Document]]:
+    """Pyserini's `id, contents`; a first line in double quotes is the title, as in DPR's Wikipedia.
+
+    Where there is a `title`, the contents are left as they are.
+    """
+
+    def parse(row: dict[str, Any]) -> Document:
+        fields = Fields(rename(row, options.columns))
+        identifier = fields.identifier("id", "docid")
+        title, text = fields.text("title"), fields.required("contents")
+        quoted = None if title else _QUOTED_TITLE.match(text)
+        if quoted is not None and text[quoted.end() :].strip():
+            title, text = quoted[1], text[quoted.end() :]
+        url, source = fields.text("url"), fields.text("source")
+        return Document(identifier, text, title, url, source, fields.rest)
+
+    rows = parse_rows(scan_json_objects(source), parse, source)
+    yield from unique(rows, evidence_id, source)
 
 
 def scan_arguments(source: str, options: Options) -> Iterator[Row[Argument]]:

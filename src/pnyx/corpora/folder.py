@@ -6,9 +6,9 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pnyx.corpora.base import Options, Row
+from pnyx.corpora.pages import extract_page
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import guarded, open_binary, scan_lines
 from pnyx.records import Document
@@ -81,18 +81,10 @@ def _text(path: Path, name: str) -> Document:
 def _html(path: Path, name: str) -> Document:
     """Extract the main text of a web page, without navigation and boilerplate."""
     try:
-        import trafilatura
-    except ImportError as error:
-        raise MissingExtra("reading web pages", "ingest") from error
-    content = _bytes(path)
-    try:
-        page: Any = trafilatura.bare_extraction(content, with_metadata=True)
-    except Exception as error:  # a hostile page may trip the extractor anywhere
-        raise InputError(f"cannot be read as HTML: {shorten(str(error))}", path=path) from error
-    if page is None:
-        return Document(id=name, text="")
-    text, title, url = page.text or "", page.title or "", page.url or ""
-    return Document(id=name, text=text, title=title, url=url)
+        page = extract_page(_bytes(path))
+    except InputError as error:
+        raise InputError(error.problem, path=path) from error
+    return Document(id=name, text=page.text, title=page.title, url=page.url)
 
 
 def _pdf(path: Path, name: str) -> Document:

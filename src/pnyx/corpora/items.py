@@ -68,6 +68,24 @@ def _ranked(value: Any, name: str) -> None:
             seen.add(str(item["id"]))
 
 
+def _views(value: Any, name: str) -> None:
+    """A list of perspectives, at least one: texts, or objects with text, stance and own id."""
+    if not _list(value, name):
+        raise InputError(f"{name} is empty")
+    seen: set[str] = set()
+    for i, item in enumerate(value):
+        place = f"{name}[{i}]"
+        given = item if isinstance(item, dict) else {"text": item}
+        _not_blank(given.get("text"), place)
+        Fields({f"{place}.stance": given.get("stance")}).choice(f"{place}.stance", STANCES)
+        if given.get("id") is not None:
+            _identifier(given["id"], f"{place}.id")
+        key = str(given.get("id") or i + 1)
+        if key in seen:
+            raise InputError(f"{place}: found the id {shorten(key, 40)!r} twice")
+        seen.add(key)
+
+
 def _object(value: Any, name: str) -> None:
     if not isinstance(value, dict):
         raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
@@ -217,7 +235,15 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "items for `pnyx judge support`: does the text support the statement?",
             '{"id": "1", "text": "Prices rose by 4 %.", "statement": "Prices rose."}',
             {"text": _not_blank, "statement": _not_blank},
-            {"question": string, "guideline": string, "group": _identifier, "text_id": _identifier},
+            {
+                "question": string,
+                "guideline": string,
+                "group": _identifier,
+                "text_id": _identifier,
+                "question_id": _identifier,
+                "doc_id": _identifier,
+                "perspective_id": _identifier,
+            },
         ),
         ItemFormat(
             "relevance-items",
@@ -320,6 +346,34 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
                 "doc_id": _identifier,
             },
             whole=_labelled_or_not,
+        ),
+        ItemFormat(
+            "argument-pairs",
+            "two arguments that contradict each other, for `pnyx build draft --from pairs`",
+            '{"id": "1", "a": "Tea calms people.", "b": "Tea keeps people awake."}',
+            {"a": _not_blank, "b": _not_blank},
+        ),
+        ItemFormat(
+            "debate-claims",
+            "claims with the views on them, for `pnyx build draft --from claims`",
+            '{"id": "1", "claim": "Tea is healthy", "perspectives": '
+            '[{"text": "Tea calms people.", "stance": "pro"}]}',
+            {"claim": _not_blank, "perspectives": _views},
+        ),
+        ItemFormat(
+            "survey-questions",
+            "questions with answers to choose from, for `pnyx build draft --from survey`",
+            '{"id": "1", "question": "How healthy is tea?", '
+            '"options": ["Very", "Not very", "Not at all", "Refused"]}',
+            {"question": _not_blank, "options": _names},
+        ),
+        ItemFormat(
+            "drafts",
+            "questions with opposing perspectives, as `pnyx build` drafts and filters them",
+            '{"id": "1", "question": "Is tea healthy?", "perspectives": '
+            '[{"text": "Tea is healthy.", "stance": "pro"}, '
+            '{"text": "Tea is not healthy.", "stance": "con"}]}',
+            {"question": _not_blank, "perspectives": _views},
         ),
     )
 }

@@ -83,7 +83,8 @@ def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        # Also text that is not UTF-8, and dates that Python has no name for.
         raise InputError(f"cannot be read as Parquet: {shorten(str(error))}", path=path) from error
 
 

@@ -1,32 +1,66 @@
 """Perspectives on questions as JSON Lines: Pnyx's own, and both files that BERDS has.
 
-Pnyx: `id, question_id, text, stance`, optionally `question`. BERDS, query expansion: `id, org_q,
-text` (one line for each perspective that its model wrote). BERDS, retrieval: `question,
-perspectives` (a list of texts; one line for each question).
+Pnyx: `id, question_id, text, stance`, optionally `question`. BERDS, retrieval: `question,
+perspectives` (a list of texts; one line for each question). BERDS, query expansion: `org_id, org_q,
+text, perspectives`: one line for each perspective that its model wrote to search with (`text`),
+each time with the list of those that a retrieval must cover.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from pnyx.corpora.base import Row, encode, parse_rows, scan_json_objects, strict, unique
-from pnyx.corpora.fields import Fields
+from pnyx.corpora.fields import Fields, merged
 from pnyx.errors import InputError
 from pnyx.records import STANCES, Perspective, Stance
 
-__all__ = ["perspective_line", "read_perspectives", "scan_perspectives"]
+__all__ = [
+    "perspective_line",
+    "read_perspectives",
+    "scan_gold_perspectives",
+    "scan_perspectives",
+    "write_perspectives",
+]
 
 
 def scan_perspectives(source: str) -> Iterator[Row[Perspective]]:
     """Yield each perspective with its line, or what is wrong in its place.
 
-    The question's text, where the file has it, is `extra["question"]`.
+    Of BERDS's query expansion, what its model wrote. The question's text, where the file has it, is
+    `extra["question"]`.
     """
+    yield from _scan(source, _perspectives)
 
+
+def scan_gold_perspectives(source: str) -> Iterator[Row[Perspective]]:
+    """Like `scan_perspectives`, but of BERDS's query expansion what a retrieval must cover.
+
+    That list stands in each line of a question; a line with another one is a fault.
+    """
+    lists: dict[str, tuple[str, ...]] = {}
+
+    def parse(row: Mapping[str, Any]) -> list[Perspective]:
+        if "org_q" not in row or "perspectives" not in row:
+            return _perspectives(row)
+        found = _listed(row)
+        texts = tuple(one.text for one in found)
+        if lists.setdefault(found[0].question_id, texts) is texts:
+            return found
+        if lists[found[0].question_id] != texts:
+            raise InputError("perspectives: found others than in an earlier line of the question")
+        return []
+
+    yield from _scan(source, parse)
+
+
+def _scan(
+    source: str, parse: Callable[[Mapping[str, Any]], list[Perspective]]
+) -> Iterator[Row[Perspective]]:
     def flat() -> Iterator[Row[Perspective]]:
-        for row in parse_rows(scan_json_objects(source), _perspectives, source):
+        for row in parse_rows(scan_json_objects(source), parse, source):
             if isinstance(row, InputError):
                 yield row
             else:
@@ -35,25 +69,43 @@ def scan_perspectives(source: str) -> Iterator[Row[Perspective]]:
     yield from unique(flat(), lambda p: (p.question_id, p.id), source)
 
 
-def read_perspectives(path: str | Path) -> list[Perspective]:
+def read_perspectives(path: str | Path, *, gold: bool = False) -> list[Perspective]:
     """Read a file of perspectives; `-` is standard input.
+
+    Args:
+        path: the file.
+        gold: of BERDS's query expansion, what a retrieval must cover in place of what its model
+            wrote to search with.
 
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    rows = strict(scan_perspectives(str(path)), str(path), "perspectives")
+    scan = scan_gold_perspectives if gold else scan_perspectives
+    rows = strict(scan(str(path)), str(path), "perspectives")
     return [perspective for _, perspective in rows]
 
 
 def perspective_line(perspective: Perspective) -> str:
-    """Return a perspective as one line in Pnyx's own form, with its newline."""
-    row = {
-        "id": perspective.id,
-        "question_id": perspective.question_id,
-        "text": perspective.text,
-        "stance": perspective.stance,
-    }
-    return encode({**perspective.extra, **row}, perspective.id)
+    """Return a perspective as one line in Pnyx's own form, with its newline.
+
+    Raises:
+        InputError: an unknown field bears the name of a known one.
+    """
+    row: dict[str, Any] = {"id": perspective.id, "question_id": perspective.question_id}
+    if not perspective.question_id:  # a file on one question need not name it
+        del row["question_id"]
+    row |= {"text": perspective.text, "stance": perspective.stance}
+    return encode(merged(row, perspective.extra, ("question_id", "org_q")), perspective.id)
+
+
+def write_perspectives(stream: IO[str], records: Iterable[Perspective]) -> None:
+    """Write perspectives in Pnyx's own form.
+
+    Raises:
+        InputError: an unknown field bears the name of a known one.
+    """
+    for perspective in records:
+        stream.write(perspective_line(perspective))
 
 
 def _perspectives(row: Mapping[str, Any]) -> list[Perspective]:
@@ -61,10 +113,7 @@ def _perspectives(row: Mapping[str, Any]) -> list[Perspective]:
         return _listed(row)
     fields = Fields(row)
     if "org_q" in row:  # what BERDS calls `question` there is the question with the perspective
-        question = fields.required("org_q")
-        question_id = fields.identifier("org_id") if "org_id" in row else question
-        for repeated in ("question", "input"):
-            fields.take(repeated)
+        question, question_id = _berds_question(fields)
     else:
         question = fields.text("question")
         question_id = fields.identifier("question_id") if "question_id" in row else question
@@ -79,11 +128,23 @@ def _perspectives(row: Mapping[str, Any]) -> list[Perspective]:
     ]
 
 
+def _berds_question(fields: Fields) -> tuple[str, str]:
+    """Return text and id of the question of a line of BERDS's query expansion."""
+    question = fields.required("org_q")
+    question_id = fields.identifier("org_id") if "org_id" in fields.rest else question
+    for repeated in ("question", "input"):
+        fields.take(repeated)
+    return question, question_id
+
+
 def _listed(row: Mapping[str, Any]) -> list[Perspective]:
     """Return the perspectives of one line that lists them all."""
     fields = Fields(row)
-    question = fields.required("question")
-    question_id = fields.identifier("id") if row.get("id") is not None else question
+    if "org_q" in row:
+        question, question_id = _berds_question(fields)
+    else:
+        question = fields.required("question")
+        question_id = fields.identifier("id") if row.get("id") is not None else question
     texts = fields.strings("perspectives")
     for position, text in enumerate(texts):
         if not text.strip():

@@ -7,14 +7,17 @@ from typing import Any
 
 from pnyx.corpora import (
     argsme,
+    drafts_markdown,
     dumps,
     evidence,
     folder,
     guidelines,
     irdatasets,
     items,
+    perspectives,
     questions,
     responses,
+    search_results,
     tables,
     topics_xml,
     trec,
@@ -95,6 +98,12 @@ _EVIDENCE = (
         evidence.scan_beir,
         '{"_id": "d1", "title": "Tea", "text": "Tea holds antioxidants.", "metadata": {}}\n',
         evidence.write_beir,
+    ),
+    _evidence(
+        "pyserini",
+        "one document a line: id, contents; a first line in double quotes is the title",
+        evidence.scan_pyserini,
+        '{"id": "d1", "contents": "\\"Tea\\"\\nTea holds antioxidants."}\n',
     ),
     _evidence(
         "argsme",
@@ -185,6 +194,37 @@ _QUESTIONS = (
     ),
 )
 
+_PERSPECTIVES = (
+    Format(
+        "perspectives",
+        "perspectives",
+        "one perspective a line: id, question_id, text, stance; optional question",
+        with_options(perspectives.scan_perspectives),
+        '{"id": "p1", "question_id": "q1", "text": "Tea is healthy.", "stance": "pro", '
+        '"question": "Is tea healthy?"}\n',
+        perspectives.write_perspectives,
+        "perspectives",
+    ),
+    Format(
+        "berds",
+        "perspectives",
+        "BERDS: one question a line with all its perspectives, or its query expansion",
+        with_options(perspectives.scan_gold_perspectives),
+        '{"question": "Is tea healthy?", "perspectives": ["Tea is healthy.", "Tea is harmful."]}\n',
+        None,
+        "perspectives",
+    ),
+    Format(
+        "berds-expansions",
+        "perspectives",
+        "BERDS's query expansion, read for what its model wrote: org_id, org_q, id, text",
+        with_options(perspectives.scan_perspectives),
+        '{"org_id": "7", "org_q": "Is tea healthy?", "id": 1, "text": "Tea calms people."}\n',
+        None,
+        "perspectives",
+    ),
+)
+
 _TREC = (
     Format(
         "run",
@@ -248,14 +288,40 @@ _RESPONSES = (
     ),
 )
 
+_DRAFTS_MARKDOWN = Format(
+    "drafts-markdown",
+    "items",
+    "drafts as Markdown, for people to read and edit",
+    with_options(drafts_markdown.scan_drafts_markdown),
+    "## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n- con: Tea is not healthy.\n\n"
+    '> drafted_by: "rule"\n',
+    None,
+    "drafts",
+)
+
+_SEARCH_RESULTS = Format(
+    "search-results",
+    "items",
+    "results of web searches: question_id, query, api, retrieved_at, results",
+    with_options(search_results.scan_search_results),
+    '{"question_id": "q1", "query": "Is tea healthy?", "api": "serper", "retrieved_at": '
+    '"2026-11-22T10:00:00+00:00", "results": [{"rank": 1, "url": "https://example.org/tea", '
+    '"title": "Tea", "snippet": "Tea holds ..."}]}\n',
+    None,
+    "search results",
+)
+
 FORMATS: dict[str, Format] = {
     f.name: f
     for f in (
         *_EVIDENCE,
         *_QUESTIONS,
+        *_PERSPECTIVES,
         *_TREC,
         *_RESPONSES,
+        _SEARCH_RESULTS,
         *(_items(item) for item in items.ITEM_FORMATS.values()),
+        _DRAFTS_MARKDOWN,
     )
 }
 """Every format by the name that `--format`, `--from` and `--to` take."""

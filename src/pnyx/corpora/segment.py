@@ -1,15 +1,18 @@
-"""Sentences of running text, verbatim."""
+"""Sentences of running text, and passages of so many words, verbatim."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["split_sentences"]
+__all__ = ["split_sentences", "split_words"]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _PIECE = 20_000
 """Longest stretch handed to the segmenter; a longer one is a hostile or broken text."""
+
+_WORD = re.compile(r"\S{1,64}")
+"""A longer run of signs counts as several words: without spaces it can be arbitrarily long."""
 
 
 def split_sentences(text: str, language: str = "en") -> list[str]:
@@ -34,3 +37,23 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
                 at = whole.index(sentence, at) + len(sentence)
                 sentences.append(piece[at - len(sentence) : at].strip())
     return [s for s in sentences if s]
+
+
+def split_words(text: str, words: int) -> list[str]:
+    """Cut text into disjoint passages of `words` words, as BERDS (4.2) does with 100.
+
+    Args:
+        text: any text, of any length.
+        words: at least 1; what stands between white space is a word, of at most 64 characters.
+
+    Returns:
+        Verbatim substrings, in order; the last may be shorter. Empty for text without words.
+
+    Raises:
+        ValueError: `words` is below 1.
+    """
+    if words < 1:
+        raise ValueError(f"the number of words is {words}, expected at least 1")
+    found = [match.span() for match in _WORD.finditer(text)]
+    pieces = [found[start : start + words] for start in range(0, len(found), words)]
+    return [text[piece[0][0] : piece[-1][1]] for piece in pieces]

@@ -29,11 +29,20 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("rag25", "responses", "metadata answer"),
         ("rag24", "responses", "answer topic_id"),
         ("answers", "items", "id task value judge"),
+        ("search-results", "items", "question_id results"),
+        ("berds", "perspectives", "org_q perspectives"),
+        ("debate-claims", "items", "id claim perspectives"),
+        ("drafts", "items", "id question perspectives"),
+        ("berds", "perspectives", "question perspectives"),
+        ("berds-expansions", "perspectives", "org_q text"),
+        ("perspectives", "perspectives", "id question_id text stance"),
         ("support-items", "items", "id text statement"),
         ("labelled-pairs", "items", "id question document value"),
         ("relevance-items", "items", "id question document"),
         ("stance-items", "items", "id text question stance"),
         ("preference-items", "items", "id a b question"),
+        ("argument-pairs", "items", "id a b"),
+        ("survey-questions", "items", "id question options"),
         ("ranking-items", "items", "id query documents"),
         ("labels", "items", "id value"),
         ("topics", "questions", "request_id"),
@@ -46,6 +55,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("beir", "evidence", "_id text"),
         ("beir-queries", "questions", "_id text"),
         ("jsonl", "evidence", "text"),
+        ("pyserini", "evidence", "id contents"),
         ("jsonl", "evidence", "contents"),
         ("questions", "questions", "text"),
         ("questions", "questions", "query"),
@@ -53,9 +63,16 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("topics", "questions", "id title"),
         ("topics", "questions", "topic_id title"),
         ("rating-items", "items", "id text"),
+        ("perspectives", "perspectives", "text"),
     )
 )
 """Format, kind and the fields that its first line has; the first that fits counts."""
+
+_HEADING = re.compile(
+    rb"(#[ \t][^\n]*\n\s*)?##[ \t][^\n]*"
+    rb"(?P<view>\n(?:[ \t\r]*\n)*[-*+][ \t]+(?:pro|con|neutral|view)(?:[ \t]+\(\S+\))?:)?"
+)
+"""A Markdown file of questions, and whether the first has a perspective below it."""
 
 _FALLBACK: dict[Kind | None, str] = {"questions": "questions", "responses": "rag25"}
 _PLAIN_FALLBACK: dict[Kind | None, str] = {
@@ -95,8 +112,8 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     opening = head.lstrip()[:1]
     if opening in b"{[":
         name = _json(head, kind, source)
-    elif re.match(rb"(#[ \t][^\n]*\n\s*)?##[ \t]", head.lstrip()):
-        name = "guidelines"
+    elif found := _HEADING.match(head.lstrip()):
+        name = "guidelines" if found["view"] is None else "drafts-markdown"
     elif opening == b"<":
         name = "touche-topics" if b"<topic" in head else None
     else:
@@ -154,8 +171,9 @@ def _queries(source: str) -> bool:
     return "quer" in Path(source).name.lower()
 
 
-_RUN = re.compile(r"\S+[ \t]+\S+[ \t]+\S+[ \t]+[+-]?\d+[ \t]+\S+[ \t]+\S+")
-_QRELS = re.compile(r"\S+[ \t]+\S+[ \t]+\S+[ \t]+[+-]?\d+(\.0+)?")
+_ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
+_RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
+_QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
@@ -163,9 +181,9 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
     line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
     if line == BEIR_HEADER:
         return "beir-qrels"
-    if kind in (None, "run") and _RUN.fullmatch(line.strip()):
+    if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
         return "run"
-    if kind in (None, "qrels") and _QRELS.fullmatch(line.strip()):
+    if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
         return "qrels"
     for name, delimiter in (("tsv", "\t"), ("csv", ",")):
         header = [cell.strip().strip('"') for cell in line.split(delimiter)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
 
@@ -16,7 +16,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, scan_lines
 from pnyx.records import Argument, Document, Evidence
 
-__all__ = ["scan_csv", "scan_tsv", "write_csv", "write_tsv"]
+__all__ = ["scan_cells", "scan_csv", "scan_tsv", "write_csv", "write_tsv"]
 
 _DOCUMENT = ("id", "title", "text", "url", "source")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "url", "source")
@@ -28,7 +28,11 @@ _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
 def _scan(delimiter: str) -> Scan:
     def scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
         rows = parse_rows(
-            _cells(source, delimiter, options.columns),
+            scan_cells(
+                source,
+                delimiter,
+                lambda names, line: _check_header(names, options.columns, source, line),
+            ),
             lambda row: _parse(rename(row, options.columns)),
             source,
         )
@@ -37,10 +41,16 @@ def _scan(delimiter: str) -> Scan:
     return scan
 
 
-def _cells(
-    source: str, delimiter: str, columns: Mapping[str, str]
+def scan_cells(
+    source: str, delimiter: str, check_header: Callable[[list[str], int], object] | None = None
 ) -> Iterator[Row[dict[str, str]]]:
-    """Yield each row as column -> cell, numbered by the line on which it starts."""
+    """Yield each row of a table as column -> cell, numbered by the line on which it starts.
+
+    Args:
+        source: a file, or `-`.
+        delimiter: `,` or a tab; quoting is RFC 4180's.
+        check_header: called with the names of the columns and their line; may raise InputError.
+    """
     if csv.field_size_limit() < MAX_LINE_BYTES:
         csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
     faults: list[InputError] = []
@@ -59,7 +69,9 @@ def _cells(
         if row is None or start is None:
             return
         if header is None:
-            header = _header(row, columns, source, start)
+            header = _header(row, source, start)
+            if check_header is not None:
+                check_header(header, start)
         elif len(row) == len(header):
             yield start, dict(zip(header, row, strict=True))
         elif row:
@@ -83,20 +95,23 @@ def _good_lines(source: str, numbers: list[int], faults: list[InputError]) -> It
             yield line
 
 
-def _header(row: list[str], columns: Mapping[str, str], source: str, line: int) -> list[str]:
-    """Check the names once, rather than each row for what no row can have."""
+def _header(row: list[str], source: str, line: int) -> list[str]:
     names = [name.strip() for name in row]
     repeated = next((n for i, n in enumerate(names) if n in names[:i]), None)
     if repeated is not None:
         shown = shorten(repeated, 40)
         raise InputError(f"column name {shown!r} is repeated", path=source, line=line)
+    return names
+
+
+def _check_header(names: list[str], columns: Mapping[str, str], source: str, line: int) -> None:
+    """Check the names once, rather than each row for what no row can have."""
     mapped = set(rename(dict.fromkeys(names), columns, path=source, line=line))
     for field, accepted in (("id", ID_NAMES), ("text", _TEXT_COLUMNS)):
         if mapped.isdisjoint(accepted):
             found = ", ".join(shorten(name, 30) for name in names[:12])
             problem = f"no column {field} (found: {found}); name it with --column {field}=NAME"
             raise InputError(problem, path=source, line=line)
-    return names
 
 
 def _parse(cells: Mapping[str, Any]) -> Evidence:

@@ -10,8 +10,9 @@ but never asserts something that nobody asked.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-__all__ = ["claims"]
+__all__ = ["claims", "question_from"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -102,6 +103,84 @@ def claims(question: str) -> tuple[str, str]:
         return _unsure(line)
     pair = _from_question(words) if asks else _from_statement(claim.split(" "))
     return pair if pair is not None else _unsure(line)
+
+
+_OPENS_CLAUSE = _RELATIVE | _words("what why how because while although whether than as since")
+"""Words after which an auxiliary may be another clause's: "What the UN should do is ..."."""
+_PREPOSITIONS = _words("of for in on to by with from at as and or")
+
+
+def question_from(claim: str) -> str | None:
+    """Return the yes-no question that a claim answers with yes, where closed word lists suffice.
+
+    The opposite of `claims`, and checked by it: of the question it must give the claim back.
+
+    Args:
+        claim: any string; one sentence is meant. What ends in a question mark is returned as is.
+
+    Returns:
+        One line, e.g. "Is golf a sport?" for "Golf is a sport"; None where the place of the verb
+        is not sure, and for claims with a "not", whose question could be taken either way.
+    """
+    line = " ".join(claim.split())
+    if line.endswith("?"):
+        return line
+    core = _OPINION.sub("", re.sub(r"(?<!\b[A-Z])[\s!.…]+$", "", line))  # not of "the U.S."
+    core = re.sub(r"^(this|the) house (would|should) ", "We should ", core, flags=re.IGNORECASE)
+    words = core.split(" ")
+    lower = [word.lower().replace("’", "'") for word in words]
+    if {"not", "never", *_NEGATED, *"?;:"}.intersection([*lower, *core]):
+        return None
+    finite = _MODALS | _BE | _HAVE | _DO
+    if any(a in ("and", "or", "but") and b in finite for a, b in pairwise(lower)):
+        return None  # two predicates, of which only one can be asked for
+    found = _moved_to_front(words, lower)
+    if found is None:
+        return None
+    question = " ".join(found) + "?"
+    return question if claims(question)[0].lower() == claims(core)[0].lower() else None
+
+
+def _moved_to_front(words: list[str], lower: list[str]) -> list[str] | None:
+    """Return the words with their auxiliary, or a form of "do", in front of the subject."""
+    for begins in (_is_modal, _is_auxiliary):
+        place = next((i for i in range(1, len(words) - 1) if begins(lower, i)), None)
+        if place is not None:
+            if _OPENS_CLAUSE.intersection(lower[:place]):
+                return None
+            subject = [_lowered(words[0]), *words[1:place]]
+            return [words[place].title(), *subject, *words[place + 1 :]]
+    places = [i for i, word in enumerate(lower) if _base(word)]
+    if len(places) != 1 or lower[places[0]] in _BE | _DO | _HAVE | {"be"} or len(words) < 2:
+        return None  # "Drug use harms people": which of the two is the verb?
+    place = places[0]
+    if place == 0:
+        order = lower[0] in _VERBS and lower[1] not in _PREPOSITIONS
+        return ["Should we", lower[0], *words[1:]] if order else None
+    plural = re.search(r"[^su]s$|^(we|you|they|people|men|women|children)$", lower[place - 1])
+    third = lower[place] not in _VERBS
+    if _OPENS_CLAUSE.intersection(lower[:place]) or not (third or plural):
+        return None
+    return [
+        "Does" if third else "Do",
+        *[_lowered(words[0]), *words[1:place]],
+        *[_base(lower[place]), *words[place + 1 :]],
+    ]
+
+
+def _is_modal(lower: list[str], place: int) -> bool:
+    return lower[place] in _MODALS
+
+
+def _is_auxiliary(lower: list[str], place: int) -> bool:
+    return lower[place] in _BE or (lower[place] in _HAVE and _is_participle(lower, place + 1))
+
+
+def _base(word: str) -> str:
+    """Return the verb that a word is a form of, if it is in the list, else nothing."""
+    if word in _VERBS:
+        return word
+    return next((verb for verb in _VERBS if _third_person(verb) == word), "")
 
 
 def _unsure(line: str) -> tuple[str, str]:

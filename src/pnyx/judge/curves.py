@@ -26,6 +26,7 @@ __all__ = [
     "crossfit",
     "fit",
     "folds_of",
+    "log_odds",
 ]
 
 CurveName: TypeAlias = Literal["isotonic", "platt", "temperature"]
@@ -72,7 +73,7 @@ class Platt:
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
-        return _logistic(self.slope * _log_odds(probabilities) + self.intercept)
+        return _logistic(self.slope * log_odds(probabilities) + self.intercept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Temperature:
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
-        return _logistic(_log_odds(probabilities) / self.temperature)
+        return _logistic(log_odds(probabilities) / self.temperature)
 
 
 Curve: TypeAlias = Isotonic | Platt | Temperature
@@ -138,7 +139,7 @@ def _fit_platt(p: Floats, y: Floats) -> Platt:
     """Newton's method with halved steps on Platt's smoothed targets (Lin, Lin and Weng 2007)."""
     yes, no = float(y.sum()), float(len(y) - y.sum())
     target = np.where(y > 0, (yes + 1) / (yes + 2), 1 / (no + 2))
-    z = _log_odds(p)
+    z = log_odds(p)
     centre, spread = float(z.mean()), float(z.std())
     if spread < 1e-9:
         return Platt(0.0, _logit(float(target.mean())))
@@ -167,7 +168,7 @@ def _fit_platt(p: Floats, y: Floats) -> Platt:
 
 def _fit_temperature(p: Floats, y: Floats) -> Temperature:
     """Bisect the slope of the log loss, which is convex in 1/temperature (Guo et al. 2017)."""
-    z = _log_odds(p)
+    z = log_odds(p)
     low, high = (1 / t for t in reversed(TEMPERATURES))
     for _ in range(80):
         middle = (low * high) ** 0.5
@@ -264,7 +265,8 @@ def best_f1_threshold(probabilities: Sequence[float], labels: Sequence[bool]) ->
     return float(values[best] if best == 0 else (values[best - 1] + values[best]) / 2)
 
 
-def _log_odds(probabilities: Sequence[float] | Floats) -> Floats:
+def log_odds(probabilities: Sequence[float] | Floats) -> Floats:
+    """Return the log-odds of probabilities, shape (n,), cut at those of 5e-7 and 1 - 5e-7."""
     p = np.clip(np.asarray(probabilities, dtype=np.float64), _CLIP, 1 - _CLIP)
     return np.asarray(np.log(p) - np.log1p(-p), dtype=np.float64)
 

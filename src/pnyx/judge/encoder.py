@@ -165,7 +165,7 @@ def _calibration_name(question: Support) -> str:
 def _query(question: Support) -> str:
     """Return what is compared with the windows; a definition is worth more than the model."""
     if question.task == "relevance":
-        return f"{question.statement} {question.guideline}".strip()
+        return question.sought
     return question.statement
 
 

@@ -18,7 +18,7 @@ from pnyx.models.ledger import Estimate, estimate, prompt_bytes
 from pnyx.models.prices import Price
 from pnyx.models.replies import ChatRequest, Message
 
-__all__ = ["PlannedModel", "plan_run"]
+__all__ = ["PlannedModel", "plan_run", "planned_models"]
 
 _PAST = 500
 _LOOKED_AT = 5000
@@ -64,6 +64,18 @@ def plan_run(
     if not all(model.offline for model in models):
         raise ValueError("a plan needs models that are offline")
     ask(judge, questions)
+    return planned_models(models, prices)
+
+
+def planned_models(
+    models: Sequence[StoredModel], prices: Mapping[str, Price | None]
+) -> list[PlannedModel]:
+    """Return what offline models would have been asked, had they been asked.
+
+    Args:
+        models: each once; their `missing` requests are estimated.
+        prices: by the model's name; None where it is not known.
+    """
     planned = []
     for model in models:
         past = list(islice(_past(model), _PAST))

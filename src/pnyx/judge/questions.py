@@ -59,6 +59,11 @@ class Support:
     extra: Mapping[str, Any] = _extra()
     shots: tuple[Shot, ...] = ()
 
+    @property
+    def sought(self) -> str:
+        """Statement and guideline in one: what an encoder compares the text with."""
+        return f"{self.statement} {self.guideline}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Rating:

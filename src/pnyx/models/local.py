@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pnyx.errors import InputError, MissingExtra, ModelError, shorten
-from pnyx.models.chat import ChatEndpoint
+from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.local_files import (
     WEIGHTS_COMMAND,
     fingerprint,

@@ -195,20 +195,31 @@ def _value(file: BinaryIO, kind: int) -> Any:
 
 def _available_memory() -> int:
     """Return the bytes that can be had: of the machine, or of the container if that is less."""
-    rooms = []
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        rooms += [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
-        group = Path("/sys/fs/cgroup")
-        limit = (group / "memory.max").read_text(encoding="ascii").strip()
-        used = int((group / "memory.current").read_text(encoding="ascii"))
-        if limit != "max":
-            rooms.append(max(0, int(limit) - used))
-    except (OSError, ValueError):
-        pass  # not Linux, or no limit of a container: what was found so far counts
+    rooms = [room for find in (_machine_room, _container_room) if (room := find()) is not None]
     if not rooms and hasattr(os, "sysconf"):
         rooms.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     return min(rooms, default=1 << 32)
+
+
+def _machine_room() -> int | None:
+    """Return the bytes that Linux says can be had; None elsewhere, and where it does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found = [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
+    except (OSError, ValueError):
+        return None
+    return min(found, default=None)
+
+
+def _container_room() -> int | None:
+    """Return the bytes that are left of a container's limit; None where it has none."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = (group / "memory.max").read_text(encoding="ascii").strip()
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+        return None if limit == "max" else max(0, int(limit) - used)
+    except (OSError, ValueError):
+        return None
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.models.chat import ChatEndpoint
+from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.ledger import Ledger
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from pnyx.errors import ModelError, shorten
 from pnyx.models.base import ChatModel
-from pnyx.models.chat import ChatEndpoint
+from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.findings import Findings, Shape, Step
 from pnyx.models.ledger import Ledger
 from pnyx.models.negotiate import FORMATS, Dialect

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,7 @@ class Wire:
         key: sent as the bearer token, if any.
         timeout: seconds for one answer, from connecting to the last byte.
         path: where on that address `post` asks.
+        headers: sent beside the usual ones.
         on_silence: called with the seconds and the requests under way each time that nothing at
             all has come back for another `silence` seconds.
         silence: how long that is.
@@ -80,6 +81,7 @@ class Wire:
         timeout: float,
         *,
         path: str = "/chat/completions",
+        headers: Sequence[tuple[str, str]] = (),
         on_silence: Callable[[float, int], None] | None = None,
         silence: float = 15.0,
     ) -> None:
@@ -94,6 +96,7 @@ class Wire:
             ("Content-Type", "application/json"),
             ("User-Agent", f"pnyx/{__version__}"),
             *([("Authorization", f"Bearer {key}")] if key else []),
+            *headers,
         ]
         waits = {"connect": min(timeout, _CONNECT_SECONDS), "read": None, "write": None, "pool": 5}
         self._extensions = {"timeout": waits}

@@ -12,7 +12,11 @@ NAME = "support"
 ITEMS = "support-items"
 KIND = Support
 ASKS = "does the text support the statement?"
-PROMPTS = ("support", "support-direct", "support-perspective", "support-perspective-direct")
+PROMPTS = (
+    *("support", "support-direct"),
+    *("support-perspective", "support-perspective-direct"),
+    *("support-perspective-one-shot", "support-perspective-one-shot-direct"),
+)
 MANY = "support-many"
 EXAMPLE = '{"id": "1", "text": "Fares fell and ridership rose.", "statement": "Buses got cheaper."}'
 
