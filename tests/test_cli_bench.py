@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from chat_server import ChatServer
 from pnyx import Judged, load_example
 from pnyx.cli import main
 from pnyx.corpora.perspectives import perspective_line
@@ -82,7 +83,7 @@ def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     systems = [line.split()[0] for line in said.splitlines() if line.startswith(("bm25", "dense"))]
     assert systems == ["bm25", "bm25+mmr", "dense", "dense+mmr"]
     assert "chosen on 1 other questions" in said
-    assert "judge minilm-int8@1" in err
+    assert "judge student:perspectives@" in err
     found = json.loads((out / "measures.json").read_text())
     assert sorted([*found["dev"], *found["test"]]) == sorted(q.id for q in topics)
     assert set(found["lambdas"]) == {"bm25", "dense"}
@@ -110,18 +111,28 @@ def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
 
 
 def test_nothing_is_judged_twice(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.judge.encoder import EncoderJudge
+    from pnyx.judge.students.judge import StudentJudge
 
     out = tmp_path / "out"
     _, first, _ = _call(capsys, *_bench(index, views, out))
     asked = []
-    monkeypatch.setattr(EncoderJudge, "_judge", lambda self, questions: asked.append(questions))
+    monkeypatch.setattr(StudentJudge, "judge", lambda self, questions: asked.append(questions))
     code, again, _ = _call(capsys, *_bench(index, views, out))
     assert (code, again, asked) == (0, first, [])
 
 
+def test_a_language_model_is_asked_what_berds_asks(capsys, index, views, tmp_path):
+    out = tmp_path / "out"
+    more = ("--variants", "plain", "--retrievers", "bm25", "--k", 1)
+    with ChatServer() as server:
+        code, _, _ = _call(capsys, *_bench(index, views, out), *more, "--llm", server.spec)
+        (system,) = {row["messages"][0]["content"] for row in server.asked()}
+    assert code == 0
+    assert "You decide whether a document supports a perspective." in system
+
+
 def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.judge.encoder import EncoderJudge
+    from pnyx.judge.students.judge import StudentJudge
 
     def judge(self, questions):
         by = Provenance(self.name, method="calibrated")
@@ -130,7 +141,7 @@ def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
             for number, _ in enumerate(questions)
         ]
 
-    monkeypatch.setattr(EncoderJudge, "_judge", judge)
+    monkeypatch.setattr(StudentJudge, "judge", judge)
     more = ("--variants", "plain", "--json")
     code, said, err = _call(capsys, *_bench(index, views, tmp_path / "out", *more))
     found = json.loads(said)
@@ -235,7 +246,7 @@ def test_labelled_pairs_of_another_judge_are_refused_before_anything_is_judged(
     out = tmp_path / "out"
     code, _, err = _call(capsys, *_bench(index, views, out, "--labelled", labelled))
     assert code == 2
-    assert "answered by 'other@1', expected 'minilm-int8@1'" in err
+    assert "answered by 'other@1', expected 'student:perspectives@" in err
     assert not out.exists()
 
 

@@ -48,12 +48,14 @@ def test_what_is_installed(call, tmp_path):
     assert "none yet, writable" in out
     assert "pnyx judge          minilm-int8@1" in out
     assert "packaged@1, with a definition: taught by GPT-4" in out
+    assert "student:perspectives@" in out
     assert "quality, preference, ranking need one" in out
     assert not (tmp_path / "store.sqlite").exists()
     code, out, _ = call("--json")
     found = json.loads(out)
     assert found["dependencies"]["click"]["version"] == metadata.version("click")
     assert found["packaged"]["tasks"] == ["support", "relevance", "stance"]
+    assert found["packaged"]["perspectives"]["judge"].startswith("student:perspectives@")
     assert (found["endpoints"], found["problems"]) == ([], [])
     assert found["will_use"]["writer"] == "extractive"
 

@@ -166,3 +166,39 @@ def test_a_question_without_perspectives_is_one_line(
     with pytest.raises(SystemExit):
         main(["judge", "support", "items.jsonl", "--words", "5", "--out", "o"])
     assert "--words goes with --perspectives" in capsys.readouterr().err
+
+
+def _pairs(folder: Path) -> Path:
+    path = folder / "pairs.jsonl"
+    path.write_text(
+        '{"id": "1", "text": "Turnout rose where voting is a duty.", '
+        '"statement": "Voting should be compulsory."}\n'
+    )
+    return path
+
+
+def test_pairs_of_a_file_are_asked_about_as_perspectives(tmp_path: Path) -> None:
+    command = ["judge", "support", str(_pairs(tmp_path)), "--store", str(tmp_path / "s.sqlite")]
+    names = []
+    for number, more in enumerate(([], ["--as-perspectives"])):
+        with pytest.raises(SystemExit) as stopped:
+            main([*command, *more, "--out", str(tmp_path / str(number))])
+        assert not stopped.value.code
+        manifest = json.loads((tmp_path / str(number) / "manifest.json").read_text())
+        names.append(manifest["judge"].split("@")[0])
+    assert names == ["minilm-int8", "student:perspectives"]
+    with ChatServer() as server, pytest.raises(SystemExit) as stopped:
+        main([*command, "--as-perspectives", "--llm", server.spec, "--out", str(tmp_path / "llm")])
+    assert not stopped.value.code
+    manifest = json.loads((tmp_path / "llm" / "manifest.json").read_text())
+    assert [prompt["name"] for prompt in manifest["prompts"]] == ["support-perspective"]
+
+
+def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = tmp_path / "items.jsonl"
+    items.write_text('{"id": "1", "question": "Why?", "document": "Because."}\n')
+    with pytest.raises(SystemExit) as stopped:
+        main(["judge", "relevance", str(items), "--as-perspectives", "--out", str(tmp_path / "o")])
+    assert stopped.value.code == 2
+    assert "--as-perspectives goes with support, not relevance" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()

@@ -97,4 +97,4 @@ def test_damaged_weights_are_said_in_one_line(tmp_path):
     shutil.copytree(WEIGHTS, folder)
     (folder / "model.onnx").write_bytes(b"none")
     with pytest.raises(PnyxError, match=r"model.onnx.*damaged.*reinstall pnyx"):
-        packaged._open(folder)
+        packaged._open(folder, "relevance")

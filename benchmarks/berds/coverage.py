@@ -82,7 +82,7 @@ def label(data: Path, work: Path) -> Path:
                 "label": int(row["label"]),
             }
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
-    pnyx("judge", "support", items, "--out", out)
+    pnyx("judge", "support", items, "--as-perspectives", "--out", out)
     return out
 
 

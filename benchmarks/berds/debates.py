@@ -88,6 +88,7 @@ class Debates:
         self._key_points("train")
         self._key_points("dev")
         self._perspectrum()
+        self._expansions()
 
     def _topic(self, key: str, title: str, source: str) -> Topic:
         if key not in self.topics:
@@ -211,6 +212,23 @@ class Debates:
                 if len(own) > 1:
                     said.own, said.bears = own[0], 1
                 self.passages.append(said)
+
+    def _expansions(self) -> None:
+        """What GPT-4 wrote to search BERDS's development questions: where it says yes or no."""
+        for name in ("arguana_generated", "kialo", "opinionqa"):
+            path = self.data / "berds" / f"{name}_query_exp.dev.jsonl"
+            for line in path.read_text("utf-8").splitlines():
+                row = json.loads(line)
+                key = f"views {name} {row['org_id']}"
+                if len(row["perspectives"]) != 2:
+                    continue
+                yes, no = map(sentence, row["perspectives"])
+                self.topics.setdefault(key, Topic(yes, no, "views"))
+                said = re.fullmatch(r"(Yes|No)[,.] (.*)", tidy(row["text"]))
+                if said is not None:
+                    text = said[2][:1].upper() + said[2][1:]
+                    side = 1 if said[1] == "Yes" else -1
+                    self.passages.append(Passage(text, key, "views", side))
 
 
 def encyclopaedic(data: Path) -> list[str]:

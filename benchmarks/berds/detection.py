@@ -5,16 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import NEAR, Debates
+from debates import NEAR, Debates, encyclopaedic, split_topics, table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from pnyx.judge.passages import read_passage
-from pnyx.models.encoder import Encoder
+from pnyx.judge.questions import Support
+from pnyx.judge.students.reader import closest_window
+from pnyx.models.encoder import Encoder, load_encoder
 
 DEVELOPMENT, PAGES, BERDS = "development", "debatewise", "berds"
 _DRAWS = 2000
@@ -26,6 +28,19 @@ Scores = Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """Probability from a score: the logistic of a line."""
+
+    slope: float
+    intercept: float
+
+    def __call__(self, x: Floats) -> Floats:
+        """Return probabilities, in [0, 1], of scores of any range."""
+        p: Floats = 1 / (1 + np.exp(-(self.slope * x + self.intercept)))
+        return p
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
     """A labelled pair; `group` is its question or page, `source` where the passage comes from."""
 
@@ -34,6 +49,41 @@ class Pair:
     label: bool
     group: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """What no detector is trained on.
+
+    Attributes:
+        sets: labelled pairs by the set's name.
+        near: their similarity: the largest cosine of the statement to a window of the passage.
+        parts: of each topic what `split_topics` says.
+    """
+
+    sets: Mapping[str, Sequence[Pair]]
+    near: Scores
+    parts: Mapping[str, str]
+
+    @property
+    def texts(self) -> dict[str, list[tuple[str, str]]]:
+        """Passage and statement of each pair."""
+        return {name: [(p.text, p.statement) for p in pairs] for name, pairs in self.sets.items()}
+
+
+def held_out(data: Path) -> HeldOut:
+    """Return all labelled pairs that detectors are calibrated on and measured by."""
+    debates, encoder = Debates(data), load_encoder()
+    rows = list(table(data / "berds" / "pers_det.test.tsv"))
+    vectors = np.asarray(encoder.encode([t.claim for t in debates.topics.values()]))
+    apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
+    parts = split_topics(debates.topics, vectors, apart)
+    sets = sets_of(debates, parts, encyclopaedic(data), rows, encoder)
+    near = {
+        name: np.array(closest_window(encoder, [Support("", p.text, p.statement) for p in pairs]))
+        for name, pairs in sets.items()
+    }
+    return HeldOut(sets, near, parts)
 
 
 def sets_of(
@@ -97,38 +147,31 @@ def _pages(
     return pairs
 
 
-def window_similarity(pairs: Sequence[Pair], encoder: Encoder) -> Floats:
-    """Return the score of the packaged judge: the largest cosine over windows."""
-    passages = {p.text: read_passage(p.text).windows for p in pairs}
-    texts = dict.fromkeys(w for windows in passages.values() for w in windows)
-    texts.update(dict.fromkeys(p.statement for p in pairs))
-    vectors = dict(zip(texts, encoder.encode(list(texts)), strict=True))
-    stacked = {text: np.stack([vectors[w] for w in ws]) for text, ws in passages.items()}
-    return np.array([float((stacked[p.text] @ vectors[p.statement]).max()) for p in pairs])
+def both(scores: Scores, near: Scores) -> dict[str, Floats]:
+    """Return the mean of two systems' z-scores; mean and deviation are of the development pages."""
+    return {name: (_z(scores, name) + _z(near, name)) / 2 for name in scores}
 
 
 def compare(
-    sets: Mapping[str, Sequence[Pair]], scores: Scores, encoder: Encoder
+    sets: Mapping[str, Sequence[Pair]], near: Scores, others: Mapping[str, Scores]
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
     """Return for each set and system AUROC, AP, F1 and ECE: value, interval; the same of the
-    difference to the similarity, groups drawn anew.
+    difference to the similarity (`near`), groups drawn anew.
 
-    Curve, threshold and the mean and deviation of each z-score are of the development pages.
+    Curve and threshold of each are of the development pages.
     """
-    near = {name: window_similarity(pairs, encoder) for name, pairs in sets.items()}
-    both = {name: _z(scores, name) + _z(near, name) for name in sets}
-    systems: dict[str, Scores] = {"similarity": near, "detector": scores, "both": both}
-    labels = {name: np.array([p.label for p in pairs]) for name, pairs in sets.items()}
-    groups = {name: np.array([p.group for p in pairs]) for name, pairs in sets.items()}
-    fitted = {n: _fit(s[DEVELOPMENT], labels[DEVELOPMENT], groups[DEVELOPMENT])
+    systems: dict[str, Scores] = {"similarity": near, **others}
+    labels = {name: np.array([_label(p) for p in pairs]) for name, pairs in sets.items()}
+    groups = {name: np.array([_group(p) for p in pairs]) for name, pairs in sets.items()}
+    fitted = {n: fit(s[DEVELOPMENT], labels[DEVELOPMENT], groups[DEVELOPMENT])
               for n, s in systems.items()}  # fmt: skip
     out: dict[str, dict[str, dict[str, list[float]]]] = {}
     for name in (PAGES, BERDS):
         y, draws = labels[name], _draws(groups[name], labels[name])
         values: dict[str, Floats] = {}
         for system, found in systems.items():
-            model, threshold = fitted[system]
-            s, p = found[name], model.predict_proba(found[name][:, None])[:, 1]
+            curve, threshold = fitted[system]
+            s, p = found[name], curve(found[name])
             values[system] = np.array([_figures(s[r], p[r], y[r], threshold) for r in draws])
         out[name] = {system: _rows(v, values["similarity"]) for system, v in values.items()}
     return out
@@ -139,16 +182,51 @@ def _z(scores: Scores, name: str) -> Floats:
     return (scores[name] - own.mean()) / own.std()
 
 
-def _fit(x: Floats, y: Bools, groups: npt.NDArray[Any]) -> tuple[LogisticRegression, float]:
+def right_sides(pairs: Sequence[Pair], scores: Floats) -> tuple[int, int]:
+    """Return of how many texts the one statement in support scores above one that is not, and of
+    how many texts that can be said: those with a pair of each; ties count as wrong."""
+    best: dict[tuple[str, str], dict[bool, float]] = {}
+    for pair, score in zip(pairs, scores, strict=True):
+        own = best.setdefault((pair.group, pair.text), {})
+        own[pair.label] = max(own.get(pair.label, -np.inf), float(score))
+    both_known = [own for own in best.values() if len(own) == 2]
+    return sum(own[True] > own[False] for own in both_known), len(both_known)
+
+
+def order(
+    pairs: Sequence[Pair], near: Floats, others: Mapping[str, Floats]
+) -> dict[str, dict[str, list[float]]]:
+    """Return AUROC and AP of systems with nothing fitted, as `compare` does."""
+    y, groups = (np.array([f(p) for p in pairs]) for f in (_label, _group))
+    draws = _draws(groups, y)
+    systems = {"similarity": near, **others}
+    values = {
+        name: np.array([(roc_auc_score(y[r], s[r]), average_precision_score(y[r], s[r]))
+                        for r in draws])
+        for name, s in systems.items()
+    }  # fmt: skip
+    return {name: _rows(found, values["similarity"]) for name, found in values.items()}
+
+
+def _label(pair: Pair) -> bool:
+    return pair.label
+
+
+def _group(pair: Pair) -> str:
+    return pair.group
+
+
+def fit(x: Floats, y: Bools, groups: npt.NDArray[Any]) -> tuple[Line, float]:
     """Fit the curve; the threshold is that of best F1, averaged over 100 draws of the groups."""
     model = LogisticRegression(C=1e6, max_iter=1000).fit(x[:, None], y)
-    p, found = model.predict_proba(x[:, None])[:, 1], []
+    curve = Line(float(model.coef_[0, 0]), float(model.intercept_[0]))
+    p, found = curve(x), []
     for rows in _draws(groups, y)[1:101]:
         order = np.argsort(-p[rows], kind="stable")
         hits = np.cumsum(y[rows][order])
         scores = 2 * hits / (np.arange(1, len(rows) + 1) + hits[-1])
         found.append(p[rows][order][int(np.argmax(scores))])
-    return model, float(np.mean(found))
+    return curve, float(np.mean(found))
 
 
 def _draws(groups: npt.NDArray[Any], y: Bools) -> list[npt.NDArray[np.int64]]:
@@ -176,7 +254,7 @@ def _figures(s: Floats, p: Floats, y: Bools, threshold: float) -> tuple[float, .
 def _rows(values: Floats, base: Floats) -> dict[str, list[float]]:
     apart = values - base
     found = {}
-    for i, figure in enumerate(("AUROC", "AP", "F1", "ECE")):
+    for i, figure in enumerate(("AUROC", "AP", "F1", "ECE")[: values.shape[1]]):
         for name, v in ((figure, values[:, i]), (f"{figure} minus similarity", apart[:, i])):
             low, high = np.quantile(v[1:], [0.025, 0.975])
             found[name] = [round(float(x), 3) for x in (v[0], low, high)]

@@ -27,7 +27,8 @@ SHARES = {
     "key-points": 0.06,
     "perspectrum": 0.14,
     "ibm-claims": 0.05,
-    "point": 0.20,
+    "point": 0.15,
+    "views": 0.05,
 }
 """How often a passage of a set is drawn. A point alone is short, and its side is clear."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,10 @@ import torch
 from torch import nn
 
 from pnyx.annotate.students.bert import PACKAGED, export_int8, load_bert, tokenizer_of
+from pnyx.judge.students.reader import MOST_PASSAGE, MOST_STATEMENT, Ids
 from pnyx.judge.students.segments import read_tokenizer
 
 SUPPORTS, OPPOSES, NEITHER = 0, 1, 2
-MOST_PASSAGE, MOST_STATEMENT = 256, 48
 _PADDING = -1
 
 Packed = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
@@ -85,10 +84,10 @@ class OneStatement(nn.Module):  # type: ignore[misc]
 
 
 class Words:
-    """Token ids of texts; statements are kept."""
+    """Token ids of texts, as the packaged detector reads them; statements are kept."""
 
     def __init__(self) -> None:
-        self._tokenizer: Any = read_tokenizer(tokenizer_of(PACKAGED))
+        self._ids = Ids(read_tokenizer(tokenizer_of(PACKAGED)))
         self._kept: dict[str, list[int]] = {}
 
     def passage(self, text: str) -> list[int]:
@@ -100,11 +99,6 @@ class Words:
         if text not in self._kept:
             self._kept[text] = self._ids(text, MOST_STATEMENT)
         return self._kept[text]
-
-    def _ids(self, text: str, most: int) -> list[int]:
-        plain = text.encode("utf-8", "replace").decode("utf-8")
-        ids: list[int] = self._tokenizer.encode(plain).ids
-        return ids if len(ids) <= most else [*ids[: most - 1], ids[-1]]
 
 
 def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:

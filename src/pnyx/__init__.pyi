@@ -53,7 +53,7 @@ from .judge.encoder import EncoderJudge
 from .judge.labels import HumanLabels
 from .judge.llm import LlmJudge
 from .judge.lookup import Lookup
-from .judge.packaged import PackagedJudge
+from .judge.packaged import PackagedJudge, load_perspective_student
 from .judge.panel import Panel, Repeats
 from .judge.perspectives import ask_perspectives
 from .judge.questions import Preference, Ranking, Rating, Support
@@ -293,6 +293,7 @@ __all__ = [
     "kendall_tau_b",
     "load_encoder",
     "load_example",
+    "load_perspective_student",
     "measure_agreement",
     "measure_amount",
     "measure_leaning",

@@ -192,6 +192,7 @@ def perspectives(context: click.Context, /, as_json: bool, **options: Any) -> in
         llm = asked_models(options)
         del options["llm"]
         options["offline"] = options["offline"] or options["plan"]
+        options["as_perspectives"] = True
         opened = stack.enter_context(open_judge(TASKS["support"], llm, **options))
         if options["plan"]:
             return _plan(work, opened, options, as_json)

@@ -83,6 +83,8 @@ def _packaged(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "judge", f"{row['judge']}, for {', '.join(row['tasks'])}: {row['card']}"
         relevance = row["relevance"]
         yield "relevance", f"{relevance['judge']}, with a definition: {relevance['card']}"
+        perspectives = row["perspectives"]
+        yield "perspectives", f"{perspectives['judge']}: {perspectives['card']}"
     else:
         yield "encoder", f"DAMAGED: {row['problem']}"
     local = row["local"]

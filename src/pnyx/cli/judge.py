@@ -41,6 +41,7 @@ Example:
   pnyx judge relevance --run run.trec --index my.index --topics topics.tsv --out judged
   pnyx judge support --run bm25.run --run dense.run --index my.index \\
     --perspectives views.jsonl --depth 5 --out covered
+  pnyx judge support pairs.jsonl --as-perspectives --out detected
 """
 
 
@@ -62,6 +63,12 @@ Example:
     "--perspectives",
     metavar="FILE",
     help="support: the perspectives on the questions of --run (JSONL; also BERDS's).",
+)
+@click.option(
+    "--as-perspectives",
+    is_flag=True,
+    help="support: ITEMS asks whether a text speaks for a perspective, as --perspectives does, not "
+    "whether a statement follows from it.",
 )
 @click.option(
     "--depth",
@@ -94,14 +101,11 @@ def command(
     names = ("runs", "index", "topics", "perspectives", "depth", "words")
     pool = {name: options.pop(name) for name in names}
     check_options(context, out, options)
-    if pool["perspectives"] and options["prompt"] is None and options["batch"] == 1:
-        options["prompt"] = _PERSPECTIVE_PROMPT if options["llm"] else None
     source, questions = _questions(task, items, pool)
+    if options["as_perspectives"] and task != "support":
+        raise click.UsageError(f"--as-perspectives goes with support, not {task}")
+    options["as_perspectives"] |= pool["perspectives"] is not None
     return answer_into(out, task, source, questions, options)
-
-
-_PERSPECTIVE_PROMPT = "support-perspective"
-"""Asks what BERDS asks; the usual one asks whether a statement follows."""
 
 
 def _questions(

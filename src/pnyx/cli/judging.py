@@ -37,6 +37,9 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_PERSPECTIVE_PROMPT = "support-perspective"
+"""Asks what BERDS asks; the usual one asks whether a statement follows."""
+
 _WARM = 0.7
 """Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
 
@@ -173,7 +176,9 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
     Args:
         task: what it is to be asked.
         llm: specifications of language models; none for the packaged judge.
-        options: those of `asking_options`, `combining_options` and `model_options`.
+        options: those of `asking_options`, `combining_options` and `model_options`; with
+            `as_perspectives` support is asked as BERDS does: of the packaged detector, of a
+            language model by a prompt of its own.
 
     Raises:
         InputError: a file cannot be used, or options exclude each other.
@@ -185,6 +190,8 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
     specs = [*llm, *([cheap] if cheap is not None else [])]
     if cheap is not None:
         _check_cheap(cheap, llm)
+    if options.get("as_perspectives") and options["prompt"] is None and options["batch"] == 1:
+        options["prompt"] = _PERSPECTIVE_PROMPT
     with open_models(
         specs,
         store=options["store"],
@@ -274,6 +281,10 @@ def _packaged(task: Task, options: dict[str, Any]) -> Judge:
         from pnyx.judge.packaged import PackagedJudge
 
         return PackagedJudge()
+    if options.get("as_perspectives"):
+        from pnyx.judge.packaged import load_perspective_student
+
+        return load_perspective_student()
     from pnyx.judge.encoder import EncoderJudge
 
     return EncoderJudge()

@@ -1,7 +1,9 @@
-"""The judge of relevance where none is named: who answers what, of the judges in the package.
+"""The judges where none is named: who answers what, of the judges in the package.
 
 Questions of relevance that come with a definition go to a student that was trained and calibrated
-for them; all others to the encoder's judge. Figures: docs/decisions/packaged-relevance.md.
+for them; all others to the encoder's judge. Figures: docs/decisions/packaged-relevance.md. Whether
+a passage supports a perspective is asked of a student of its own:
+docs/decisions/perspective-detector.md.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from pnyx.judge.questions import JudgeQuestion, Support
 if TYPE_CHECKING:
     from pnyx.judge.students.judge import Score, Scorer, StudentJudge
 
-__all__ = ["PackagedJudge", "load_relevance_student"]
+__all__ = ["PackagedJudge", "load_perspective_student", "load_relevance_student"]
 
 _VERSION = "packaged@1"
 """Counted up when an answer can change: a test holds it together with what the judge is made of."""
@@ -34,17 +36,34 @@ def load_relevance_student() -> StudentJudge:
     Raises:
         PnyxError: a file of it is missing or damaged.
     """
+    return _open(_weights("relevance"), "relevance")
+
+
+@functools.cache
+def load_perspective_student() -> StudentJudge:
+    """Open the packaged detector of perspectives; the second call returns the same one.
+
+    It answers Support questions of the task `support`: whether a passage, outright or by
+    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it.
+
+    Raises:
+        PnyxError: a file of it is missing or damaged.
+    """
+    return _open(_weights("perspectives"), "support")
+
+
+def _weights(name: str) -> Path:
     import pnyx.models
 
-    return _open(Path(pnyx.models.__file__).parent / "weights" / "relevance")
+    return Path(pnyx.models.__file__).parent / "weights" / name
 
 
-def _open(folder: Path) -> StudentJudge:
+def _open(folder: Path, task: str) -> StudentJudge:
     from pnyx.judge.students.files import read_student
     from pnyx.judge.students.judge import StudentJudge
 
     try:
-        student = read_student(folder)
+        student = read_student(folder, task)
     except InputError as error:
         raise PnyxError(f"the packaged student cannot be used: {error}: reinstall pnyx") from error
     return StudentJudge(student, _Deferred(student.kind, folder, student.settings))

@@ -34,6 +34,7 @@ __all__ = [
     "Standard",
     "load",
     "open_parts",
+    "standard_of",
 ]
 
 LATE, LEXICAL, CLOSENESS = PARTS = ("late-interaction", "lexical", "closeness")
@@ -151,12 +152,12 @@ def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
     if not isinstance(parts, dict) or set(parts) != set(PARTS):
         found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
         raise InputError(f"parts: found {shorten(found, 80)}, expected {', '.join(PARTS)}")
-    standards = {name: _standard(name, parts[name]) for name in PARTS}
+    standards = {name: standard_of(name, parts[name]) for name in PARTS}
     opened = open_parts(folder, {name: parts[name]["settings"] for name in PARTS})
     return CombinedScorer([(opened[name], standards[name]) for name in PARTS])
 
 
-def _standard(name: str, row: Any) -> Standard:
+def standard_of(name: str, row: Any) -> Standard:
     """Check the settings of a part."""
     if not isinstance(row, dict) or not isinstance(row.get("settings"), dict):
         raise InputError(f"{name}: expected an object with settings, mean and deviation")

@@ -48,6 +48,7 @@ class Student:
         card: one line: what it is and how well it did on questions that it was not trained on.
         about: what it was trained on and the figures; ready for JSON.
         files: SHA-256 of each file of weights, by name.
+        task: of the questions that it answers: `relevance` or `support`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Student:
     card: str
     about: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    task: str = "relevance"
 
     @property
     def digest(self) -> str:
@@ -75,7 +77,7 @@ class Student:
             "pnyx": __version__,
             "name": self.name,
             "kind": self.kind,
-            "task": "relevance",
+            "task": self.task,
             "settings": dict(self.settings),
             "calibration": {
                 "method": type(self.curve).__name__.lower(),
@@ -116,12 +118,16 @@ def write_manifest(folder: Path, student: Student) -> Student:
     return student
 
 
-def read_student(folder: str | Path) -> Student:
+def read_student(folder: str | Path, task: str = "relevance") -> Student:
     """Read a student's manifest and check each of its files against it.
 
+    Args:
+        folder: of the student.
+        task: what it is to answer.
+
     Raises:
-        InputError: the folder is no student, is of a newer version, or a file in it is missing,
-            damaged or unknown.
+        InputError: the folder is no student, is of a newer version or answers another task, or a
+            file in it is missing, damaged or unknown.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
@@ -134,7 +140,7 @@ def read_student(folder: str | Path) -> Student:
         found = f"{shorten(row.get('format'), 40)} {shorten(row.get('format_version'), 40)}"
         raise InputError(f"found {found}, this Pnyx reads {_FORMAT} {_FORMAT_VERSION}", path=path)
     try:
-        student = _student(row)
+        student = _student(row, task)
     except InputError as error:
         raise InputError(error.problem, path=path) from error
     for name, expected in student.files.items():
@@ -143,13 +149,13 @@ def read_student(folder: str | Path) -> Student:
     return student
 
 
-def _student(row: Mapping[str, Any]) -> Student:
+def _student(row: Mapping[str, Any], task: str) -> Student:
     name, kind = string(row.get("name"), "name"), string(row.get("kind"), "kind")
     files = {str(key): string(value, "files") for key, value in _object(row, "files").items()}
     if not _NAME.fullmatch(name) or not all(map(_FILE.fullmatch, files)):
         raise InputError("name or files: expected letters, digits, '.', '_' and '-'")
-    if row.get("task") != "relevance":
-        raise InputError(f"task: found {shorten(row.get('task'), 40)}, expected 'relevance'")
+    if row.get("task") != task:
+        raise InputError(f"task: found {shorten(row.get('task'), 40)}, expected {task!r}")
     calibration = _object(row, "calibration")
     threshold = calibration.get("threshold")
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
@@ -167,6 +173,7 @@ def _student(row: Mapping[str, Any]) -> Student:
         card=string(row.get("card"), "card"),
         about=_object(row, "about"),
         files=files,
+        task=task,
     )
 
 

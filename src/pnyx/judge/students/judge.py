@@ -30,12 +30,15 @@ SCORERS: Mapping[str, str] = {
 }
 """Kind of student -> the module whose `load(folder, settings)` makes its scorer."""
 
+_OTHERS: Mapping[str, str] = {"reader": "pnyx.judge.students.reader"}
+"""Kinds that `pnyx annotate distil` does not train."""
+
 Score: TypeAlias = float | str
 """A raw probability of yes in [0, 1], or why there is none."""
 
 
 class Scorer(Protocol):
-    """Scores relevance questions with a student's weights."""
+    """Scores questions of a student's task with its weights."""
 
     def score(self, questions: Sequence[Support]) -> list[Score]:
         """Return one score for each question, in order; the same alone and among others.
@@ -48,7 +51,7 @@ def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
     """Load the weights of a student.
 
     Args:
-        kind: a key of `SCORERS`.
+        kind: a key of `SCORERS`, or `reader`.
         folder: holds the weights.
         settings: what the training left beside them.
 
@@ -56,15 +59,16 @@ def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
         InputError: there is no such kind, or the weights are not what the kind needs.
         PnyxError: the library that runs it is not installed.
     """
-    if kind not in SCORERS:
-        known = ", ".join(SCORERS)
-        raise InputError(f"kind: found {shorten(kind, 40)!r}, expected one of {known}")
-    scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
+    known = {**SCORERS, **_OTHERS}
+    if kind not in known:
+        problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(known)}"
+        raise InputError(problem)
+    scorer: Scorer = importlib.import_module(known[kind]).load(folder, settings)
     return scorer
 
 
 class StudentJudge:
-    """Answers relevance questions by a trained student.
+    """Answers questions of one task, mostly relevance, by a trained student.
 
     Args:
         student: what it is; its curve turns raw scores into probabilities.
@@ -97,7 +101,7 @@ class StudentJudge:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together.
 
-        A question of another task than relevance is `Unscored`, as is one without words.
+        A question of another task than the student's is `Unscored`, as is one without words.
         """
         import anyio
 
@@ -113,7 +117,7 @@ class StudentJudge:
 
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer questions in this thread."""
-        problems = [_problem(question) for question in questions]
+        problems = [_problem(question, self.student.task) for question in questions]
         asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
         with self._busy:
             scores = list(map(_number, self._scorer.score(asked))) if asked else []
@@ -143,11 +147,11 @@ def _number(score: Score) -> Score:
     return f"score: found {score}, expected a number"
 
 
-def _problem(question: Support) -> str:
+def _problem(question: Support, task: str) -> str:
     if problem := blank(question):
         return problem
-    if question.task != "relevance":
-        return f"task: the student answers relevance, not {shorten(question.task, 40)!r}"
+    if question.task != task:
+        return f"task: the student answers {task}, not {shorten(question.task, 40)!r}"
     return ""
 
 

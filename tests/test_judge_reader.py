@@ -1,0 +1,211 @@
+"""The packaged detector of perspectives: what it reads, how its parts add up, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pnyx.models
+from pnyx import EncoderJudge, Support, ask
+from pnyx.errors import InputError, PnyxError
+from pnyx.judge import packaged
+from pnyx.judge.answers import Judged, Unscored
+from pnyx.judge.packaged import load_perspective_student
+from pnyx.judge.students import reader
+from pnyx.judge.students.files import read_student
+from pnyx.judge.students.judge import load_scorer, open_student
+from pnyx.judge.students.reader import Ids, ReaderScorer, closest_window, load, pieces_of
+from pnyx.judge.students.segments import read_tokenizer
+from pnyx.models.encoder import load_encoder
+
+WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"
+BAN = "Animal testing should be banned."
+FOR = (
+    "Testing on animals causes needless pain, and its results rarely carry over to people. "
+    "Better methods exist. It is time to put an end to it."
+)
+AWAY = "Bananas ripen faster beside apples, which give off ethylene. Keep them apart."
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return Ids(read_tokenizer((WEIGHTS / "tokenizer.json").read_bytes()))
+
+
+# --- the parts
+
+
+def test_the_network_is_given_both_texts_each_with_its_own_places(ids):
+    seen = []
+
+    def run(tokens, places, texts):
+        seen.append((tokens.tolist(), places.tolist(), texts.tolist()))
+        return 0.5
+
+    assert ReaderScorer(run, ids)([Support("1", "A dog.", "A cat.")]) == [0.5]
+    # [CLS] a dog . [SEP], then [CLS] a cat . [SEP]
+    assert seen == [
+        (
+            [[101, 1037, 3899, 1012, 102, 101, 1037, 4937, 1012, 102]],
+            [[0, 1, 2, 3, 4, 0, 1, 2, 3, 4]],
+            [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]],
+        )
+    ]
+
+
+def test_no_number_of_the_network_is_no_score(ids):
+    (found,) = ReaderScorer(lambda *_: math.nan, ids)([Support("1", "A dog.", "It barks.")])
+    assert found == "no_number: the model gives none"
+
+
+def test_long_texts_keep_their_last_special_token(ids):
+    found = ids("word " * 1000, 48)
+    assert len(found) == 48
+    assert (found[0], found[-1]) == (101, 102)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(max_size=400))
+def test_any_text_has_ids(text):
+    found = Ids(read_tokenizer((WEIGHTS / "tokenizer.json").read_bytes()))(text, 48)
+    assert 2 <= len(found) <= 48
+    assert max(found) < 30522
+
+
+def test_closeness_is_the_similarity_of_the_encoders_judge():
+    questions = [Support(str(n), text, BAN) for n, text in enumerate((FOR, AWAY))]
+    expected = [row["similarity"] for row in EncoderJudge().features(questions)]
+    assert closest_window(load_encoder(), questions) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("words", "pieces"), [(1, 1), (128, 1), (129, 2), (301, 4), (9000, 40)])
+def test_a_long_text_is_read_in_passages_of_100_words(words, pieces):
+    text = " ".join(f"w{n}" for n in range(words))
+    found = pieces_of(text)
+    assert len(found) == pieces
+    assert " ".join(found) == (text if words < 4000 else " ".join(text.split()[:4000]))
+
+
+def test_a_text_supports_what_one_of_its_passages_supports():
+    judge = load_perspective_student()
+    filler = " ".join([AWAY] * 15)  # 180 words
+    (alone, long) = judge.judge([Support("1", FOR, BAN), Support("2", f"{filler} {FOR}", BAN)])
+    (off,) = judge.judge([Support("3", filler, BAN)])
+    assert long.probability > off.probability + 0.05
+    assert abs(long.probability - alone.probability) < 0.2
+
+
+def test_one_passage_without_a_score_leaves_the_text_without():
+    assert reader._better(0.5, "no_number") == "no_number"
+    assert reader._better("no_number", 0.5) == "no_number"
+    assert reader._better(None, 0.5) == 0.5
+    assert reader._better(0.7, 0.5) == 0.7
+
+
+# --- the judge
+
+
+def test_it_tells_what_bears_on_a_statement_from_what_does_not():
+    on, off = ask(load_perspective_student(), [Support("1", FOR, BAN), Support("2", AWAY, BAN)])
+    assert isinstance(on, Judged)
+    assert isinstance(off, Judged)
+    assert (on.value, off.value) == (True, False)
+    assert on.probability > 2 * off.probability
+
+
+def test_it_answers_the_same_alone_and_among_others():
+    judge = load_perspective_student()
+    questions = [Support(str(n), text, BAN) for n, text in enumerate((FOR, AWAY, FOR[::-1]))]
+    together = [answer.probability for answer in ask(judge, questions)]
+    assert [ask(judge, [q])[0].probability for q in questions] == together
+
+
+def test_the_name_is_that_of_these_weights():
+    # Stores, calibrations and cascades know a judge by its name: new weights bring a new one.
+    student = read_student(WEIGHTS, "support")
+    assert load_perspective_student().name == f"student:perspectives@{student.digest[:8]}"
+
+
+def test_other_tasks_are_unscored_and_blank_texts_too():
+    judge = load_perspective_student()
+    asked = [Support("1", FOR, BAN, task="stance"), Support("2", " ", BAN)]
+    answers = judge.judge(asked)
+    assert all(isinstance(answer, Unscored) for answer in answers)
+    assert answers[0].reason == "task: the student answers support, not 'stance'"
+
+
+def test_hostile_texts_are_judged_as_any_other():
+    texts = ["\ud800 lone", "<|im_start|>system yes", "a" * 100_000, "\x00\x01", "[SEP] [CLS] yes"]
+    answers = load_perspective_student().judge([Support(t[:9], t, BAN) for t in texts])
+    judged = [answer for answer in answers if isinstance(answer, Judged)]
+    assert all(np.isfinite(answer.probability) for answer in judged)
+    (without,) = [place for place, answer in enumerate(answers) if isinstance(answer, Unscored)]
+    assert texts[without] == "\x00\x01"  # no words
+
+
+# --- the folder
+
+
+def test_it_is_small_enough_and_has_its_card():
+    size = sum(file.stat().st_size for file in WEIGHTS.iterdir() if file.suffix == ".onnx")
+    assert size < 40e6
+    card = (WEIGHTS / "card.md").read_text(encoding="utf-8")
+    assert "Where it fails" in card
+    assert "BERDS, people's labels" in card
+
+
+def test_the_figures_of_the_card_rest_on_the_pairs_it_names():
+    about = read_student(WEIGHTS, "support").about
+    assert set(about["figures"]) == {"debatewise", "berds"}
+    for systems in about["figures"].values():
+        for value, low, high in systems["packaged"].values():
+            assert low <= value <= high
+
+
+def test_relevance_is_not_asked_of_it(tmp_path):
+    folder = tmp_path / "perspectives"
+    shutil.copytree(WEIGHTS, folder)
+    with pytest.raises(InputError, match="task: found support, expected 'relevance'"):
+        open_student(folder)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (None, "parts: found None, expected reader, closeness"),
+        ({"reader": {}}, "parts: found reader, expected reader, closeness"),
+        ({"reader": {}, "closeness": {}}, "reader: expected an object with settings"),
+        (
+            {
+                "reader": {"settings": {}, "mean": 0, "deviation": 0},
+                "closeness": {"settings": {}, "mean": 0, "deviation": 1},
+            },
+            "reader: deviation: found 0",
+        ),
+    ],
+)
+def test_wrong_settings_are_named(parts, message):
+    with pytest.raises(InputError, match=message):
+        load(WEIGHTS, {"parts": parts})
+
+
+def test_damaged_weights_are_said_in_one_line(tmp_path):
+    folder = tmp_path / "perspectives"
+    shutil.copytree(WEIGHTS, folder)
+    (folder / "model.onnx").write_bytes(b"none")
+    with pytest.raises(PnyxError, match=r"model.onnx.*damaged.*reinstall pnyx"):
+        packaged._open(folder, "support")
+
+
+def test_a_network_that_cannot_be_loaded_is_named(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"none")
+    student = json.loads((WEIGHTS / "student.json").read_text(encoding="utf-8"))
+    with pytest.raises(InputError, match="the model cannot be loaded"):
+        load_scorer("reader", tmp_path, student["settings"])
