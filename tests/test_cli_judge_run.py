@@ -202,3 +202,16 @@ def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixt
     assert stopped.value.code == 2
     assert "--as-perspectives goes with support, not relevance" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
+
+
+def test_no_batch_asks_a_model_whether_perspectives_follow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["judge", "support", str(_pairs(tmp_path)), "--as-perspectives", "--batch", "5"]
+    with ChatServer() as server:
+        with pytest.raises(SystemExit) as stopped:
+            main([*command, "--llm", server.spec, "--out", str(tmp_path / "o")])
+        assert server.asked() == []
+    assert stopped.value.code == 2
+    assert "prompt support-perspective@1 takes one statement a call" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.packaged import load_perspective_student
 from pnyx.judge.students import reader
 from pnyx.judge.students.files import read_student
-from pnyx.judge.students.judge import load_scorer, open_student
+from pnyx.judge.students.judge import StudentJudge, load_scorer, open_student
 from pnyx.judge.students.reader import Ids, ReaderScorer, closest_window, load, pieces_of
 from pnyx.judge.students.segments import read_tokenizer
 from pnyx.models.encoder import load_encoder
@@ -37,6 +38,11 @@ AWAY = "Bananas ripen faster beside apples, which give off ethylene. Keep them a
 @pytest.fixture(scope="module")
 def ids():
     return Ids(read_tokenizer((WEIGHTS / "tokenizer.json").read_bytes()))
+
+
+class NoScorer:
+    def score(self, questions):
+        raise AssertionError(questions)
 
 
 # --- the parts
@@ -127,10 +133,12 @@ def test_it_answers_the_same_alone_and_among_others():
     assert [ask(judge, [q])[0].probability for q in questions] == together
 
 
-def test_the_name_is_that_of_these_weights():
-    # Stores, calibrations and cascades know a judge by its name: new weights bring a new one.
+def test_another_threshold_is_another_judge():
+    # Stores, calibrations and cascades know a judge by its name.
     student = read_student(WEIGHTS, "support")
-    assert load_perspective_student().name == f"student:perspectives@{student.digest[:8]}"
+    other = replace(student, threshold=student.threshold / 2)
+    assert StudentJudge(other, NoScorer()).name != load_perspective_student().name
+    assert StudentJudge(student, NoScorer()).name == load_perspective_student().name
 
 
 def test_other_tasks_are_unscored_and_blank_texts_too():

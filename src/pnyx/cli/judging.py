@@ -38,7 +38,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PERSPECTIVE_PROMPT = "support-perspective"
-"""Asks what BERDS asks; the usual one asks whether a statement follows."""
+"""Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
 
 _WARM = 0.7
 """Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
@@ -190,7 +190,7 @@ def open_judge(task: Task, llm: Sequence[str], **options: Any) -> Iterator[Opene
     specs = [*llm, *([cheap] if cheap is not None else [])]
     if cheap is not None:
         _check_cheap(cheap, llm)
-    if options.get("as_perspectives") and options["prompt"] is None and options["batch"] == 1:
+    if options.get("as_perspectives") and options["prompt"] is None:
         options["prompt"] = _PERSPECTIVE_PROMPT
     with open_models(
         specs,
