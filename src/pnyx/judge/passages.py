@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pnyx.corpora.segment import split_sentences
 
 __all__ = [
+    "MAX_WINDOW",
     "NEGATORS",
     "Passage",
     "Wording",

@@ -54,14 +54,16 @@ class Standard:
     Attributes:
         mean: of its values.
         deviation: theirs, the standard one; above 0.
+        weight: how much the part counts beside the others; above 0.
     """
 
     mean: float
     deviation: float
+    weight: float = 1.0
 
     def __call__(self, value: float) -> float:
-        """Return a value in deviations from the mean."""
-        return (value - self.mean) / self.deviation
+        """Return a value in deviations from the mean, times the weight."""
+        return self.weight * (value - self.mean) / self.deviation
 
 
 class CombinedScorer:
@@ -158,11 +160,13 @@ def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
 
 
 def standard_of(name: str, row: Any) -> Standard:
-    """Check the settings of a part."""
+    """Check the settings of a part; without a weight it counts as much as the others."""
     if not isinstance(row, dict) or not isinstance(row.get("settings"), dict):
         raise InputError(f"{name}: expected an object with settings, mean and deviation")
     mean = _within(row.get("mean"), f"{name}: mean", -_MOST)
-    return Standard(mean, _within(row.get("deviation"), f"{name}: deviation", LEAST_DEVIATION))
+    deviation = _within(row.get("deviation"), f"{name}: deviation", LEAST_DEVIATION)
+    weight = _within(row.get("weight", 1.0), f"{name}: weight", LEAST_DEVIATION)
+    return Standard(mean, deviation, weight)
 
 
 def _within(value: Any, name: str, least: float) -> float:

@@ -1,8 +1,9 @@
-"""Detects perspectives: a network in which the statement reads the passage, and similarity.
+"""Detects perspectives: a network in which statements read the passage.
 
-Passage and statement stand in one sequence. A token sees its own text and the passage, so the
-passage does not see the statement. To the network's log-odds of support the closeness of the
-untrained encoder is added. How it was trained: docs/decisions/perspective-detector.md.
+Passage and statements stand in one sequence. A token sees its own text and the passage, so the
+passage sees no statement and is read once for all that are asked about it. To the network's
+log-odds of support the closeness of the untrained encoder is added. How it was trained:
+docs/decisions/perspective-detector.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 
 from pnyx.corpora.segment import split_words
 from pnyx.errors import InputError, shorten
-from pnyx.judge.passages import read_passage
+from pnyx.judge.passages import MAX_WINDOW, read_passage
 from pnyx.judge.questions import Support
 from pnyx.judge.students.combined import CombinedScorer, standard_of
 from pnyx.judge.students.segments import read_tokenizer
@@ -33,6 +34,7 @@ __all__ = [
     "TOKENIZER",
     "Ids",
     "ReaderScorer",
+    "closest_sentences",
     "closest_window",
     "load",
     "open_reader",
@@ -50,7 +52,11 @@ _MOST_PIECES = 40
 """Some 4,000 words; what comes after is not read."""
 _MOST_CHARACTERS = 32_768
 
+_TOGETHER = 8
+"""Statements that are asked about a passage at once."""
+
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 class Ids:
@@ -75,27 +81,73 @@ class ReaderScorer:
     """What the network says: its log-odds of support.
 
     Args:
-        run: from ids, places in their text and texts (0 passage, 1 statement), int64 [1, tokens],
-            to the log-odds.
+        run: from ids, places in their text and texts (0 passage, from 1 statements), int64
+            [1, tokens], and the numbers of the statements, int64 [statements], to the log-odds of
+            each, float [statements].
         ids: of texts.
     """
 
-    def __init__(self, run: Callable[[Ints, Ints, Ints], float], ids: Ids) -> None:
+    def __init__(self, run: Callable[[Ints, Ints, Ints, Ints], Floats], ids: Ids) -> None:
         self._run, self._ids = run, ids
 
     def __call__(self, questions: Sequence[Support]) -> list[float | str]:
         """Return the log-odds of each pair, or why there are none."""
-        workers = min(os.cpu_count() or 1, len(questions))
-        with ThreadPoolExecutor(max(1, workers), thread_name_prefix="pnyx-student") as pool:
-            return list(pool.map(self._odds, questions))
+        about: dict[str, list[int]] = {}
+        for place, question in enumerate(questions):
+            about.setdefault(question.text, []).append(place)
+        todo = [
+            (text, at[start : start + _TOGETHER])
+            for text, at in about.items()
+            for start in range(0, len(at), _TOGETHER)
+        ]
 
-    def _odds(self, question: Support) -> float | str:
-        passage = self._ids(question.text, MOST_PASSAGE)
-        statement = self._ids(question.statement, MOST_STATEMENT)
-        places = [*range(len(passage)), *range(len(statement))]
-        texts = [0] * len(passage) + [1] * len(statement)
-        z = self._run(*(np.array([row]) for row in ([*passage, *statement], places, texts)))
-        return "no_number: the model gives none" if np.isnan(z) else z
+        def odds(one: tuple[str, list[int]]) -> list[float | str]:
+            return self._odds(one[0], [questions[place].statement for place in one[1]])
+
+        found: dict[int, float | str] = {}
+        workers = min(os.cpu_count() or 1, len(todo))
+        with ThreadPoolExecutor(max(1, workers), thread_name_prefix="pnyx-student") as pool:
+            for (_, at), row in zip(todo, pool.map(odds, todo), strict=True):
+                found.update(zip(at, row, strict=True))
+        return [found[place] for place in range(len(questions))]
+
+    def _odds(self, text: str, statements: Sequence[str]) -> list[float | str]:
+        rows = [self._ids(text, MOST_PASSAGE), *(self._ids(s, MOST_STATEMENT) for s in statements)]
+        tokens = [token for row in rows for token in row]
+        places = [place for row in rows for place in range(len(row))]
+        texts = [number for number, row in enumerate(rows) for _ in row]
+        asked = np.arange(1, len(rows))
+        ids, own, numbers = (np.array([row]) for row in (tokens, places, texts))
+        found = self._run(ids, own, numbers, asked)
+        return ["no_number: the model gives none" if np.isnan(z) else float(z) for z in found]
+
+
+def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:
+    """Return the largest cosine of each statement to one to three sentences, in [-1, 1].
+
+    Almost what `closest_window` returns, in a quarter of the time: sentences are encoded once, and
+    their vectors added.
+
+    Args:
+        encoder: of texts.
+        questions: with words in text and statement.
+    """
+    sentences = {q.text: read_passage(q.text).sentences or (q.text,) for q in questions}
+    texts = dict.fromkeys(sentence for own in sentences.values() for sentence in own)
+    names = list(texts | dict.fromkeys(q.statement for q in questions))
+    vectors = dict(zip(names, encoder.encode(names), strict=True))
+    runs = {t: _runs(np.stack([vectors[s] for s in own])) for t, own in sentences.items()}
+    return [float((runs[q.text] @ vectors[q.statement]).max()) for q in questions]
+
+
+def _runs(rows: Floats) -> Floats:
+    """Return the unit vectors of all runs of one, two and three rows."""
+    sums = np.cumsum(np.concatenate([np.zeros_like(rows[:1]), rows]), axis=0)
+    sizes = range(1, min(MAX_WINDOW, len(rows)) + 1)
+    runs = np.concatenate([sums[size:] - sums[:-size] for size in sizes])
+    length = np.linalg.norm(runs, axis=1, keepdims=True)
+    found: Floats = runs / np.maximum(length, 1e-9)
+    return found
 
 
 def closest_window(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:
@@ -160,7 +212,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
     encoder = load_encoder(str(parts[CLOSENESS]["settings"].get("encoder")))
 
     def closeness(questions: Sequence[Support]) -> list[float | str]:
-        return closest_window(encoder, questions)
+        return closest_sentences(encoder, questions)
 
     reader = open_reader(folder)
     return _Pieces(CombinedScorer([(reader, standards[READER]), (closeness, standards[CLOSENESS])]))
@@ -180,8 +232,9 @@ def open_reader(folder: Path) -> ReaderScorer:
     except Exception as error:  # onnxruntime raises classes of its own
         raise InputError(f"the model cannot be loaded: {shorten(str(error), 80)}") from error
 
-    def run(tokens: Ints, places: Ints, texts: Ints) -> float:
-        feeds = {"input_ids": tokens, "places": places, "texts": texts}
-        return float(session.run(None, feeds)[0][0])
+    def run(tokens: Ints, places: Ints, texts: Ints, asked: Ints) -> Floats:
+        feeds = {"input_ids": tokens, "places": places, "texts": texts, "asked": asked}
+        found: Floats = session.run(None, feeds)[0]
+        return found
 
     return ReaderScorer(run, ids)

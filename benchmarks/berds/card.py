@@ -1,0 +1,107 @@
+"""The card of the packaged detector of perspectives: what it is, its figures, where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from detection import BERDS, PAGES
+
+from pnyx.judge.students.files import Student
+
+NOTICE = """all-mpnet-base-v2
+Copyright the sentence-transformers authors; licensed under the Apache License, Version 2.0.
+https://huggingface.co/sentence-transformers/all-mpnet-base-v2
+
+Changed for Pnyx: cut to its first layers and most frequent tokens, trained to tell whether a
+passage supports a statement, weights quantised to 4 bits (tools/train_perspectives.py). Fine-tuned
+by its authors from microsoft/mpnet-base (MIT licence, Copyright (c) Microsoft Corporation).
+"""
+
+Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+def line_of(figures: Figures) -> str:
+    """Return the card in one line."""
+    found = figures[BERDS]
+    shown = ", ".join(f"{name} {found['packaged'][name][0]:.2f}" for name in ("F1", "AUROC", "ECE"))
+    return (
+        "reads the passage with the statement; on 274 BERDS pairs of 15 questions "
+        f"that people labelled: {shown} (similarity alone {found['similarity']['F1'][0]:.2f}, "
+        f"{found['similarity']['AUROC'][0]:.2f}); knows topics better than sides"
+    )
+
+
+def rows_of(figures: Figures) -> list[str]:
+    """Return the lines of a Markdown table."""
+    lines = [
+        "| pairs | measure | similarity | packaged | difference, 95 % interval |",
+        "| --- | --- | ---: | ---: | --- |",
+    ]
+    names = {PAGES: "Debatewise pages not trained on", BERDS: "BERDS, people's labels"}
+    for name, shown in names.items():
+        near, ours = figures[name]["similarity"], figures[name]["packaged"]
+        for measure in ("F1", "AP", "AUROC", "ECE"):
+            value, low, high = ours[f"{measure} minus similarity"]
+            lines.append(
+                f"| {shown} | {measure} | {near[measure][0]:.3f} | {ours[measure][0]:.3f} "
+                f"| {value:+.3f} [{low:+.3f}, {high:+.3f}] |"
+            )
+    return lines
+
+
+def _share(counts: Sequence[int]) -> str:
+    return f"{counts[0]} of {counts[1]} passages"
+
+
+def card_of(student: Student) -> str:
+    """Return the card as Markdown."""
+    about = student.about
+    parts = student.settings["parts"]
+    weights = ", ".join(f"{name} {part['weight']:.2f}" for name, part in parts.items())
+    verdicts = about.get("taught")
+    then = (
+        f", then on {verdicts['pairs']} verdicts of Qwen2.5-Coder-1.5B-Instruct about "
+        f"{verdicts['passages']} passages of debates, encyclopaedias and reports"
+        if verdicts
+        else ""
+    )
+    return "\n".join(
+        [
+            "# perspectives",
+            "",
+            f"- **What**: {student.card}.",
+            "- **Task**: does a passage of about 100 words, outright or by implication, speak for "
+            f"a statement (BERDS, Appendix A)? Yes from a probability of {student.threshold:.3f}. "
+            "Longer texts are cut and support what one of their passages supports.",
+            f"- **How**: the first {about['layers']} layers of all-mpnet-base-v2, in which the "
+            "statement's tokens read the passage, in four bits with products in int8"
+            "; the untrained encoder's similarity is added, both as z-scores, weighed on the "
+            f"development pages ({weights}).",
+            f"- **Learned from** the structure of debates ({about['steps']} steps, then "
+            f"{about['rounded']} with weights of four bits: idebate, "
+            "Debatewise, ProCon, Perspectrum, IBM's claims, arguments and key points, and what "
+            f"GPT-4 wrote to search BERDS's development questions){then}. "
+            "No BERDS label was read for training, curve or threshold, and topics near its "
+            "statements were left out.",
+            "- **Calibrated** on 60 Debatewise pages that it was not trained on; measured on 60 "
+            "others and on BERDS.",
+            "",
+            *rows_of(about["figures"]),
+            "",
+            "Intervals draw questions or pages anew. The bar of BERDS's paper on all 542 pairs: "
+            "F1 52.0 (Mistral-7B as it comes), 62.2 (fine-tuned), 65.6 (GPT-4).",
+            "",
+            "## Where it fails",
+            "",
+            "- **Sides.** It knows better whether a passage bears on a statement than on which "
+            "side. Of two statements of which a passage supports one, that one gets the higher "
+            f"probability in {_share(about['sides'][PAGES])} on Debatewise pages and in "
+            f"{_share(about['sides'][BERDS])} of BERDS; chance is half.",
+            "- **Negation, mere topic overlap, sarcasm**: see the examples on the page below.",
+            "",
+            "Base: all-mpnet-base-v2 (Apache-2.0; NOTICE). Figures and failed attempts: "
+            "docs/decisions/perspective-detector.md.",
+            "",
+        ]
+    )

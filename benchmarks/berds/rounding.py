@@ -1,0 +1,49 @@
+"""Trains with the weights that are packaged: four bits, as the network's export rounds them."""
+
+from __future__ import annotations
+
+import torch
+from mpnet import Mpnet
+from torch import nn
+from torch.nn.utils import parametrize
+
+BLOCK = 128
+"""Weights that share a scale and a zero."""
+_LEVELS = 15
+
+
+class Rounded(nn.Module):  # type: ignore[misc]
+    """Rounds a matrix [out, in] as `reader.export` does; gradients pass as if it did not."""
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        """Return the matrix of the values that its four bits stand for."""
+        return weight + (rounded(weight) - weight).detach()
+
+
+def rounded(weight: torch.Tensor) -> torch.Tensor:
+    """Return a matrix [rows, columns] of the values that four bits stand for, by blocks of a row.
+
+    The range of a block reaches from its least to its greatest weight, zero included.
+    """
+    with torch.no_grad():
+        blocks = weight.view(len(weight), -1, BLOCK)
+        least = blocks.amin(-1, keepdim=True).clamp(max=0)
+        scale = ((blocks.amax(-1, keepdim=True).clamp(min=0) - least) / _LEVELS).clamp(min=1e-12)
+        zero = (-least / scale).round()
+        steps = ((blocks / scale).round() + zero).clamp(0, _LEVELS)
+        return ((steps - zero) * scale).view_as(weight)
+
+
+def round_weights(body: Mpnet) -> None:
+    """Round the matrices of all layers whenever they are used, and the words for good."""
+    body.words.weight.data = rounded(body.words.weight.data)
+    for module in body.layers.modules():
+        if isinstance(module, nn.Linear):
+            parametrize.register_parametrization(module, "weight", Rounded())
+
+
+def keep_rounded(body: Mpnet) -> None:
+    """End `round_weights`; the matrices stay as they were rounded last."""
+    for module in body.layers.modules():
+        if isinstance(module, nn.Linear):
+            parametrize.remove_parametrizations(module, "weight")
