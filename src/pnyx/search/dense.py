@@ -39,6 +39,9 @@ _SHIFT, _MASK = 13, np.array(0x8FFFE000, dtype=np.uint32).view(np.int32)
 _SCALE = np.float32(2.0**112)
 
 _LIBRARY = "usearch 2"
+_ALONE = 1000
+"""Vectors that are added one after the other: those added side by side do not see each other, which
+costs a small graph links."""
 _BUILD: Final = "pnyx index --update INDEX --ann"
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 32, 200, 256
 
@@ -171,7 +174,12 @@ def build_ann(
     graph = _new_graph(rows.shape[1])
     for start in range(0, len(rows), 10_000):
         part = rows[start : start + 10_000]
-        graph.add(np.arange(start, start + len(part), dtype=np.uint64), part)
+        keys = np.arange(start, start + len(part), dtype=np.uint64)
+        alone = max(0, _ALONE - start)
+        if alone:
+            graph.add(keys[:alone], part[:alone], threads=1)
+        if len(part) > alone:
+            graph.add(keys[alone:], part[alone:])
         if on_progress is not None:
             on_progress(start + len(part))
     content = np.frombuffer(graph.save(), dtype=np.uint8)
