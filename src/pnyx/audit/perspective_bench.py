@@ -178,11 +178,7 @@ def bench_perspectives(
             holds verdicts on other pairs.
         ModelError: the judge, the embedder or the source cannot go on; rerun to continue.
     """
-    if "perspectives" in bench.variants and expansions is None:
-        raise InputError("the variant perspectives needs a source of perspectives to search for")
-    if labelled is not None and labelled.judge != judge.name:  # now, not after all is judged
-        theirs, own = shorten(labelled.judge, 60), shorten(judge.name, 60)
-        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {own!r}")
+    _check(bench, judge, expansions, labelled)
     questions = {topic: question_of(topic, perspectives) for topic in perspectives}
     dev, test = _split(list(questions), bench)
     work = Work(index, perspectives, judge, Path(out), bench, embedder, expansions, settings)
@@ -191,18 +187,20 @@ def bench_perspectives(
     lambdas = {name: _best(own) for name, own in tuning.items()}
     if "mmr" in bench.variants and not dev:
         lambdas = dict.fromkeys((scoring.model for scoring in bench.retrievers), bench.lambdas[0])
-    runs: Runs = {}
-    for scoring in bench.retrievers:
-        for variant in (v for v in VARIANTS if v in bench.variants):
-            plan = plan_of(scoring, variant, lambdas.get(scoring.model))
-            runs[system_name(scoring, variant)] = work.run(plan, [questions[t] for t in test])
+    runs: Runs = {
+        system_name(scoring, variant): work.run(
+            plan_of(scoring, variant, lambdas.get(scoring.model)), [questions[t] for t in test]
+        )
+        for scoring in bench.retrievers
+        for variant in VARIANTS
+        if variant in bench.variants
+    }
     sided = work.ask_sides(test) if bench.leaning else {}
     plain = {f"{name} {asked}": run for name, own in sided.items() for asked, run in own.items()}
     own_views = {topic: perspectives[topic] for topic in test}
     verdicts = read_verdicts(work.judge({**runs, **plain}, "verdicts.jsonl"))
-    work.write_runs(
-        runs
-    )  # after the verdicts: a refusal leaves the runs that belong to those there
+    # After the verdicts: a refusal leaves the runs that belong to those there.
+    work.write_runs(runs)
     coverage = measure_perspectives(
         runs,
         own_views,
@@ -228,6 +226,20 @@ def bench_perspectives(
         tuple(dict.fromkeys(work.problems)),
         work.kept,
     )
+
+
+def _check(
+    bench: PerspectiveBench,
+    judge: Judge,
+    expansions: PerspectiveSource | None,
+    labelled: Labelled | None,
+) -> None:
+    """Refuse what would otherwise be refused after all is judged."""
+    if "perspectives" in bench.variants and expansions is None:
+        raise InputError("the variant perspectives needs a source of perspectives to search for")
+    if labelled is not None and labelled.judge != judge.name:
+        theirs, own = shorten(labelled.judge, 60), shorten(judge.name, 60)
+        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {own!r}")
 
 
 def pairs_at_most(

@@ -150,17 +150,10 @@ def measure_leaning(
             "no question has two perspectives, one of each side (stance pro and con), which "
             "leaning needs"
         )
-    tables: dict[str, list[Table]] = {}
-    for asked in ASKED_AS:
-        ranked = rankings_of(runs[asked]).by_topic
-        if not any(question in opposed for question in ranked):
-            raise InputError(
-                f"{name}: the run asked as {asked} has no question with two opposite perspectives"
-            )
-        tables[asked] = [
-            table_of(question, ranked.get(question, ())[:k], own, verdicts)
-            for question, own in opposed.items()
-        ]
+    tables = {
+        asked: _tables(f"{name}: the run asked as {asked}", runs[asked], opposed, verdicts, k)
+        for asked in ASKED_AS
+    }
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
     )
@@ -179,6 +172,23 @@ def measure_leaning(
         {(a, b): _measured(deltas[a] - deltas[b], closed) for a, b in SHIFTS},
         sum(int(table.unscored.sum()) for own in tables.values() for table in own),
     )
+
+
+def _tables(
+    name: str,
+    run: Iterable[RunEntry],
+    opposed: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+    k: int,
+) -> list[Table]:
+    """Return the table of each question's first k documents."""
+    ranked = rankings_of(run).by_topic
+    if not any(question in opposed for question in ranked):
+        raise InputError(f"{name} has no question with two opposite perspectives")
+    return [
+        table_of(question, ranked.get(question, ())[:k], own, verdicts)
+        for question, own in opposed.items()
+    ]
 
 
 def _counts(tables: Sequence[Table]) -> Floats:

@@ -43,6 +43,7 @@ from pnyx.measure.perspective_verdicts import UnscoredPairs, Verdicts, qrels_of_
 from pnyx.measure.rankings import Rankings, rankings_of, topic_order, topics_measured
 from pnyx.measure.retrieval import Comparison, compare_runs
 from pnyx.measure.significance import Test
+from pnyx.measure.weighted import Floats
 from pnyx.records import Perspective, Qrel, RunEntry
 
 __all__ = [
@@ -130,11 +131,10 @@ def measure_perspectives(
     chosen = _Chosen(measures, depths, union_depth, perspectives)
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
-    depth = chosen.depth
     tables = {
         name: [
-            table_of(topic, own.by_topic.get(topic, ())[:depth], perspectives[topic], verdicts)
-            for topic in topics[name]
+            table_of(t, own.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
+            for t in topics[name]
         ]
         for name, own in ranked.items()
     }
@@ -154,10 +154,7 @@ def measure_perspectives(
         correction = fitted.row()
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        columns = {
-            name: np.stack([values_of(own[n]) for n in chosen.compared], axis=1)
-            for name, own in values.items()
-        }
+        columns = _columns(values, chosen)
         comparisons = compare_runs(columns, topics, chosen.compared, baseline, test, draws, seed)
     union = None
     if union_depth is not None:
@@ -277,6 +274,16 @@ def _values(
             **diverse[name],
         }
         for name, own in tables.items()
+    }
+
+
+def _columns(
+    values: Mapping[str, Mapping[str, Sequence[Bounded | None]]], chosen: _Chosen
+) -> dict[str, Floats]:
+    """Return run -> float64 (topics, measures) of what runs are compared on."""
+    return {
+        name: np.stack([values_of(own[n]) for n in chosen.compared], axis=1)
+        for name, own in values.items()
     }
 
 

@@ -123,13 +123,7 @@ def build_web_corpus(
     searched = Searched()
     with Archive(folder / _ARCHIVE) as archive:
         try:
-            if isinstance(search, Mapping):
-                look_up(asked, search, plan.results, searched)
-            else:
-                api = search
-                run_blocking(
-                    lambda: search_all(asked, api, archive, plan.results, searched, on_progress)
-                )
+            _search(asked, search, archive, plan, searched, on_progress)
         finally:
             found = [searched.results[q.id] for q in asked if q.id in searched.results]
             if found:
@@ -144,14 +138,7 @@ def build_web_corpus(
         "pnyx": __version__,
         "python": platform.python_version(),
         "settings": settings,
-        "counts": {
-            "questions": len(asked),
-            "searched": len(found),
-            "results": sum(len(one.results) for one in found),
-            "pages": pages,
-            "repeated": sum(count["repeated"] for count in files.values()),
-            "passages": sum(count["passages"] for count in files.values()),
-        },
+        "counts": {"questions": len(asked), **_counts(found, files), "pages": pages},
         "this_run": {"searches": searched.asked, "pages": fetched},
         "not_searched": {one: shorten(why, 200) for one, why in searched.failed.items()},
         "questions": files,
@@ -161,6 +148,34 @@ def build_web_corpus(
     with atomic_text(folder / _MANIFEST) as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return WebCorpus(folder, manifest)
+
+
+def _search(
+    asked: Sequence[Question],
+    search: SearchApi | Mapping[str, QuestionResults],
+    archive: Archive,
+    plan: WebPlan,
+    searched: Searched,
+    on_progress: Report,
+) -> None:
+    """Put what is found for each question into `searched`, as far as the search comes."""
+    if isinstance(search, Mapping):
+        look_up(asked, search, plan.results, searched)
+    else:
+        run_blocking(
+            lambda: search_all(asked, search, archive, plan.results, searched, on_progress)
+        )
+
+
+def _counts(
+    found: Sequence[QuestionResults], files: Mapping[str, Mapping[str, Any]]
+) -> dict[str, int]:
+    return {
+        "searched": len(found),
+        "results": sum(len(one.results) for one in found),
+        "repeated": sum(count["repeated"] for count in files.values()),
+        "passages": sum(count["passages"] for count in files.values()),
+    }
 
 
 async def _fetch(
