@@ -22,7 +22,7 @@ from pnyx.judge.students.segments import read_tokenizer
 WIDTH, HEADS, INNER = 768, 12, 3072
 PLACES = 320
 """Of the 514 that it comes with: more than a passage and a statement have tokens."""
-START, END, UNKNOWN = 0, 2, 3
+END = 2
 _BUCKETS, _FURTHEST = 32, 128
 _FIRST_PLACE = 2
 _EPSILON = 1e-5
@@ -41,7 +41,7 @@ _PARTS = {
 
 
 class _Layer(nn.Module):  # type: ignore[misc]
-    def __init__(self, dropout: float) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.query, self.key, self.value, self.attended = (
             nn.Linear(WIDTH, WIDTH) for _ in range(4)
@@ -49,7 +49,6 @@ class _Layer(nn.Module):  # type: ignore[misc]
         self.attended_norm = nn.LayerNorm(WIDTH, _EPSILON)
         self.up, self.down = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
         self.down_norm = nn.LayerNorm(WIDTH, _EPSILON)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(
         self, hidden: torch.Tensor, bias: torch.Tensor, wanted: torch.Tensor | None = None
@@ -65,9 +64,9 @@ class _Layer(nn.Module):  # type: ignore[misc]
         query = split(self.query(hidden))
         context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         context = context.transpose(1, 2).reshape(hidden.shape)
-        hidden = self.attended_norm(hidden + self.dropout(self.attended(context)))
+        hidden = self.attended_norm(hidden + self.attended(context))
         inner = nn.functional.gelu(self.up(hidden))
-        out: torch.Tensor = self.down_norm(hidden + self.dropout(self.down(inner)))
+        out: torch.Tensor = self.down_norm(hidden + self.down(inner))
         return out
 
 
@@ -77,16 +76,14 @@ class Mpnet(nn.Module):  # type: ignore[misc]
     Args:
         words: how many tokens it knows.
         layers: how many of them it has.
-        dropout: while it is trained.
     """
 
-    def __init__(self, words: int, layers: int, dropout: float = 0.1) -> None:
+    def __init__(self, words: int, layers: int) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(words, WIDTH), nn.Embedding(PLACES, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, _EPSILON)
         self.distances = nn.Embedding(_BUCKETS, HEADS)
-        self.layers = nn.ModuleList(_Layer(dropout) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(_Layer() for _ in range(layers))
 
     def forward(
         self,
@@ -108,7 +105,7 @@ class Mpnet(nn.Module):  # type: ignore[misc]
         bias = bias + (1.0 - seen.float())[:, None] * -1e4
         if torch.is_autocast_enabled(ids.device.type):
             bias = bias.to(torch.bfloat16)
-        hidden = self.dropout(self.norm(self.words(ids) + self.places(places + _FIRST_PLACE)))
+        hidden = self.norm(self.words(ids) + self.places(places + _FIRST_PLACE))
         *first, last = self.layers
         for layer in first:
             hidden = layer(hidden, bias)
@@ -164,7 +161,7 @@ def fewer_words(folder: Path, texts: Iterable[str], most: int) -> tuple[bytes, l
     Args:
         folder: holds tokenizer.json of all-mpnet-base-v2.
         texts: what is counted.
-        most: how many are kept, those with no letter but one included.
+        most: how many are kept, single characters included.
     """
     data = (folder / "tokenizer.json").read_bytes()
     settings: dict[str, Any] = json.loads(data)

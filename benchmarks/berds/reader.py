@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
+from eight_bits import multiply_in_eight_bits
 from mpnet import END, WIDTH, Mpnet
 from rounding import BLOCK
 from torch import nn
@@ -176,7 +177,7 @@ def predict(
 
 
 def export(reader: Reader, path: Path) -> None:
-    """Write `OnePassage` as ONNX, its matrices and words in four bits."""
+    """Write `OnePassage` as ONNX, its matrices and words in four bits, its products in eight."""
     import onnx
     from onnxruntime.quantization import QuantFormat
     from onnxruntime.quantization.matmul_nbits_quantizer import (
@@ -196,7 +197,6 @@ def export(reader: Reader, path: Path) -> None:
     config = DefaultWeightOnlyQuantConfig(
         block_size=BLOCK,
         is_symmetric=False,
-        accuracy_level=4,  # products in int8
         quant_format=QuantFormat.QOperator,
         op_types_to_quantize=("MatMul", "Gather"),
         quant_axes=(("MatMul", 0), ("Gather", 1)),
@@ -224,4 +224,5 @@ def export(reader: Reader, path: Path) -> None:
         ]  # fmt: skip
         quantizer = MatMulNBitsQuantizer(graph, nodes_to_exclude=whole, algo_config=config)
         quantizer.process()
+        multiply_in_eight_bits(quantizer.model.model)
         quantizer.model.save_model_to_file(str(path), use_external_data_format=False)
