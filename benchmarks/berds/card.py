@@ -75,7 +75,7 @@ def card_of(student: Student) -> str:
             f"a statement (BERDS, Appendix A)? Yes from a probability of {student.threshold:.3f}. "
             "Longer texts are cut and support what one of their passages supports.",
             f"- **How**: the first {about['layers']} layers of all-mpnet-base-v2, in which the "
-            "statement's tokens read the passage, in four bits with products in int8"
+            "statement's tokens read the passage, in four bits with products in eight"
             "; the untrained encoder's similarity is added, both as z-scores, weighed on the "
             f"development pages ({weights}).",
             f"- **Learned from** the structure of debates ({about['steps']} steps, then "
