@@ -84,7 +84,7 @@ def card_of(student: Student) -> str:
             f"GPT-4 wrote to search BERDS's development questions){then}. "
             "No BERDS label was read for training, curve or threshold, and topics near its "
             "statements were left out.",
-            "- **Calibrated** on 60 Debatewise pages that it was not trained on; measured on 60 "
+            "- **Calibrated** on 56 Debatewise pages that it was not trained on; measured on 60 "
             "others and on BERDS.",
             "",
             *rows_of(about["figures"]),
