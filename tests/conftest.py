@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +66,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def heed_interrupts() -> None:
     """For `preexec_fn`: a child of a background job inherits that SIGINT is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """Import from a folder of benchmarks as its scripts do, and forget it afterwards."""
+    before, path = set(sys.modules), list(sys.path)
+    benchmarks = str(Path(__file__).parents[1] / "benchmarks")
+
+    def importing(folder):
+        monkeypatch.syspath_prepend(folder)
+        return importlib.import_module
+
+    yield importing
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if benchmarks in str(getattr(sys.modules[name], "__file__", "") or ""):
+            del sys.modules[name]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +15,8 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are 
 
 
 @pytest.fixture
-def bench(monkeypatch):
-    """Import a benchmark as it is when run as a script, and forget it afterwards."""
-    before, path = set(sys.modules), list(sys.path)
-    monkeypatch.syspath_prepend(FOLDER)
-    yield importlib.import_module
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
-        if str(ROOT / "benchmarks") in str(getattr(sys.modules[name], "__file__", "") or ""):
-            del sys.modules[name]
+def bench(scripts):
+    return scripts(FOLDER)
 
 
 def four_bits(names, inner, columns, seed):

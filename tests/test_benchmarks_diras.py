@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,15 +27,8 @@ needs_data = pytest.mark.skipif(
 
 
 @pytest.fixture
-def bench(monkeypatch):
-    """Import a benchmark as it is when run as a script, and forget it afterwards."""
-    before, path = set(sys.modules), list(sys.path)
-    monkeypatch.syspath_prepend(FOLDER)
-    yield importlib.import_module
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
-        if str(ROOT / "benchmarks") in str(getattr(sys.modules[name], "__file__", "") or ""):
-            del sys.modules[name]
+def bench(scripts):
+    return scripts(FOLDER)
 
 
 def test_guesses_and_confidences_become_probabilities_of_relevance(bench):
