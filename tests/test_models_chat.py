@@ -383,7 +383,7 @@ def test_a_body_without_end_is_not_read(text):
         endpoint = ChatEndpoint(server.url, "test", patience=patience)
         anyio.run(endpoint.complete, request("first"))
         failed = anyio.run(endpoint.complete, request(text))
-    assert failed.reason == "malformed: the body is longer than 64 MB (1 attempts)"
+    assert failed.reason == "malformed: the body is longer than 16 MB (1 attempts)"
 
 
 def test_a_compressed_body_is_read_all_the_same():

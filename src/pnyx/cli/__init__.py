@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
+from pnyx.cli.values import with_texts
 from pnyx.errors import InputError, PnyxError
 
 __all__ = ["COMMANDS", "EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNSCORED", "main"]
@@ -58,7 +59,7 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"pnyx.cli.{cmd_name}")
         command: click.Command = module.command
-        return command
+        return with_texts(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
@@ -103,6 +104,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("pnyx: interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
+    except UnicodeEncodeError as error:  # a file's name, where only text can be written
+        found = error.object[error.start : error.end] if isinstance(error.object, str) else ""
+        click.echo(f"pnyx: {InputError(f'found {found!r}, expected text in UTF-8')}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
     except BrokenPipeError:
         _discard_stdout()
         sys.exit(0)

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from pnyx.cli.options import json_option, warn, warn_undefined
 from pnyx.cli.progress import reporting
 from pnyx.cli.tables import interval, number, table
+from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _OF_KIND = {
 @click.option("--name", metavar="NAME", help="Of the student  [default: the folder's].")
 @click.option(
     "--held-out",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.25,
     show_default=True,
     help="Share of pairs, in whole questions, to calibrate and test on.",
@@ -72,7 +73,7 @@ _OF_KIND = {
 @click.option("--epochs", type=click.IntRange(1, 1000), help="[default: the kind's]")
 @click.option("--batch", type=click.IntRange(1, 4096), help="Pairs a step  [default: the kind's]")
 @click.option(
-    "--learning-rate", type=click.FloatRange(0, 1, min_open=True), help="[default: the kind's]"
+    "--learning-rate", type=NumberRange(0, 1, min_open=True), help="[default: the kind's]"
 )
 @click.option(
     "--reason/--no-reason",

@@ -12,6 +12,7 @@ import click
 
 from pnyx.cli.options import json_option, refuse_same_file, warn
 from pnyx.cli.tables import interval, number, table
+from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _with_texts(drawn: Sequence[Disagreement], options: dict[str, Any]) -> list[
 @click.argument("review", type=click.Path())
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.95,
     show_default=True,
     help="Confidences above it against those at most it.",

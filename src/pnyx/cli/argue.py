@@ -14,6 +14,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.options import default_judge, json_option, model_options, open_model
 from pnyx.cli.progress import watched
 from pnyx.cli.searching import open_searcher, searching_options
+from pnyx.cli.values import NumberRange
 from pnyx.errors import shorten
 from pnyx.records import CITATION_STYLES, SIDES
 
@@ -63,7 +64,7 @@ def _search_options(function: Any) -> Any:
         ),
         click.option(
             "--certainty",
-            type=click.FloatRange(0.5, 1.0),
+            type=NumberRange(0.5, 1.0),
             default=0.6,
             show_default=True,
             help="Least probability with which a judge puts a document on a side.",

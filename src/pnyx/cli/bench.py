@@ -22,6 +22,7 @@ from pnyx.cli.judging import (
 )
 from pnyx.cli.options import json_option, model_options, open_model, spending_options, warn
 from pnyx.cli.progress import watched
+from pnyx.cli.values import NumberRange
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
@@ -119,13 +120,13 @@ def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
 @click.option(
     "--lambda",
     "lambdas",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     multiple=True,
     help="Of mmr; of several one is chosen  [default: .5, .75, .9, .95, .99, as in BERDS].",
 )
 @click.option(
     "--dev",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.25,
     show_default=True,
     help="Share of the questions on which lambda is chosen.",

@@ -19,6 +19,7 @@ from pnyx.cli.building import (
 )
 from pnyx.cli.options import json_option, model_options, spending_options, warn
 from pnyx.cli.progress import reporting
+from pnyx.cli.values import NumberRange
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _SHOWN = 5
 )
 @click.option(
     "--similar",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=NumberRange(0, 1, min_open=True),
     default=_SIMILAR,
     show_default=True,
     help="Report questions whose cosine with an earlier one is so high.",

@@ -14,6 +14,7 @@ import click
 
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.options import json_option, warn
+from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ Example:
 )
 @click.option(
     "--error",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     help="Also find where at most this share of the judge's answers is wrong.",
 )
 @json_option

@@ -10,6 +10,7 @@ import click
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
 from pnyx.cli.options import json_option
 from pnyx.cli.progress import reporting
+from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -103,21 +104,21 @@ def _networks(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.1, 600),
+    type=NumberRange(0.1, 600),
     default=30.0,
     show_default=True,
     help="Seconds for one page.",
 )
 @click.option(
     "--max-mb",
-    type=click.FloatRange(0.001, 100),
+    type=NumberRange(0.001, 100),
     default=5.0,
     show_default=True,
     help="Megabytes of one page, unpacked.",
 )
 @click.option(
     "--delay",
-    type=click.FloatRange(0, 60),
+    type=NumberRange(0, 60),
     default=1.0,
     show_default=True,
     help="Seconds between two requests to a host; more where its robots.txt says so.",

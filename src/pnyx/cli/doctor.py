@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from pnyx.cli.options import json_option
+from pnyx.cli.values import NumberRange
 from pnyx.errors import ModelError, PnyxError, shorten
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _LONGEST_REPLY = 256
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.1, 60),
+    type=NumberRange(0.1, 60),
     default=20.0,
     show_default=True,
     help="Seconds for one request.",

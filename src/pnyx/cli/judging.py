@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pnyx.cli.options import open_models
+from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def asking_options(function: F) -> F:
         ),
         click.option(
             "--temperature",
-            type=click.FloatRange(0, 2),
+            type=NumberRange(0, 2),
             help="[default: 0; 0.7 for --samples where nothing can be reordered]",
         ),
         click.option(

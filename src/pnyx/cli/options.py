@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def model_options(function: F) -> F:
     for option in (
         click.option(
             "--timeout",
-            type=click.FloatRange(0.1, 3600),
+            type=NumberRange(0.1, 3600),
             default=120.0,
             show_default=True,
             help="Seconds for one attempt at the language model.",
@@ -148,7 +149,7 @@ def spending_options(function: F) -> F:
         click.option(
             "--budget",
             metavar="USD",
-            type=click.FloatRange(0, min_open=True),
+            type=NumberRange(0, min_open=True),
             help="Stop before more than this is spent; several models share it evenly.",
         ),
         click.option(

@@ -14,6 +14,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
 from pnyx.cli.progress import watched
 from pnyx.cli.searching import asks_model, open_searcher, searching_options
+from pnyx.cli.values import Number
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _SHOWN_TOPICS = 5
 )
 @click.option(
     "--certainty",
-    type=float,
+    type=Number(),
     help="With --stance: least probability with which a judge tells a side  [default: 0.6].",
 )
 @model_options

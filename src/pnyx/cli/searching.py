@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 from click.core import ParameterSource
 
+from pnyx.cli.values import Number, NumberRange
+
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
@@ -33,11 +35,11 @@ _SCORING = (
         show_default=True,
         help="What ranks; touche and dense need an index with --clusters --quality and --vectors.",
     ),
-    click.option("--mu", type=float, help="Dirichlet prior, in tokens  [default: 2000]."),
-    click.option("--k1", type=float, help="BM25 saturation  [default: 1.2]."),
-    click.option("--b", type=float, help="BM25 length normalisation  [default: 0.75]."),
-    click.option("--wc", type=float, help="Touché: weight of the topic  [default: 10]."),
-    click.option("--wq", type=float, help="Touché: weight of quality  [default: 5]."),
+    click.option("--mu", type=Number(), help="Dirichlet prior, in tokens  [default: 2000]."),
+    click.option("--k1", type=Number(), help="BM25 saturation  [default: 1.2]."),
+    click.option("--b", type=Number(), help="BM25 length normalisation  [default: 0.75]."),
+    click.option("--wc", type=Number(), help="Touché: weight of the topic  [default: 10]."),
+    click.option("--wq", type=Number(), help="Touché: weight of quality  [default: 5]."),
     click.option("--flat", is_flag=True, help="Touché: by topic and quality alone (R fixed to 1)."),
     click.option(
         "--lexical",
@@ -51,7 +53,7 @@ _SCORING = (
     ),
     click.option(
         "--dense-weight",
-        type=click.FloatRange(0, 1),
+        type=NumberRange(0, 1),
         help="Of the dense scores, with --fusion minmax or zscore  [default: 0.5].",
     ),
     click.option(
@@ -73,7 +75,7 @@ _STAGES = (
     ),
     click.option(
         "--threshold",
-        type=float,
+        type=Number(),
         metavar="P",
         help="In place of a number of documents: judge each of the best --depth by itself and keep "
         "those that are relevant with at least this probability, most probable first.",
@@ -92,7 +94,7 @@ _STAGES = (
     click.option(
         "--lambda",
         "lam",
-        type=float,
+        type=Number(),
         help="Of mmr: relevance against novelty, 0 to 1  [default: 0.75].",
     ),
     click.option(

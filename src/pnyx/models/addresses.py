@@ -1,14 +1,24 @@
-"""The addresses and keys of endpoints, as the user gives them."""
+"""The addresses and keys of endpoints, as the user gives them.
+
+An address that is accepted holds no user, password, query or fragment, so that it may be shown
+and stored as it is; one that is refused is shown by `shown_address`.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import urllib.parse
 
-from pnyx.errors import InputError
+from pnyx.errors import InputError, shorten
 
-__all__ = ["is_address", "read_key", "without_user"]
+__all__ = ["check_address", "is_address", "read_key", "read_spec", "shown_address"]
+
+_LONGEST = 2000
+_LONGEST_HOST, _LONGEST_LABEL = 253, 63
+_HIDDEN = "***"
+_KIND = re.compile(r"(?:[a-z][a-z0-9+.-]*://|https?:/?|openai:|gguf:)", re.IGNORECASE)
 
 
 def read_key(variable: str) -> str | None:
@@ -24,20 +34,70 @@ def read_key(variable: str) -> str | None:
 
 
 def is_address(url: str) -> bool:
-    """Say whether an http(s) address has a host and no user, password, query or bad port."""
+    """Say whether an http(s) address can be asked, and has no user, password, query or fragment."""
+    if len(url) > _LONGEST or not url.isprintable() or re.search(r"[\s?#\\]", url):
+        return False
     try:
         parts = urllib.parse.urlsplit(url)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.username is None
-            and not parts.query
-            and (parts.port is None or parts.port > 0)
-        )
+        plain = parts.scheme in ("http", "https") and bool(parts.hostname)
+        port = parts.port is None or parts.port > 0
     except ValueError:
         return False
+    return plain and port and parts.username is None and _has_host(url)
 
 
-def without_user(spec: str) -> str:
-    """Return an address that may be shown: without a user and a password."""
-    return re.sub(r"//[^/@]*@", "//***@", spec)
+def _has_host(url: str) -> bool:
+    """Say whether the HTTP client understands an address, and its host can be a host's name."""
+    import httpx2
+
+    try:
+        host = httpx2.URL(url).raw_host.decode("ascii")
+    except (httpx2.InvalidURL, ValueError):
+        return False
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        labels = host.removesuffix(".").split(".")
+        short = len(host) <= _LONGEST_HOST and all(0 < len(x) <= _LONGEST_LABEL for x in labels)
+        return short and re.fullmatch(r"[\w.-]+", host, re.ASCII) is not None
+    return True
+
+
+def check_address(url: str) -> str:
+    """Return an address without the slash at its end.
+
+    Raises:
+        InputError: it cannot be asked, or holds what must not be shown.
+    """
+    if not is_address(url):
+        raise InputError(
+            f"found {shorten(shown_address(url))!r}, expected the address of an API: "
+            "http://HOST:PORT/PATH, without a user, a password or a query"
+        )
+    return url.rstrip("/")
+
+
+def read_spec(spec: str) -> tuple[str, str] | None:
+    """Return (base URL, model) of `http://HOST:PORT/v1#MODEL`; None where it is no such thing."""
+    base_url, _, model = spec.partition("#")
+    name = urllib.parse.unquote(model)
+    # A query behind the model's name is a mistake, and may hold a key.
+    if not name.isprintable() or not model or "?" in model or not is_address(base_url):
+        return None
+    return base_url, name
+
+
+def shown_address(spec: str) -> str:
+    """Return an address that may be shown: without user, password, query and their like.
+
+    It is for whatever was given as an address, so it hides too much rather than too little.
+    """
+    found = _KIND.match(spec)
+    kind, rest = (found[0], spec[found.end() :]) if found else ("", spec)
+    if "@" in rest:
+        rest = f"{_HIDDEN}@{rest.rpartition('@')[2]}"
+    base, query, _ = rest.partition("?")
+    if query:
+        return f"{kind}{base}?{_HIDDEN}"
+    base, fragment, name = rest.partition("#")
+    return f"{kind}{base}{fragment}{_HIDDEN if re.search('[=&]', name) else name}"

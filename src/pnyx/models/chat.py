@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pnyx.errors import InputError, shorten
-from pnyx.models.addresses import is_address, read_key, without_user
+from pnyx.models.addresses import read_key, read_spec, shown_address
 from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.ledger import Ledger
 from pnyx.models.patience import Patience
@@ -77,12 +76,12 @@ def _read_spec(spec: str) -> tuple[str, str, str | None]:
     kind, _, rest = spec.partition(":")
     if spec == "local" or kind == "gguf":
         raise InputError(f"--llm {shorten(spec)} answers alone, not together with other models")
-    if kind == "openai" and rest:
+    if kind == "openai" and rest and rest.isprintable():
         key = key or read_key("OPENAI_API_KEY")
         if key is None:
             raise InputError(f"--llm {shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")
         return _OPENAI_URL, rest, key
-    base_url, _, model = spec.partition("#")
-    if kind in ("http", "https") and model and is_address(base_url):
-        return base_url, urllib.parse.unquote(model), key
-    raise InputError(f"--llm: found {shorten(without_user(spec))!r}, expected {_FORMS}")
+    named = read_spec(spec)
+    if named is None:
+        raise InputError(f"--llm: found {shorten(shown_address(spec))!r}, expected {_FORMS}")
+    return *named, key

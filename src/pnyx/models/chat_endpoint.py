@@ -13,12 +13,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import ModelError
+from pnyx.models.addresses import check_address
 from pnyx.models.ledger import BudgetReached, Ledger, Ticket
 from pnyx.models.negotiate import Dialect, is_too_long, refused_parameter
 from pnyx.models.outcomes import Again, Refused, Sorter
 from pnyx.models.pace import Pace, Slot
 from pnyx.models.patience import Patience
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable
+from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Answer, Wire
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ class ChatEndpoint:
     ) -> None:
         from anyio.lowlevel import RunVar
 
-        self.base_url = base_url.rstrip("/")
+        self.base_url = check_address(base_url)
         self.model = model
         self.patience = patience or Patience()
         self.pace = Pace(concurrency)
@@ -70,7 +72,7 @@ class ChatEndpoint:
         self.on_retry: Callable[[str], None] | None = None
         self.on_wait: Callable[[str], None] | None = None
         self._key = api_key
-        self._sorter = Sorter(self.base_url, model, api_key)
+        self._sorter = Sorter(self.base_url, model, Secrets(api_key))
         self._retries = 0
         self._dialect = Dialect()
         self._replies = 0
@@ -152,6 +154,8 @@ class ChatEndpoint:
                 key, does not know the model, has only ever sent something else than replies, or
                 has answered none of many requests in a row.
         """
+        import anyio
+
         async with self.connected() as wire:
             attempt, before = 1, self._replies
             while True:
@@ -160,29 +164,76 @@ class ChatEndpoint:
                 except BudgetReached as error:
                     return CallFailed(f"budget: {error}")
                 if not isinstance(outcome, Again):
-                    if isinstance(outcome, Reply):
-                        self._given_up_in_a_row = 0
                     return outcome
                 unreachable = outcome.kind == "unreachable"
                 limit = self.patience.connect_attempts if unreachable else self.patience.attempts
                 if attempt >= limit:
                     return await self._given_up(wire, outcome, attempt, self._replies > before)
                 self._check_silence(outcome, wire.silent)
-                await self._rest(outcome, attempt, limit)
+                self.announce(outcome, attempt, limit)
+                if not self.heed(outcome):
+                    await anyio.sleep(self.patience.wait(attempt, None))
                 attempt += 1
 
-    async def _rest(self, outcome: Again, attempt: int, limit: int) -> None:
-        """Wait before another attempt: this request alone, or all if the endpoint says so."""
-        import anyio
+    # One attempt at a time, for who has several endpoints to choose from.
 
+    @property
+    def replies(self) -> int:
+        """Replies so far."""
+        return self._replies
+
+    async def attempt(
+        self,
+        request: ChatRequest,
+        keep: Callable[[Reply], None] | None,
+        elsewhere: Callable[[], bool],
+    ) -> Reply | CallFailed | Again:
+        """Make one attempt, as soon as the endpoint has room.
+
+        Args:
+            request: what is asked.
+            keep: as for `complete`.
+            elsewhere: as for `Pace.slot`.
+
+        Raises:
+            Elsewhere: nothing was asked, because another endpoint can be at once.
+            ModelError: the endpoint cannot be used at all.
+        """
+        async with self.connected() as wire:
+            try:
+                outcome = await self._attempt(wire, request, keep, elsewhere)
+            except BudgetReached as error:
+                return CallFailed(f"budget: {error}")
+            if isinstance(outcome, Again):
+                self._check_silence(outcome, wire.silent)
+            return outcome
+
+    async def give_up(self, last: Again, attempts: int) -> CallFailed:
+        """Fail a request while no other is answered.
+
+        Raises:
+            ModelError: it is not the request: the endpoint cannot be used.
+        """
+        async with self.connected() as wire:
+            return await self._given_up(wire, last, attempts, alone=False)
+
+    def announce(self, outcome: Again, attempt: int, limit: int) -> None:
+        """Count a further attempt, and have it shown."""
         self._retries += 1
         if self.on_retry is not None:
             self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
-        seconds = self.patience.wait(attempt, outcome.retry_after)
-        if outcome.retry_after is not None:
-            self.pace.cool(seconds)
-        else:
-            await anyio.sleep(seconds)
+
+    def heed(self, outcome: Again) -> bool:
+        """Start nothing for as long as the endpoint asks for, if it does; a long rest is told."""
+        if outcome.retry_after is None:
+            return False
+        seconds = self.patience.wait(1, outcome.retry_after)
+        news = self.pace.cooling < seconds / 2
+        self.pace.cool(seconds)
+        if news and seconds >= self.patience.silence and self.on_wait is not None:
+            wanted = f"{self.base_url} asks to be left alone for {outcome.retry_after:,.0f} s"
+            self.on_wait(f"{wanted}; it is asked again after {seconds:.0f} s")
+        return True
 
     async def _given_up(self, wire: Wire, last: Again, attempts: int, alone: bool) -> CallFailed:
         """Fail a request; `alone` if others were answered meanwhile, so that it is no outage."""
@@ -233,20 +284,25 @@ class ChatEndpoint:
             )
 
     async def _attempt(
-        self, wire: Wire, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+        self,
+        wire: Wire,
+        request: ChatRequest,
+        keep: Callable[[Reply], None] | None = None,
+        elsewhere: Callable[[], bool] | None = None,
     ) -> Reply | CallFailed | Again:
         """Make one attempt when the endpoint has room and the budget allows.
 
         Raises:
             BudgetReached: the budget does not allow it.
+            Elsewhere: nothing was asked; see `Pace.slot`.
         """
         if self.ledger is None:
-            async with self.pace.slot() as slot:
+            async with self.pace.slot(elsewhere) as slot:
                 outcome = await self._negotiated(wire, request, keep)
                 _learn(slot, outcome)
                 return outcome
         self.ledger.check(request)
-        async with self.pace.slot() as slot, self.ledger.admit(request) as ticket:
+        async with self.pace.slot(elsewhere) as slot, self.ledger.admit(request) as ticket:
             outcome = await self._negotiated(wire, request, keep)
             _learn(slot, outcome)
             _enter(ticket, outcome)
@@ -271,6 +327,7 @@ class ChatEndpoint:
             if isinstance(outcome, Reply):
                 self._dialect = self._dialect.merged(dialect)
                 self._replies += 1
+                self._given_up_in_a_row = 0
             if not isinstance(outcome, Refused):
                 return outcome
             simpler = self._simpler(dialect, outcome, parameters)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pnyx.errors import InputError, shorten
-from pnyx.models.addresses import is_address, read_key, without_user
+from pnyx.models.addresses import read_key, read_spec, shown_address
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,11 +66,11 @@ def embedder_from(spec: str | None = None, *, patience: Patience | None = None) 
         from pnyx.models.encoder import load_encoder
 
         return load_encoder()
-    base_url, _, model = spec.partition("#")
-    if not model or not is_address(base_url):
-        shown = shorten(without_user(spec))
+    named = read_spec(spec)
+    if named is None:
+        shown = shorten(shown_address(spec))
         raise InputError(f"--embedder: found {shown!r}, expected {_FORMS}")
     from pnyx.models.embedding_endpoint import EmbeddingEndpoint
 
     key = read_key("PNYX_API_KEY")
-    return EmbeddingEndpoint(base_url, urllib.parse.unquote(model), key, patience=patience)
+    return EmbeddingEndpoint(*named, key, patience=patience)

@@ -18,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import ModelError, shorten
+from pnyx.models.addresses import check_address
 from pnyx.models.flow import run_all, run_blocking
 from pnyx.models.negotiate import is_too_long, refused_parameter
 from pnyx.models.outcomes import Again, Refused, Sorter
 from pnyx.models.pace import Pace
 from pnyx.models.patience import Patience
 from pnyx.models.replies import CallFailed, printable
-from pnyx.models.wire import Answer, NoAnswer, Wire
+from pnyx.models.secrets import Secrets
+from pnyx.models.wire import MAX_BODY_BYTES, Answer, NoAnswer, Wire
 
 __all__ = ["EmbeddingEndpoint"]
 
@@ -66,14 +68,14 @@ class EmbeddingEndpoint:
         patience: Patience | None = None,
         concurrency: int = 8,
     ) -> None:
-        self.base_url = base_url.rstrip("/")
+        self.base_url = check_address(base_url)
         self.model = model
         self.name = f"endpoint:{model}"
         self.patience = patience or Patience()
         self.pace = Pace(concurrency)
         self.on_retry: Callable[[str], None] | None = None
         self._key = api_key
-        self._sorter = Sorter(self.base_url, model, api_key)
+        self._sorter = Sorter(self.base_url, model, Secrets(api_key))
         self._batch = _BATCH
         self._parameters: dict[str, Any] = {"encoding_format": "base64"}
         self._dimensions: int | None = None
@@ -110,7 +112,13 @@ class EmbeddingEndpoint:
         return np.ascontiguousarray(vectors[[unique[text] for text in texts]])
 
     async def _ask_all(self, texts: list[str], rows: list[Vectors | None]) -> None:
-        wire = Wire(self.base_url, self._key, self.patience.timeout, path="/embeddings")
+        wire = Wire(
+            self.base_url,
+            self._key,
+            self.patience.timeout,
+            path="/embeddings",
+            longest=MAX_BODY_BYTES,
+        )
 
         async def work(batch: range) -> None:
             rows[batch.start : batch.stop] = await self._ask(wire, texts[batch.start : batch.stop])
@@ -207,9 +215,9 @@ class EmbeddingEndpoint:
         try:
             value = json.loads(answer.body)
         except (ValueError, RecursionError):
-            found = self._sorter.safe(answer.text[:200])
+            found = self._sorter.safe(answer.text)
             return Again(CallFailed(f"not_json: {found!r}"), "body", overloaded=False)
-        return self._believed(_raw_vectors(value, count))
+        return self._believed(_raw_vectors(value, count, self._sorter.safe))
 
     def _believed(self, found: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
         """Return unit vectors, or why these are none."""
@@ -238,11 +246,13 @@ def _unit(vector: NDArray[np.float64]) -> Vectors:
     return unit
 
 
-def _raw_vectors(value: object, count: int) -> list[NDArray[np.float64]] | str:
-    """Read the answer of an embeddings endpoint, or say what is wrong with it."""
+def _raw_vectors(
+    value: object, count: int, safe: Callable[[str], str]
+) -> list[NDArray[np.float64]] | str:
+    """Read the answer of an embeddings endpoint, or say what is wrong with it, `safe` to show."""
     data = value.get("data") if isinstance(value, dict) else None
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        return f"found {shorten(json.dumps(value), 100)}, expected a list of embeddings"
+        return f"found {shorten(safe(json.dumps(value)), 100)}, expected a list of embeddings"
     if len(data) != count:
         return f"{len(data)} embeddings for {count} texts"
     places = [row.get("index", i) for i, row in enumerate(data)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pnyx.errors import ModelError, shorten
 from pnyx.models.patience import retry_after
 from pnyx.models.replies import CallFailed, Reply, read_reply
+from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Answer, NoAnswer
 
 __all__ = ["Again", "Refused", "Sorter"]
@@ -54,12 +55,12 @@ class Sorter:
     Attributes:
         base_url: for messages.
         model: the model asked for.
-        key: taken out of whatever is shown, should the server echo it.
+        secrets: taken out of whatever is shown or kept, should the server echo them.
     """
 
     base_url: str
     model: str
-    key: str | None
+    secrets: Secrets
 
     def __repr__(self) -> str:
         return f"Sorter({self.base_url!r}, {self.model!r})"
@@ -77,12 +78,33 @@ class Sorter:
         if isinstance(answer, NoAnswer) or answer.status != 200:
             return self.trouble(answer)
         outcome = read_reply(answer.body, asked=self.model, response_format=form)
-        if isinstance(outcome, CallFailed):
-            outcome = CallFailed(self.safe(outcome.reason))
-            # An empty reply was paid for and would come again: it is not retried.
-            if not outcome.reason.startswith("empty"):
-                return Again(outcome, "body", overloaded=False)
-        return outcome
+        if isinstance(outcome, Reply):
+            return self._unkeyed(outcome)
+        # Read again: the reason quotes the body, cut, and what is left of a key is not found.
+        body = self.secrets.hide_bytes(answer.body)
+        if body is not answer.body:
+            again = read_reply(body, asked=self.model, response_format=form)
+            outcome = again if isinstance(again, CallFailed) else CallFailed("malformed: the key")
+        outcome = CallFailed(self.safe(outcome.reason))
+        # An empty reply was paid for and would come again: it is not retried.
+        if outcome.reason.startswith("empty"):
+            return outcome
+        return Again(outcome, "body", overloaded=False)
+
+    def _unkeyed(self, reply: Reply) -> Reply:
+        """Return a reply without the key, should the server have put it there."""
+        hide = self.secrets.hide_in_reply
+        shown = [hide(text) for text in (reply.text, reply.finish_reason, reply.model)]
+        tokens = reply.tokens
+        if tokens is not None:
+            said = "".join(token.text for token in tokens)
+            rest = "\n".join(text for token in tokens for text, _ in token.alternatives)
+            if hide(said) != said or hide(rest) != rest:
+                tokens = None
+        if shown == [reply.text, reply.finish_reason, reply.model] and tokens is reply.tokens:
+            return reply
+        text, finish, model = shown
+        return replace(reply, text=text, finish_reason=finish, model=model, tokens=tokens)
 
     def trouble(self, answer: Answer | NoAnswer) -> CallFailed | Again | Refused:
         """Say what became of a request that was not answered with HTTP 200.
@@ -146,8 +168,6 @@ class Sorter:
 
     def safe(self, text: str) -> str:
         """Return one short line of a server's text, without the key should the server echo it."""
-        if self.key:
-            text = text.replace(self.key, "***")
-        text = text[:4000]
+        text = self.secrets.hide(text)[:4000]
         text = re.sub(r"<[^>]{0,200}>|\s+", " ", text) if text.lstrip()[:1] == "<" else text
         return shorten(" ".join(text.split()), 160)

@@ -17,11 +17,15 @@ from types import TracebackType
 
 from pnyx.models.turns import Line, Turn
 
-__all__ = ["Limit", "Pace", "Slot"]
+__all__ = ["Elsewhere", "Limit", "Pace", "Slot"]
 
 _FIRST = 32
 _DECREASE, _AFTER_A_TRY = 0.75, 0.9
 _LEAST_HOLD, _FIRST_HOLD, _MOST_HOLD = 1, 8, 64
+
+
+class Elsewhere(Exception):  # noqa: N818 - reads as what happened
+    """A request left the line, for it can start at once somewhere else."""
 
 
 class Limit:
@@ -166,15 +170,26 @@ class Pace:
             return 0.0
         return max(0.0, self._cool_until - self._clock())
 
-    def slot(self) -> Slot:
-        """Return what a request enters (`async with`) while it is under way."""
-        return Slot(self)
+    def slot(self, elsewhere: Callable[[], bool] | None = None) -> Slot:
+        """Return what a request enters (`async with`) while it is under way.
+
+        Args:
+            elsewhere: says whether a request that would have to wait here can start at another
+                place; entering then raises `Elsewhere`. It is asked as the request comes and
+                whenever this endpoint takes nothing for a while.
+        """
+        return Slot(self, elsewhere)
 
     def cool(self, seconds: float) -> None:
         """Start nothing new for so many seconds; several wishes extend, they do not add up."""
         with self._lock:
             self._cool_until = max(self._cool_until, self._clock() + seconds)
-            self._call_head()
+        self.stir()
+
+    def stir(self) -> None:
+        """Have all who wait look whether they still should."""
+        with self._lock:
+            self._line.call_all()
 
     async def _enter(self, slot: Slot) -> None:
         with self._lock:
@@ -199,6 +214,9 @@ class Pace:
             self._grant()
             if turn.granted:
                 return None
+            slot: Slot = turn.wanted
+            if slot.elsewhere is not None and slot.elsewhere():
+                raise Elsewhere
             turn.renew()
             # The head of the line minds the clock for all behind it.
             return (self.cooling or math.inf) if self._line.head() is turn else math.inf
@@ -250,10 +268,11 @@ class Slot:
         verdict: True served, False overloaded, None neither.
     """
 
-    __slots__ = ("_pace", "epoch", "load", "verdict")
+    __slots__ = ("_pace", "elsewhere", "epoch", "load", "verdict")
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: Pace, elsewhere: Callable[[], bool] | None = None) -> None:
         self._pace = pace
+        self.elsewhere = elsewhere
         self.epoch = 0
         self.load = 0
         self.verdict: bool | None = None

@@ -1,22 +1,99 @@
-"""One model at several addresses: each request goes where there is most room."""
+"""One model at several addresses: each request goes where there is most room.
+
+What fails at one address is tried at another before it is given up, and an address that only fails
+is rested: it gets one request now and then until one is answered. Why: `docs/decisions/
+pace-and-budget.md`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
 
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.ledger import Ledger
+from pnyx.models.outcomes import Again
+from pnyx.models.pace import Elsewhere
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
 
 __all__ = ["EndpointPool"]
+
+_FAILURES = 3
+"""So many in a row, and the address rests. One alone may be the request's fault."""
+_ELSEWHERE = ("rejected", "too_long")
+"""Failures for good that cost nothing, and may be the address's: servers of one model differ in
+their windows and in what they take."""
+
+
+class _Health:
+    """How an address does: whether it rests, and until when."""
+
+    def __init__(self, endpoint: ChatEndpoint) -> None:
+        self.endpoint = endpoint
+        self.failures = 0
+        self._rests = 0
+        self._until = 0.0
+
+    @property
+    def wait(self) -> float:
+        """Seconds until it may be asked; 0 for now."""
+        return max(self._until - time.monotonic(), self.endpoint.pace.cooling, 0.0)
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether it has rested, and answered nothing since."""
+        return self._rests > 0
+
+    def ready(self) -> bool:
+        """Say whether it may be asked now; on trial, only one request at a time."""
+        trial_under_way = self.on_trial and self.endpoint.pace.under_way > 0
+        return self.wait == 0 and not trial_under_way
+
+    def served(self) -> None:
+        """It has answered."""
+        self.failures = self._rests = 0
+        self._until = 0.0
+
+    def failed(self) -> bool:
+        """Note a failure; True where it rests from now on, and did not before."""
+        self.failures += 1
+        if self._until > time.monotonic() or (self.failures < _FAILURES and not self._rests):
+            return False
+        self._rests += 1
+        self._until = time.monotonic() + self.endpoint.patience.wait(self._rests, None)
+        self.endpoint.pace.stir()
+        return self._rests == 1
+
+
+@dataclass(slots=True)
+class _Tried:
+    """What became of one request so far.
+
+    Attributes:
+        times: attempts at each address.
+        last: how the last one there failed in a way that may pass.
+        refused: how an address refused it for good.
+        before: replies that each address had sent when the request came.
+    """
+
+    times: dict[_Health, int] = field(default_factory=dict)
+    last: dict[_Health, Again] = field(default_factory=dict)
+    refused: dict[_Health, CallFailed] = field(default_factory=dict)
+    before: dict[_Health, int] = field(default_factory=dict)
+
+    @property
+    def attempts(self) -> int:
+        return sum(self.times.values())
 
 
 class EndpointPool:
     """Several endpoints of one model, asked as one.
 
-    An endpoint that proves unusable is left out from then on, and its requests go to the others.
+    An endpoint that proves unusable is left out from then on, and its requests go to the others;
+    one that fails again and again rests, longer each time, and may come back.
 
     Args:
         endpoints: at least one, all of the same model.
@@ -33,6 +110,8 @@ class EndpointPool:
         self.model = names[0]
         self.endpoints = tuple(endpoints)
         self.left_out: dict[str, str] = {}
+        self._health = [_Health(endpoint) for endpoint in endpoints]
+        self._said: set[str] = set()
         self._on_retry: Callable[[str], None] | None = None
 
     def __repr__(self) -> str:
@@ -105,23 +184,143 @@ class EndpointPool:
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask the endpoint with the most room, and another should it prove unusable.
+        """Ask the endpoint with the most room, and others should it fail.
+
+        A request gets as many attempts in all as one endpoint would give it, and at least one at
+        each endpoint.
 
         Raises:
             ModelError: none of the endpoints can be used.
         """
-        while usable := self.usable:
-            endpoint = max(usable, key=lambda e: e.pace.free / e.pace.ceiling)
+        tried = _Tried(before={health: health.endpoint.replies for health in self._health})
+        while True:
+            health = await self._next(tried)
+            if health is None:
+                return await self._give_up(tried)
             try:
-                return await endpoint.complete(request, keep)
+                outcome = await health.endpoint.attempt(
+                    request, keep, lambda health=health: self._is_better_off(health, tried)
+                )
+            except Elsewhere:
+                continue
             except ModelError as error:
-                self._leave_out(endpoint, error)
+                self._leave_out(health.endpoint, error)
+                continue
+            tried.times[health] = tried.times.get(health, 0) + 1
+            if isinstance(outcome, Again):
+                self._failed(health, outcome, tried)
+            elif isinstance(outcome, CallFailed) and outcome.reason.startswith(_ELSEWHERE):
+                tried.refused[health] = outcome
+            else:
+                self._served(health, tried)
+                return outcome
+
+    def _usable(self) -> list[_Health]:
+        usable = [h for h in self._health if h.endpoint.base_url not in self.left_out]
+        if usable:
+            return usable
         last = list(self.left_out.values())[-1]
         raise ModelError(f"none of {len(self.endpoints)} endpoints can be used; the last: {last}")
+
+    async def _next(self, tried: _Tried) -> _Health | None:
+        """Return where a request goes next, once it may; None where it has been tried enough.
+
+        Raises:
+            ModelError: none of the endpoints can be used.
+        """
+        import anyio
+
+        paused = False
+        while True:
+            open_ = [h for h in self._usable() if h not in tried.refused]
+            fresh = [h for h in open_ if not tried.times.get(h)]
+            if not open_ or (not fresh and tried.attempts >= self._attempts(tried)):
+                return None
+            ready = [h for h in open_ if h.ready()]
+            if not ready and (idle := [h for h in open_ if h.wait == 0]):
+                ready = idle  # on trial, but there is nothing better
+            if tried.attempts >= self._attempts(tried):
+                ready = fresh  # its last chance, whether that rests or not
+            if not ready:
+                await anyio.sleep(min(h.wait for h in open_))
+                continue
+            found = min(ready, key=lambda h: (tried.times.get(h, 0), -_room(h.endpoint)))
+            if not tried.times.get(found) or paused:
+                return found
+            # Tried wherever it can be, and once more there: not at once.
+            paused = True
+            await anyio.sleep(found.endpoint.patience.wait(tried.attempts, None))
+
+    def _attempts(self, tried: _Tried) -> int:
+        """Return how many attempts a request gets in all."""
+        patience = self.endpoints[0].patience
+        kinds = {last.kind for last in tried.last.values()}
+        return patience.connect_attempts if kinds == {"unreachable"} else patience.attempts
+
+    def _is_better_off(self, here: _Health, tried: _Tried) -> bool:
+        """Say whether a request that waits at a resting address can go to one that takes it."""
+        if here.wait == 0 and here.endpoint.base_url not in self.left_out:
+            return False
+        if tried.attempts >= self._attempts(tried) and not tried.times.get(here):
+            return False  # it has been everywhere else
+        return any(
+            other.ready()
+            for other in self._health
+            if other is not here
+            and other not in tried.refused
+            and other.endpoint.base_url not in self.left_out
+        )
+
+    def _failed(self, health: _Health, outcome: Again, tried: _Tried) -> None:
+        """Note a failed attempt, and have the address rest if it asks for it or only fails."""
+        tried.last[health] = outcome
+        endpoint = health.endpoint
+        endpoint.announce(outcome, tried.attempts, self._attempts(tried))
+        endpoint.heed(outcome)
+        if health.failed() and endpoint.base_url not in self._said and len(self.usable) > 1:
+            self._said.add(endpoint.base_url)
+            if endpoint.on_wait is not None:
+                endpoint.on_wait(
+                    f"{endpoint.base_url} has failed {health.failures} times in a row "
+                    f"({outcome.failed.reason}); it rests, and the others go on"
+                )
+
+    def _served(self, health: _Health, tried: _Tried) -> None:
+        """Note an answer; an address that had refused the same request is at fault itself."""
+        health.served()
+        for other in tried.refused:
+            other.failed()
+
+    async def _give_up(self, tried: _Tried) -> CallFailed:
+        """Fail a request that no address has answered.
+
+        Raises:
+            ModelError: it is not the request: none of the endpoints can be used.
+        """
+        said = [*tried.refused.values(), *(last.failed for last in tried.last.values())]
+        failed = CallFailed(f"{said[0].reason} ({tried.attempts} attempts)")
+        if any(health.endpoint.replies > tried.before[health] for health in self._usable()):
+            return failed  # others were answered meanwhile: it is no outage
+        unreachable = all(last.kind == "unreachable" for last in tried.last.values())
+        for health, last in tried.last.items():
+            if last.kind == "unreachable" and not unreachable:
+                continue  # it rests, and may come back
+            try:
+                await health.endpoint.give_up(last, tried.attempts)
+            except ModelError as error:
+                self._leave_out(health.endpoint, error)
+        self._usable()
+        return failed
 
     def _leave_out(self, endpoint: ChatEndpoint, error: ModelError) -> None:
         if endpoint.base_url in self.left_out:
             return
         self.left_out[endpoint.base_url] = str(error)
+        endpoint.pace.stir()
         if self._on_retry is not None and self.usable:
             self._on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
+
+
+def _room(endpoint: ChatEndpoint) -> float:
+    """Return which share of its requests an endpoint could start now."""
+    return endpoint.pace.free / endpoint.pace.ceiling

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pnyx.errors import shorten
+from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Answer, NoAnswer, Wire
 
 __all__ = ["Published", "models_in", "read_published", "window_in"]
@@ -61,7 +62,7 @@ async def read_published(wire: Wire, base_url: str, model: str) -> Published:
     entries = (
         models_in(answer.body) if isinstance(answer, Answer) and answer.status == 200 else None
     )
-    names = None if entries is None else tuple(_names(entries))
+    names = None if entries is None else tuple(_names(entries, wire.secrets))
     found = _window(entries or (), model)
     if entries is not None and (found is None or _TRAINED in found[1]):
         # What the server was started with; the model's own maximum may be far more.
@@ -126,8 +127,8 @@ def _tokens(value: object) -> int | None:
     return value if type(value) is int and 0 < value < _LARGEST else None
 
 
-def _names(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    return (shorten(entry["id"], _MAX_NAME) for entry in entries)
+def _names(entries: Sequence[Mapping[str, Any]], secrets: Secrets) -> Iterator[str]:
+    return (shorten(secrets.hide_in_reply(entry["id"]), _MAX_NAME) for entry in entries)
 
 
 def _problem(answer: Answer | NoAnswer) -> str:

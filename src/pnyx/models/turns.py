@@ -95,6 +95,12 @@ class Line:
         turn.granted = True
         return turn.call()
 
+    def call_all(self) -> None:
+        """Have all who wait look again."""
+        for turn in self._turns:
+            if not turn.left:
+                turn.call()
+
     def leave(self, turn: Turn) -> None:
         """Take a turn that was not granted out of the line."""
         if not turn.left and not turn.granted:

@@ -3,7 +3,8 @@
 Straight on httpx2's transport: the SDKs on top of it take more time for each call than many a
 model server (`docs/decisions/pace-and-budget.md`). Each request under way has a transport of its
 own, because a pool's bookkeeping grows with its connections. Redirects are not followed: a key is
-for the address that the user gave.
+for the address that the user gave. What a server says of an error is without the keys and passwords
+that were sent to it (`pnyx.models.secrets`) from here on.
 """
 
 from __future__ import annotations
@@ -16,19 +17,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
-from pnyx.errors import ModelError
+from pnyx.errors import ModelError, shorten
+from pnyx.files import MAX_LINE_BYTES
+from pnyx.models.addresses import is_address, shown_address
+from pnyx.models.inflate import DamagedError, Inflate
+from pnyx.models.room import Room, Share
+from pnyx.models.secrets import Secrets
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx2
 
-__all__ = ["MAX_BODY_BYTES", "Answer", "NoAnswer", "Wire"]
+__all__ = ["MAX_BODY_BYTES", "MAX_REPLY_BYTES", "ROOM", "Answer", "NoAnswer", "Wire"]
 
-MAX_BODY_BYTES = 64 * 1024 * 1024
-"""Longest body that is read. A longer one is no completion."""
+_MB = 1024 * 1024
+MAX_REPLY_BYTES = MAX_LINE_BYTES
+"""Longest body that is read as a completion: a longer one could not be a line of any file."""
+
+MAX_BODY_BYTES = 64 * _MB
+"""Longest body that is read at all: vectors of a batch of texts, as decimal numbers."""
+
+ROOM = Room(64 * _MB)
+"""Bytes of all answers under way, whatever the concurrency."""
 
 _CONNECT_SECONDS = 20.0
+_THE_PROXY = "the proxy that the environment names for this address"
+_BAD_PROXY = f"{_THE_PROXY} cannot be used, expected http://HOST:PORT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +80,18 @@ class Wire:
         key: sent as the bearer token, if any.
         timeout: seconds for one answer, from connecting to the last byte.
         path: where on that address `post` asks.
-        headers: sent beside the usual ones.
+        headers: sent beside the usual ones; their values are as secret as the key.
+        longest: bytes of an answer that are read.
         on_silence: called with the seconds and the requests under way each time that nothing at
             all has come back for another `silence` seconds.
         silence: how long that is.
 
     Attributes:
         sent: requests sent so far.
+        secrets: what is taken out of errors.
+
+    Raises:
+        ModelError: the address, or the proxy that the environment names for it, cannot be used.
     """
 
     def __init__(
@@ -82,12 +102,18 @@ class Wire:
         *,
         path: str = "/chat/completions",
         headers: Sequence[tuple[str, str]] = (),
+        longest: int = MAX_REPLY_BYTES,
         on_silence: Callable[[float, int], None] | None = None,
         silence: float = 15.0,
     ) -> None:
         import httpx2
 
-        self._url = httpx2.URL(base_url + path)
+        try:
+            self._url = httpx2.URL(base_url + path)
+        except httpx2.InvalidURL as error:
+            where = shorten(shown_address(base_url))
+            raise ModelError(f"{where!r} is no address that can be asked") from error
+        self._longest = longest
         self._timeout = timeout
         self._headers = [
             ("Host", self._url.netloc.decode("ascii")),
@@ -102,6 +128,7 @@ class Wire:
         self._extensions = {"timeout": waits}
         self._trust: ssl.SSLContext | None = None
         self._proxy = _proxy(base_url)
+        self.secrets = Secrets(key, *(value for _, value in headers), *_password(self._proxy))
         self._idle: list[httpx2.AsyncHTTPTransport] = []
         self.sent = 0
         self._under_way = 0
@@ -160,16 +187,22 @@ class Wire:
         except (TimeoutError, httpx2.TimeoutException):
             return NoAnswer("timeout", f"timeout: no complete reply within {self._timeout:g} s")
         except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol) as error:
-            return NoAnswer("unreachable", f"connection: {error or type(error).__name__}")
-        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            return self._broken("unreachable", error)
+        except UnicodeError as error:  # a name that the resolver does not take
+            return self._broken("unreachable", error)
+        except (httpx2.TransportError, httpx2.StreamError, DamagedError) as error:
             self._heard = time.monotonic()
-            return NoAnswer("connection", f"connection: {error or type(error).__name__}")
+            return self._broken("connection", error)
         finally:
             self._under_way -= 1
             if whole:
                 self._idle.append(transport)
             else:
                 await _closed([transport])
+
+    def _broken(self, kind: str, error: Exception) -> NoAnswer:
+        why = self.secrets.hide(str(error)) or type(error).__name__
+        return NoAnswer(kind, f"connection: {why}")
 
     def prepare(self, count: int) -> None:
         """Have the means for so many requests at once at hand, so that none waits for them."""
@@ -199,22 +232,49 @@ class Wire:
         response = await transport.handle_async_request(request)
         response.request = request
         self._heard = time.monotonic()
-        parts = []
-        left = MAX_BODY_BYTES
         try:
-            async for part in response.aiter_bytes():
-                left -= len(part)
-                if left < 0:
-                    size = MAX_BODY_BYTES // (1024 * 1024)
+            async with ROOM.share() as share:
+                body = await self._body(response, share)
+                if body is None:
+                    size = self._longest // _MB
                     return NoAnswer("too_big", f"malformed: the body is longer than {size} MB")
-                parts.append(part)
-            answer = Answer(response.status_code, response.headers, b"".join(parts))
-            if on_whole is not None:
-                on_whole(answer)
-            return answer
+                answer = self._answer(response, body)
+                if on_whole is not None:
+                    on_whole(answer)
+                return answer
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
+
+    async def _body(self, response: httpx2.Response, share: Share) -> bytes | None:
+        """Return a body without its compression; None where it is too long.
+
+        Raises:
+            DamagedError: its compression is damaged.
+        """
+        size = response.headers.get("content-length", "")
+        if size.isascii() and size.isdigit() and len(size) < 20 and int(size) > self._longest:
+            return None
+        inflate = Inflate(response.headers.get("content-encoding", ""))
+        parts: list[bytes] = []
+        sent = left = self._longest
+        async for raw in response.aiter_raw():
+            sent -= len(raw)
+            part = inflate.feed(raw, left + 1)
+            left -= len(part)
+            if sent < 0 or left < 0:
+                return None
+            if part:
+                await share.take(len(part))
+                parts.append(part)
+        inflate.check_end()
+        return b"".join(parts)
+
+    def _answer(self, response: httpx2.Response, body: bytes) -> Answer:
+        """Return an answer; an error without what must not be seen, headers always."""
+        status = response.status_code
+        headers = {n.lower(): self.secrets.hide(v) for n, v in response.headers.items()}
+        return Answer(status, headers, body if status == 200 else self.secrets.hide_bytes(body))
 
     def _transport(self) -> httpx2.AsyncHTTPTransport:
         import httpx2
@@ -226,11 +286,14 @@ class Wire:
             return httpx2.AsyncHTTPTransport(
                 verify=self._trust, trust_env=False, limits=one, proxy=self._proxy
             )
-        except (ValueError, ImportError) as error:  # a proxy of a kind that is not understood
-            raise ModelError(f"the proxy {self._proxy!r} of the environment: {error}") from error
+        except ImportError as error:
+            raise ModelError(
+                f"{_THE_PROXY} is a SOCKS proxy, which needs a package: pip install socksio"
+            ) from error
+        except (ValueError, httpx2.InvalidURL) as error:
+            raise ModelError(_BAD_PROXY) from error  # not a word of it: it may hold a password
 
     def _began(self) -> None:
-
         if self._under_way == 0:
             self._heard = time.monotonic()
         self._under_way += 1
@@ -260,12 +323,30 @@ def _is_loopback(base_url: str) -> bool:
 
 
 def _proxy(base_url: str) -> str | None:
-    """Return the proxy that the environment names for an address; none for this machine."""
+    """Return the proxy that the environment names for an address; none for this machine.
+
+    Raises:
+        ModelError: it names something else. What, is not told: it may hold a password.
+    """
     parts = urllib.parse.urlsplit(base_url)
     if _is_loopback(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
         return None
     proxies = urllib.request.getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all")
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy:
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    place = proxy.partition("://")[2].rpartition("@")[2]
+    if not is_address(f"http://{place}"):
+        raise ModelError(_BAD_PROXY)
+    return proxy
+
+
+def _password(proxy: str | None) -> list[str]:
+    """Return the password, or the token, in a proxy's address: as it stands and as it is sent."""
+    user, _, password = (proxy or "").partition("://")[2].rpartition("@")[0].partition(":")
+    given = password or user
+    return [given, urllib.parse.unquote(given)]
 
 
 def _trust(scheme: str, proxy: str | None) -> ssl.SSLContext:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pnyx.errors import shorten
+from pnyx.models.inflate import DamagedError, Inflate
 from pnyx.web.outcomes import NotFetchedError
 from pnyx.web.targets import Reach, Target
 
@@ -147,6 +147,8 @@ class Getter:
             raise NotFetchedError("unreachable", "no connection came about in time") from error
         except httpx2.ConnectError as error:
             raise NotFetchedError("unreachable", shorten(str(error) or "refused", 120)) from error
+        except DamagedError as error:
+            raise NotFetchedError("encoding", shorten(str(error))) from error
         except (httpx2.TransportError, httpx2.StreamError) as error:
             why = str(error) or type(error).__name__
             raise NotFetchedError("connection", shorten(why, 120)) from error
@@ -203,7 +205,9 @@ async def _body(
     size = headers.get("content-length", "")
     if not cut and size.isascii() and size.isdigit() and len(size) < 20 and int(size) > limit:
         raise NotFetchedError("too_large", f"{int(size):,} bytes")
-    inflate = _Inflate(headers.get("content-encoding", ""))
+    inflate = Inflate(headers.get("content-encoding", ""))
+    if not inflate.known:
+        raise NotFetchedError("encoding", shorten(inflate.encoding, 40))
     parts: list[bytes] = []
     sent = room = limit
     async for raw in response.aiter_raw():
@@ -217,51 +221,3 @@ async def _body(
             raise NotFetchedError("too_large", f"more than {limit:,} bytes")
     inflate.check_end()
     return b"".join(parts), False
-
-
-class _Inflate:
-    """Undoes a body's compression, a bounded piece at a time.
-
-    The client's own decoder undoes whatever came at once: 64 KB of a bomb become 64 MB.
-    """
-
-    def __init__(self, encoding: str) -> None:
-        self._encoding = encoding.strip().lower()
-        self._window: int | None = {"": None, "identity": None, "deflate": zlib.MAX_WBITS}.get(
-            self._encoding, 0
-        )
-        if self._encoding in ("gzip", "x-gzip"):
-            self._window = zlib.MAX_WBITS | 16
-        if self._window == 0:
-            raise NotFetchedError("encoding", shorten(self._encoding, 40))
-        self._inflate = None if self._window is None else zlib.decompressobj(self._window)
-        self._begun = False
-
-    def feed(self, raw: bytes, most: int) -> bytes:
-        """Return what a piece becomes, but not more than `most` bytes.
-
-        Raises:
-            NotFetchedError: `encoding`.
-        """
-        if self._inflate is None:
-            return raw
-        try:
-            part = self._inflate.decompress(raw, most)
-        except zlib.error as error:
-            if self._encoding != "deflate" or self._begun:
-                raise NotFetchedError("encoding", shorten(str(error))) from error
-            # Some servers send deflate without the header that it ought to have.
-            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-            self._begun = True
-            return self.feed(raw, most)
-        self._begun = self._begun or bool(part)
-        return part
-
-    def check_end(self) -> None:
-        """Refuse a body that ended in the middle.
-
-        Raises:
-            NotFetchedError: `encoding`.
-        """
-        if self._inflate is not None and not self._inflate.eof:
-            raise NotFetchedError("encoding", "it ends too early")

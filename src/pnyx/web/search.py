@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from pnyx.corpora.search_results import SearchResult
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.models.addresses import is_address, read_key
+from pnyx.models.addresses import check_address, read_key
 from pnyx.models.patience import Patience, retry_after
+from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Answer, NoAnswer, Wire
 
 __all__ = [
@@ -96,10 +97,9 @@ class Serper:
     ) -> None:
         if not key:
             raise InputError(f"serper needs a key: set {SERPER_KEY}")
-        if not is_address(base_url):
-            raise InputError(f"found {shorten(base_url, 80)!r}, expected the address of the API")
+        self._url = check_address(base_url)
         self._key = key
-        self._url = base_url.rstrip("/")
+        self._secrets = Secrets(key)
         self._patience = patience or Patience(timeout=30.0, attempts=4)
         self._wire: Wire | None = None
 
@@ -145,7 +145,8 @@ class Serper:
             nonlocal wrong
             if answer.status == 200:
                 try:
-                    keep(read_serper(answer.body), answer.body)
+                    body = self._secrets.hide_bytes(answer.body, good=True)
+                    keep(read_serper(body), body)
                 except ValueError as error:
                     wrong = f"malformed: {self._safe(str(error))}"
 
@@ -180,7 +181,7 @@ class Serper:
 
     def _safe(self, text: str) -> str:
         """Return one short line of a server's text, without the key should it echo that."""
-        return shorten(" ".join(text[:4000].replace(self._key, "***").split()), 160)
+        return shorten(" ".join(self._secrets.hide(text)[:4000].split()), 160)
 
 
 def read_serper(body: bytes) -> list[SearchResult]:

@@ -1,0 +1,76 @@
+"""Kinds of values that options take: finite numbers, and text that is UTF-8."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from pnyx.errors import shorten
+
+__all__ = ["Number", "NumberRange", "Text", "with_texts"]
+
+PATHS = frozenset(
+    (
+        "annotations answers base baseline calibration cascade cheap corpus dropped examples "
+        "expand human index items labelled labels leaning llm lookup others out pairs "
+        "perspectives plot pool prices prompt qrels qrels_out questions run runs search sources "
+        "student topics verdicts views"
+    ).split()
+)
+"""Parameters of no declared type that may name a file, whose name need not be UTF-8."""
+
+
+class Number(click.types.FloatParamType):
+    """A finite number: what is not one passes every comparison, or none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a number."""
+        return _finite(self, super().convert(value, param, ctx), value, param, ctx)
+
+
+class NumberRange(click.FloatRange):
+    """A finite number between bounds."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a number within the bounds."""
+        return _finite(self, super().convert(value, param, ctx), value, param, ctx)
+
+
+def _finite(
+    kind: click.ParamType,
+    number: float,
+    value: object,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> float:
+    if not math.isfinite(number):
+        kind.fail(f"{shorten(value, 40)!r} is not a finite number.", param, ctx)
+    return number
+
+
+class Text(click.types.StringParamType):
+    """Text; bytes that are not UTF-8 cannot be written to any file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a text."""
+        text = super().convert(value, param, ctx)
+        if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
+            self.fail(f"found {shorten(text, 60)!r}, expected text in UTF-8.", param, ctx)
+        return text
+
+
+def with_texts(command: click.Command) -> click.Command:
+    """Have a command's parameters, and those of its commands, take text where they name no file."""
+    for parameter in command.params:
+        if parameter.type is click.STRING and parameter.name not in PATHS:
+            parameter.type = Text()
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            with_texts(one)
+    return command

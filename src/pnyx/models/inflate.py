@@ -1,0 +1,113 @@
+"""Undoing a body's compression a bounded piece at a time.
+
+A client's own decoder undoes whatever came at once: 64 KB of a bomb become 64 MB. It also stops
+after the first member of a gzip file, of which there may be several (RFC 1952, 2.2).
+"""
+
+from __future__ import annotations
+
+import zlib
+
+__all__ = ["DamagedError", "Inflate"]
+
+_GZIP, _ZLIB, _RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
+_WINDOWS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": _ZLIB}
+_MAGIC = b"\x1f\x8b"
+_SLICE = 8192
+"""What follows a member is copied for each: small slices keep many small members cheap."""
+
+
+class DamagedError(ValueError):
+    """A body is not what its compression says; the text says how."""
+
+
+class Inflate:
+    """Undoes the compression of one body.
+
+    Args:
+        encoding: the header `Content-Encoding`. Of one that is not known the body stays as it is:
+            see `known`.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        self.encoding = encoding.strip().lower()
+        window = _WINDOWS.get(self.encoding)
+        self._window = window
+        self._inflate = None if window is None else zlib.decompressobj(window)
+        self._begun = False
+        self._head = b""
+        self._rest = b""
+
+    @property
+    def known(self) -> bool:
+        """Whether the body can be had without compression."""
+        return self._inflate is not None or self.encoding in ("", "identity")
+
+    def feed(self, raw: bytes, most: int) -> bytes:
+        """Return what a piece becomes, but not more than `most` bytes.
+
+        What is beyond `most` is lost: whoever asks for one byte more than is wanted can tell.
+
+        Raises:
+            DamagedError: it is damaged.
+        """
+        if self._inflate is None:
+            return raw
+        parts: list[bytes] = []
+        for start in range(0, len(raw), _SLICE):
+            left = most - sum(map(len, parts))
+            if left <= 0:
+                break
+            parts.append(self._slice(raw[start : start + _SLICE], left))
+        return b"".join(parts)
+
+    def check_end(self) -> None:
+        """Refuse a body that ended in the middle.
+
+        Raises:
+            DamagedError: it did.
+        """
+        if self._inflate is not None and not self._inflate.eof:
+            raise DamagedError("it ends too early")
+
+    def _slice(self, raw: bytes, most: int) -> bytes:
+        parts: list[bytes] = []
+        raw = self._next_member(raw)
+        while raw and most > 0:
+            assert self._inflate is not None  # noqa: S101 - by `feed`
+            part = self._some(raw, most)
+            parts.append(part)
+            most -= len(part)
+            raw = self._next_member(self._inflate.unused_data) if self._inflate.eof else b""
+        return b"".join(parts)
+
+    def _some(self, raw: bytes, most: int) -> bytes:
+        assert self._inflate is not None  # noqa: S101 - by `feed`
+        try:
+            part = self._inflate.decompress(raw, most)
+        except zlib.error as error:
+            if self._window != _ZLIB or self._begun:
+                raise DamagedError(str(error)) from error
+            # Some servers send deflate without the header that it ought to have.
+            self._window, raw = _RAW, self._head + raw
+            self._inflate = zlib.decompressobj(_RAW)
+            return self._some(raw, most)
+        if not self._begun:
+            self._begun = bool(part)
+            self._head = b"" if self._begun or self._window != _ZLIB else self._head + raw
+        return part
+
+    def _next_member(self, raw: bytes) -> bytes:
+        """Return what is left to undo: another member, or nothing where other bytes follow."""
+        assert self._inflate is not None  # noqa: S101 - by `feed`
+        if not self._inflate.eof:
+            return raw
+        self._rest += raw
+        if self._window != _GZIP or not _MAGIC.startswith(self._rest[:2]):
+            self._rest = b"\0"  # padding, or what browsers pass over: no member comes after it
+            return b""
+        if len(self._rest) < 2:
+            return b""
+        raw, self._rest = self._rest, b""
+        self._inflate = zlib.decompressobj(_GZIP)
+        return raw
