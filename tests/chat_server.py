@@ -325,6 +325,9 @@ class Handler(BaseHTTPRequestHandler):
         later = email.utils.formatdate(time.time() + 2, usegmt=True)
         self.send_error_json(429, "slow down", headers={"Retry-After": later})
 
+    def do_429_forever(self) -> None:
+        self.send_error_json(429, "come back in thirty years", headers={"Retry-After": "1e9"})
+
     def do_quota(self) -> None:
         self.send_error_json(429, "no money left", code="insufficient_quota")
 

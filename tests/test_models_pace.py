@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.models.pace import Limit, Pace
+from pnyx.models.pace import Elsewhere, Limit, Pace
 
 BACKENDS = ["asyncio", "trio"]
 
@@ -286,4 +286,33 @@ def test_an_event_loop_that_died_in_line_holds_nobody_up():
                 pass
 
     anyio.run(main)
+    assert (pace.under_way, pace.waiting) == (0, 0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_who_waits_may_go_elsewhere_as_soon_as_the_endpoint_cools(backend):
+    pace = Pace(1, first=1)
+    left = []
+
+    async def one(number: int) -> None:
+        try:
+            async with pace.slot(lambda: pace.cooling > 0):
+                pass
+        except Elsewhere:
+            left.append(number)
+
+    async def main() -> None:
+        async with pace.slot(), anyio.create_task_group() as group:
+            for number in range(5):
+                group.start_soon(one, number)
+            await anyio.sleep(0.01)
+            assert pace.waiting == 5
+            pace.cool(60)
+        with anyio.move_on_after(0.01):
+            await one(5)
+
+    with_time = time.monotonic()
+    anyio.run(main, backend=backend)
+    assert time.monotonic() - with_time < 10
+    assert sorted(left) == [0, 1, 2, 3, 4, 5]
     assert (pace.under_way, pace.waiting) == (0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import time
 
 import anyio
 import pytest
@@ -10,7 +11,16 @@ import pytest
 from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
 from pnyx.models.base import ChatModel
-from pnyx.models.chat import ChatRequest, Message, Patience, Reply, endpoint_from
+from pnyx.models.chat import (
+    CallFailed,
+    ChatEndpoint,
+    ChatRequest,
+    Message,
+    Patience,
+    Reply,
+    endpoint_from,
+)
+from pnyx.models.flow import run_all
 from pnyx.models.ledger import Ledger
 from pnyx.models.pool import EndpointPool
 
@@ -19,17 +29,14 @@ HASTY = Patience(timeout=2, attempts=3, connect_attempts=2, first_wait=0.01, lon
 
 def ask_all(model: ChatModel, count: int, workers: int = 12) -> list[object]:
     outcomes: list[object] = []
-    numbers = iter(range(count))
 
-    async def work() -> None:
-        for number in numbers:
-            asked = ChatRequest((Message("user", f"question {number}"),), max_tokens=20)
-            outcomes.append(await model.complete(asked))
+    async def ask(number: int) -> None:
+        asked = ChatRequest((Message("user", f"question {number}"),), max_tokens=20)
+        outcomes.append(await model.complete(asked))
 
     async def main() -> None:
-        async with model.connected(), anyio.create_task_group() as group:
-            for _ in range(workers):
-                group.start_soon(work)
+        async with model.connected():
+            await run_all(range(count), ask, workers=workers)
 
     anyio.run(main)
     return outcomes
@@ -89,3 +96,123 @@ def test_different_models_are_refused_and_the_same_address_counts_once():
     assert repr(endpoint_from(["http://h/v1#a", "http://h/v1#a"])).startswith("ChatEndpoint")
     with pytest.raises(InputError, match="found nothing"):
         endpoint_from([])
+
+
+# --- an address that fails
+
+
+def pool_of(*servers: ChatServer, patience: Patience = HASTY) -> tuple[EndpointPool, list[str]]:
+    """Return a pool, and what it says of waits."""
+    pool = endpoint_from([server.spec for server in servers], patience=patience)
+    assert isinstance(pool, EndpointPool)
+    lines: list[str] = []
+    pool.on_wait = lines.append
+    return pool, lines
+
+
+@pytest.mark.parametrize(
+    "trouble", ["500", "503", "html", "reset", "400", "too_long", "no_choices"]
+)
+def test_what_fails_at_one_address_is_asked_at_the_other(trouble):
+    with ChatServer(delay=0.02) as good, ChatServer(default=trouble) as bad:
+        pool, _ = pool_of(good, bad)
+        outcomes = ask_all(pool, 100)
+    assert all(isinstance(o, Reply) for o in outcomes)
+    assert len(good.answered()) == len(set(good.answered())) == 100
+    # It is tried now and then, with one request at a time.
+    assert 1 <= len(bad.asked()) <= 60
+    assert not pool.left_out
+
+
+def test_an_address_that_only_fails_rests_and_that_is_said_once():
+    with ChatServer(delay=0.01) as good, ChatServer(default="500") as bad:
+        pool, lines = pool_of(good, bad)
+        ask_all(pool, 200)
+    assert [bad.url in line and "in a row (server_error: HTTP 500" in line for line in lines] == [
+        True
+    ]
+
+
+def test_an_address_that_recovers_is_used_again():
+    with ChatServer(delay=0.02) as good, ChatServer(["500"] * 15, delay=0.01) as ill:
+        pool, _ = pool_of(good, ill)
+        outcomes = ask_all(pool, 400, workers=20)
+    assert all(isinstance(o, Reply) for o in outcomes)
+    assert len(ill.answered()) > 50
+
+
+def test_a_request_that_fails_everywhere_is_given_up_with_a_reason_and_alone():
+    with ChatServer(delay=0.01) as one, ChatServer(delay=0.01) as other:
+        pool, _ = pool_of(one, other)
+
+        async def main() -> list[Reply | CallFailed]:
+            outcomes = []
+
+            async def ask(text: str) -> None:
+                asked = ChatRequest((Message("user", text),), max_tokens=20)
+                outcomes.append(await pool.complete(asked))
+
+            async with pool.connected(), anyio.create_task_group() as group:
+                for number in range(60):
+                    group.start_soon(ask, "[[500]]" if number == 30 else f"question {number}")
+            return outcomes
+
+        failed = [o for o in anyio.run(main) if isinstance(o, CallFailed)]
+    assert [f.reason[:22] for f in failed] == ["server_error: HTTP 500"]
+    assert failed[0].reason.endswith("(3 attempts)")
+    for server in (one, other):
+        assert [row["item"] for row in server.asked()].count("500") in (1, 2)
+
+
+def test_no_more_is_paid_for_than_at_one_address():
+    with ChatServer(default="no_choices") as one, ChatServer(default="no_choices") as other:
+        pool, _ = pool_of(one, other)
+        pool.endpoints[0]._replies = pool.endpoints[1]._replies = 1  # known as endpoints
+        (failed,) = ask_all(pool, 1)
+    assert isinstance(failed, CallFailed)
+    assert len(one.asked()) + len(other.asked()) == HASTY.attempts
+
+
+def test_an_address_that_wants_to_be_left_alone_holds_nothing_up():
+    patience = Patience(timeout=5, attempts=3, first_wait=0.01, longest_wait=30)
+    with ChatServer(delay=0.01) as good, ChatServer(default="429_forever", delay=0.05) as bad:
+        pool, lines = pool_of(good, bad, patience=patience)
+        began = time.monotonic()
+        # More at once than both take: some wait in line at the address that then cools.
+        outcomes = ask_all(pool, 150, workers=100)
+        assert time.monotonic() - began < 25
+    assert all(isinstance(o, Reply) for o in outcomes)
+    assert len(bad.asked()) <= 64
+    assert len([line for line in lines if "asks to be left alone for 1,000,000,000 s" in line]) == 1
+
+
+def test_where_all_want_to_be_left_alone_the_wait_is_bounded_told_and_ends_with_a_reason():
+    patience = Patience(timeout=5, attempts=3, first_wait=0.01, longest_wait=0.2, silence=0.1)
+    with ChatServer(default="429_forever") as one, ChatServer(default="429_forever") as other:
+        pool, lines = pool_of(one, other, patience=patience)
+        outcomes = ask_all(pool, 4)
+        alone = ChatEndpoint(one.url, "test", patience=patience)
+        alone.on_wait = lines.append
+        outcomes += ask_all(alone, 2)
+    assert all(isinstance(o, CallFailed) for o in outcomes)
+    assert {o.reason[:20] for o in outcomes} == {"rate_limit: HTTP 429"}
+    asking = [line.partition(" asks to be left alone")[0] for line in lines]
+    assert {one.url, other.url} <= set(asking)
+
+
+def test_where_all_addresses_only_fail_the_run_ends():
+    with ChatServer(default="500") as one, ChatServer(default="500") as other:
+        pool, _ = pool_of(one, other)
+        with pytest.raises(ModelError, match=r"none of 2 endpoints.*has answered none of the last"):
+            ask_all(pool, 200, workers=4)
+
+
+def test_where_nothing_listens_the_run_ends_and_one_such_address_is_passed_over():
+    with ChatServer() as gone:
+        pass
+    with ChatServer() as good:
+        pool, _ = pool_of(good, gone)
+        assert all(isinstance(o, Reply) for o in ask_all(pool, 50))
+    nowhere = endpoint_from(["http://127.0.0.1:9/v1#test", gone.spec], patience=HASTY)
+    with pytest.raises(ModelError, match=r"none of 2 endpoints.*cannot be reached"):
+        ask_all(nowhere, 1)

@@ -367,6 +367,16 @@ def test_both_kinds_of_deflate_are_understood(packed):
         assert fetch(f"{site.url}/a").body == article("Tea")
 
 
+def test_a_page_in_several_members_of_gzip_is_whole():
+    tea = article("Tea")
+    packed = gzip.compress(tea[:100]) + gzip.compress(b"") + gzip.compress(tea[100:])
+    with Site({"/a": (200, GZIP, packed), "/b": (200, GZIP, packed + b"\0" * 20)}) as site:
+        assert fetch(f"{site.url}/a").body == tea
+        assert fetch(f"{site.url}/b").body == tea
+        small = FetchLimits(seconds=3.0, bytes=len(tea) - 1, delay=0.0)
+        assert fetch(f"{site.url}/a", limits=small).outcome == "too_large"
+
+
 @pytest.mark.parametrize(
     "play",
     [

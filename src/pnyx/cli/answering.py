@@ -22,6 +22,7 @@ from pnyx.cli.judging import (
 from pnyx.cli.progress import watched
 from pnyx.errors import ModelError, shorten
 from pnyx.judge.tasks import TASKS
+from pnyx.models.replies import printable
 
 if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
@@ -189,7 +190,7 @@ def _run(
 def _facts(source: str, questions: Sequence[JudgeQuestion], opened: Opened) -> dict[str, Any]:
     """Return what the manifest says of the judge and of what was sent."""
     facts: dict[str, Any] = {
-        "items": {"path": source, "count": len(questions)},
+        "items": {"path": printable(source), "count": len(questions)},
         "card": opened.judge.card,
     }
     if not opened.models:
@@ -214,7 +215,7 @@ def _facts(source: str, questions: Sequence[JudgeQuestion], opened: Opened) -> d
         "prompts": list(opened.prompts),
         "settings": opened.settings,
         "store": {
-            "path": str(opened.models[0].store.path),
+            "path": printable(str(opened.models[0].store.path)),
             **{name: sum(getattr(count, name) for count in counts) for name in names},
         },
         "tokens": tokens,

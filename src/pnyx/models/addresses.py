@@ -18,6 +18,7 @@ __all__ = ["check_address", "is_address", "read_key", "read_spec", "shown_addres
 _LONGEST = 2000
 _LONGEST_HOST, _LONGEST_LABEL = 253, 63
 _HIDDEN = "***"
+_QUERY = re.compile("[?&=]")
 _KIND = re.compile(r"(?:[a-z][a-z0-9+.-]*://|https?:/?|openai:|gguf:)", re.IGNORECASE)
 
 
@@ -81,8 +82,8 @@ def read_spec(spec: str) -> tuple[str, str] | None:
     """Return (base URL, model) of `http://HOST:PORT/v1#MODEL`; None where it is no such thing."""
     base_url, _, model = spec.partition("#")
     name = urllib.parse.unquote(model)
-    # A query behind the model's name is a mistake, and may hold a key.
-    if not name.isprintable() or not model or "?" in model or not is_address(base_url):
+    # A query in the place of the model's name, or behind it, may hold a key.
+    if not model or _QUERY.search(model) or not name.isprintable() or not is_address(base_url):
         return None
     return base_url, name
 
@@ -96,8 +97,7 @@ def shown_address(spec: str) -> str:
     kind, rest = (found[0], spec[found.end() :]) if found else ("", spec)
     if "@" in rest:
         rest = f"{_HIDDEN}@{rest.rpartition('@')[2]}"
-    base, query, _ = rest.partition("?")
-    if query:
-        return f"{kind}{base}?{_HIDDEN}"
+    rest, query, _ = rest.partition("?")
     base, fragment, name = rest.partition("#")
-    return f"{kind}{base}{fragment}{_HIDDEN if re.search('[=&]', name) else name}"
+    name = _HIDDEN if _QUERY.search(name) else name
+    return f"{kind}{base}{fragment}{name}{f'?{_HIDDEN}' if query else ''}"

@@ -282,7 +282,7 @@ class EndpointPool:
             if endpoint.on_wait is not None:
                 endpoint.on_wait(
                     f"{endpoint.base_url} has failed {health.failures} times in a row "
-                    f"({outcome.failed.reason}); it rests, and the others go on"
+                    f"({outcome.failed.reason}); it rests, and its requests go elsewhere"
                 )
 
     def _served(self, health: _Health, tried: _Tried) -> None:

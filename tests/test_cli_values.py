@@ -1,0 +1,197 @@
+"""What every option of every command refuses, and every address: one line, exit status 2."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from chat_server import ChatServer
+from pnyx.cli import COMMANDS, app, main
+from pnyx.cli.values import PATHS, Number, NumberRange, Text
+from pnyx.errors import InputError
+from pnyx.models.addresses import is_address, shown_address
+from pnyx.models.chat import ChatEndpoint
+
+NO_UTF8 = b"a\xff".decode("utf-8", "surrogateescape")
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield each command that does something, by its words."""
+
+    def below(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                found = command.get_command(context, name)
+                assert found is not None
+                yield from below(f"{words} {name}", found)
+        else:
+            yield words.strip(), command
+
+    yield from below("", app)
+
+
+ALL = dict(commands())
+
+
+def parameters(kinds: tuple[type, ...]) -> list[tuple[str, click.Parameter]]:
+    return [(w, p) for w, c in ALL.items() for p in c.params if isinstance(p.type, kinds)]
+
+
+def refused(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that must end with one printable line and exit status 2."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capfd.readouterr()
+    assert ended.value.code == 2, said
+    assert said.err.startswith("pnyx: "), said
+    assert said.err.count("\n") == 1, said
+    assert said.err.rstrip("\n").isprintable()
+    return said.err
+
+
+def test_all_numbers_are_of_the_kinds_that_refuse_what_is_none():
+    assert {words.split()[0] for words in ALL} == set(COMMANDS)
+    floats = parameters((click.types.FloatParamType,))
+    assert len(floats) > 50
+    for words, parameter in floats:
+        assert isinstance(parameter.type, Number | NumberRange), (words, parameter.name)
+
+
+def test_no_number_is_nan_or_infinite(own_place, capfd):
+    for words, parameter in parameters((Number, NumberRange)):
+        for value in ("nan", "NaN", "inf", "-inf", "1e400", "-1e400", "Infinity"):
+            said = refused(capfd, *words.split(), f"{parameter.opts[-1]}={value}")
+            assert parameter.opts[-1] in said, (words, value, said)
+    for words, option in (
+        ("annotate apply --all --out o", "--thresholds"),
+        ("annotate review x --labels l --out o", "--edges"),
+        ("measure thresholds x --labels l", "--at"),
+    ):
+        for value in ("nan", "0.3,nan", "inf", "1e400"):
+            refused(capfd, *words.split(), option, value)
+
+
+def test_text_that_is_not_utf_8_is_refused(own_place, capfd):
+    texts = parameters((Text,))
+    assert {"tag", "question", "columns", "embedder"} <= {p.name for _, p in texts}
+    for words, parameter in texts:
+        option = isinstance(parameter, click.Option)
+        given = [parameter.opts[-1], NO_UTF8] if option else ["x", NO_UTF8][-len(words) :]
+        if option and parameter.nargs > 1:
+            given += [NO_UTF8] * (parameter.nargs - 1)
+        if not option and words in ("search", "argue"):
+            given = ["no.index", NO_UTF8]
+        elif not option:
+            given = [NO_UTF8]
+        assert "expected text in UTF-8" in refused(capfd, *words.split(), *given), words
+
+
+def test_names_of_files_are_declared_as_such():
+    known = {p.name for _, p in parameters((click.types.StringParamType,)) if p.name in PATHS}
+    assert known == PATHS
+
+
+def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):
+    Path(NO_UTF8).write_text(json.dumps({"id": "1", "text": "Fares fell."}) + "\n")
+    for arguments in (
+        ("validate", NO_UTF8),
+        ("convert", NO_UTF8, "--to", "jsonl", "--out", f"{NO_UTF8}.out"),
+        ("index", NO_UTF8, "--out", f"{NO_UTF8}.index"),
+        ("search", f"{NO_UTF8}.index", "fares"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0, (arguments, capfd.readouterr())
+    capfd.readouterr()
+    refused(capfd, "judge", "support", f"no{NO_UTF8}", "--out", "o")
+    refused(capfd, "judge", "support", NO_UTF8, "--llm", f"openai:{NO_UTF8}", "--out", "o")
+    refused(capfd, "judge", "support", NO_UTF8, "--llm", f"http://h/v1#{NO_UTF8}", "--out", "o")
+
+
+# --- addresses
+
+SECRET = "SECRET"
+BAD = [
+    *("http://256.1.1.1:8000/v1", "http://192.168.010.1:8000/v1", "http://①:9/v1"),
+    *("http://[::1]x/v1", "http://h:99999/v1", "http://h:0/v1", "http://a..b/v1", "http://a b/v1"),
+    *("http://" + "a" * 64 + ".example/v1", "http://h\\x/v1", "http://\u00ad/v1", "http://*/v1"),
+    *("http://" + "x." * 200 + "example/v1", "http://h/" + "x" * 70_000, "ftp://h/v1"),
+    *(f"http://h/v1?key={SECRET}", f"http://user:{SECRET}@h/v1", f"http://{SECRET}@h/v1"),
+    *(f"http://user:{SECRET}/a@h/v1", f"http://user:a?{SECRET}@h/v1", f"http:user:{SECRET}@h/v1"),
+    *(f"user:{SECRET}@h/v1", f"http://u@v:{SECRET}@h/v1", f"h/v1?key={SECRET}"),
+    f"HTTP://user:{SECRET}@256.1.1.1/v1",
+]
+
+
+@pytest.mark.parametrize("address", BAD)
+def test_an_address_that_cannot_be_asked_is_one_line_that_tells_no_secret(
+    own_place, capfd, monkeypatch, address
+):
+    monkeypatch.setenv("SERPER_API_KEY", "k" * 20)
+    Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
+    Path("q.md").write_text("# Is tea good?\n")
+    assert not is_address(address)
+    web = "corpus web q.md --out web --search serper --contact a@b.org --search-url".split()
+    for arguments in (
+        ["judge", "support", "i.jsonl", "--llm", f"{address}#m", "--out", "o"],
+        ["judge", "support", "i.jsonl", "--llm", f"{address}#m", "--plan"],
+        ["index", "i.jsonl", "--out", "i.index", "--vectors", "--embedder", f"{address}#m"],
+        [*web, address],
+    ):
+        assert SECRET not in refused(capfd, *arguments)
+    assert not {"o", "i.index", "web"} & {path.name for path in Path().iterdir()}
+    with pytest.raises(InputError) as caught:
+        ChatEndpoint(address, "m")
+    assert SECRET not in str(caught.value)
+
+
+def test_argue_and_doctor_show_no_secret_either(own_place, capfd):
+    address = f"http://user:{SECRET}@256.1.1.1/v1?key={SECRET}#m"
+    Path("d.jsonl").write_text('{"id": "1", "text": "Fares fell."}\n')
+    with pytest.raises(SystemExit):
+        main(["index", "d.jsonl", "--out", "i.index"])
+    capfd.readouterr()
+    assert SECRET not in refused(capfd, "argue", "i.index", "Fares?", "--llm", address)
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "--llm", address, "--json"])
+    said = capfd.readouterr()
+    assert ended.value.code == 2
+    assert "found 'http://***@256.1.1.1/v1?***'" in said.err
+    assert SECRET not in said.err + said.out
+
+
+@pytest.mark.parametrize(
+    "where", [f"#m?key={SECRET}", f"#m=1&key={SECRET}?", f"?key={SECRET}#m", f"#key={SECRET}"]
+)
+def test_a_query_behind_the_model_is_refused_and_not_shown(own_place, capfd, where):
+    Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
+    with ChatServer() as server:
+        spec = f"{server.url}{where}"
+        said = refused(capfd, "judge", "support", "i.jsonl", "--llm", spec, "--out", "o")
+    assert SECRET not in said
+    assert not server.asked()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("http://127.0.0.1:8000/v1", "https://api.example.org/v1/", "http://[::1]:1/v1"),
+        *("http://localhost", "http://gpu_box.local:1", "http://b\u00fccher.example/v1"),
+        *("http://[fe80::1%25eth0]/v1", "http://h/a%20b/c@d", "http://xn--bcher-kva.example."),
+    ],
+)
+def test_addresses_that_can_be_asked(address):
+    assert is_address(address)
+    assert ChatEndpoint(address, "m").address == address.rstrip("/")
+
+
+def test_what_is_shown_of_an_address():
+    assert shown_address("http://h/v1#org/model:tag") == "http://h/v1#org/model:tag"
+    assert shown_address("http://u:p@h/v1#m") == "http://***@h/v1#m"
+    assert shown_address("http://h/v1?a=b#m") == "http://h/v1?***"
+    assert shown_address("http://h/v1#key=b") == "http://h/v1#***"
