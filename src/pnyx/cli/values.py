@@ -43,7 +43,7 @@ class NumberRange(click.FloatRange):
 
 
 def _finite(
-    kind: click.ParamType,
+    kind: click.types.FloatParamType,
     number: float,
     value: object,
     param: click.Parameter | None,

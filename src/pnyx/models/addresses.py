@@ -12,6 +12,7 @@ import re
 import urllib.parse
 
 from pnyx.errors import InputError, shorten
+from pnyx.models.replies import printable
 
 __all__ = ["check_address", "is_address", "read_key", "read_spec", "shown_address"]
 
@@ -83,7 +84,7 @@ def read_spec(spec: str) -> tuple[str, str] | None:
     base_url, _, model = spec.partition("#")
     name = urllib.parse.unquote(model)
     # A query in the place of the model's name, or behind it, may hold a key.
-    if not model or _QUERY.search(model) or not name.isprintable() or not is_address(base_url):
+    if not model or _QUERY.search(model) or name != printable(name) or not is_address(base_url):
         return None
     return base_url, name
 

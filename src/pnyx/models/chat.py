@@ -10,7 +10,7 @@ from pnyx.models.addresses import read_key, read_spec, shown_address
 from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.ledger import Ledger
 from pnyx.models.patience import Patience
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable
 
 if TYPE_CHECKING:
     from pnyx.models.base import ChatModel
@@ -76,7 +76,7 @@ def _read_spec(spec: str) -> tuple[str, str, str | None]:
     kind, _, rest = spec.partition(":")
     if spec == "local" or kind == "gguf":
         raise InputError(f"--llm {shorten(spec)} answers alone, not together with other models")
-    if kind == "openai" and rest and rest.isprintable():
+    if kind == "openai" and rest and rest == printable(rest):
         key = key or read_key("OPENAI_API_KEY")
         if key is None:
             raise InputError(f"--llm {shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")

@@ -8,6 +8,7 @@ pace-and-budget.md`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -199,7 +200,7 @@ class EndpointPool:
                 return await self._give_up(tried)
             try:
                 outcome = await health.endpoint.attempt(
-                    request, keep, lambda health=health: self._is_better_off(health, tried)
+                    request, keep, functools.partial(self._is_better_off, health, tried)
                 )
             except Elsewhere:
                 continue

@@ -82,7 +82,8 @@ class _Secret:
         return text
 
     def _hidden(self, text: str) -> str:
-        parts, at = [], 0
+        parts: list[str] = []
+        at = 0
         while (found := self._head.search(text, at)) is not None:
             parts += text[at : found.start()], _HIDDEN
             at = found.end()
