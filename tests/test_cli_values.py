@@ -11,7 +11,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import COMMANDS, app, main
-from pnyx.cli.values import PATHS, Number, NumberRange, Text
+from pnyx.cli.values import RAW, Number, NumberRange, Text
 from pnyx.errors import InputError
 from pnyx.models.addresses import is_address, shown_address
 from pnyx.models.chat import ChatEndpoint
@@ -78,36 +78,35 @@ def test_no_number_is_nan_or_infinite(own_place, capfd):
 
 def test_text_that_is_not_utf_8_is_refused(own_place, capfd):
     texts = parameters((Text,))
-    assert {"tag", "question", "columns", "embedder"} <= {p.name for _, p in texts}
+    assert {"tag", "columns", "definition", "embedder"} <= {p.name for _, p in texts}
     for words, parameter in texts:
-        option = isinstance(parameter, click.Option)
-        given = [parameter.opts[-1], NO_UTF8] if option else ["x", NO_UTF8][-len(words) :]
-        if option and parameter.nargs > 1:
-            given += [NO_UTF8] * (parameter.nargs - 1)
-        if not option and words in ("search", "argue"):
-            given = ["no.index", NO_UTF8]
-        elif not option:
-            given = [NO_UTF8]
+        given = [parameter.opts[-1], *[NO_UTF8] * parameter.nargs]
         assert "expected text in UTF-8" in refused(capfd, *words.split(), *given), words
 
 
 def test_names_of_files_are_declared_as_such():
-    known = {p.name for _, p in parameters((click.types.StringParamType,)) if p.name in PATHS}
-    assert known == PATHS
+    known = {p.name for _, p in parameters((click.types.StringParamType,)) if p.name in RAW}
+    assert known == RAW
 
 
 def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):
-    Path(NO_UTF8).write_text(json.dumps({"id": "1", "text": "Fares fell."}) + "\n")
+    document = {"id": "1", "text": "Fares fell."}
+    Path(NO_UTF8).write_text(json.dumps(document) + "\n")
+    Path("items.jsonl").write_text(json.dumps({**document, "statement": "Cheap."}) + "\n")
     for arguments in (
         ("validate", NO_UTF8),
         ("convert", NO_UTF8, "--to", "jsonl", "--out", f"{NO_UTF8}.out"),
         ("index", NO_UTF8, "--out", f"{NO_UTF8}.index"),
         ("search", f"{NO_UTF8}.index", "fares"),
+        ("search", f"{NO_UTF8}.index", f"fares {NO_UTF8}", "--json"),
+        ("judge", "support", "items.jsonl", "--out", f"{NO_UTF8}.answers"),
     ):
         with pytest.raises(SystemExit) as ended:
             main(arguments)
         assert ended.value.code == 0, (arguments, capfd.readouterr())
     capfd.readouterr()
+    refused(capfd, "argue", f"{NO_UTF8}.index", f"Fares {NO_UTF8}?", "--html", "h.html")
+    assert not Path("h.html").exists()
     refused(capfd, "judge", "support", f"no{NO_UTF8}", "--out", "o")
     refused(capfd, "judge", "support", NO_UTF8, "--llm", f"openai:{NO_UTF8}", "--out", "o")
     refused(capfd, "judge", "support", NO_UTF8, "--llm", f"http://h/v1#{NO_UTF8}", "--out", "o")

@@ -11,15 +11,16 @@ from pnyx.errors import shorten
 
 __all__ = ["Number", "NumberRange", "Text", "with_texts"]
 
-PATHS = frozenset(
+RAW = frozenset(
     (
         "annotations answers base baseline calibration cascade cheap corpus dropped examples "
         "expand human index items labelled labels leaning llm lookup others out pairs "
-        "perspectives plot pool prices prompt qrels qrels_out questions run runs search sources "
-        "student topics verdicts views"
+        "perspectives plot pool prices prompt qrels qrels_out question questions run runs search "
+        "sources student topics verdicts views"
     ).split()
 )
-"""Parameters of no declared type that may name a file, whose name need not be UTF-8."""
+"""Parameters that take any bytes: they may name a file, or are a question, which can be searched
+for with what is legible of it. Declared paths (`click.Path`) take any bytes too."""
 
 
 class Number(click.types.FloatParamType):
@@ -66,9 +67,9 @@ class Text(click.types.StringParamType):
 
 
 def with_texts(command: click.Command) -> click.Command:
-    """Have a command's parameters, and those of its commands, take text where they name no file."""
+    """Have a command's parameters, and those of its commands, take UTF-8 alone, but for `RAW`."""
     for parameter in command.params:
-        if parameter.type is click.STRING and parameter.name not in PATHS:
+        if parameter.type is click.STRING and parameter.name not in RAW:
             parameter.type = Text()
     if isinstance(command, click.Group):
         for one in command.commands.values():
