@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, MissingExtra, PnyxError
+from pnyx.errors import InputError, PnyxError
+from pnyx.native import load_usearch
 from pnyx.search.features import put_feature, read_feature
 from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index
@@ -193,11 +194,7 @@ def graph_library() -> Any:
     Raises:
         MissingExtra: usearch is not installed.
     """
-    try:
-        from usearch.index import Index as Graph
-    except ImportError as error:
-        raise MissingExtra("a graph of vectors", "dense") from error
-    return Graph
+    return load_usearch().Index
 
 
 def _new_graph(dimensions: int) -> Any:
