@@ -16,6 +16,7 @@ from typing import Any
 from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
+from pnyx.placing import recover_folder
 from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.manifest import (
@@ -86,6 +87,7 @@ def build_index(
     folder = Path(path)
     tokenizer = Tokenizer(language)
     extra_fields = _known_fields(fields)
+    recover_folder(folder)
     if replace and folder.exists() and not is_index(folder):
         raise InputError("exists and is not an index, so it is not replaced", path=path)
     lock = locked(folder) if replace and folder.exists() else nullcontext()

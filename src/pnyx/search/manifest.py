@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 
 from pnyx._version import __version__
 from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
+from pnyx.placing import recover_folder
 
 __all__ = [
     "FORMAT_VERSION",
@@ -120,7 +121,13 @@ def open_regular(path: Path) -> IO[bytes]:
 
 def _manifest_bytes(folder: Path) -> bytes:
     try:
-        with open_regular(folder / MANIFEST) as stream:
+        try:
+            stream = open_regular(folder / MANIFEST)
+        except FileNotFoundError:
+            if not recover_folder(folder):  # put back, where a kill has left it aside
+                raise
+            stream = open_regular(folder / MANIFEST)
+        with stream:
             return stream.read(_MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
         found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"
