@@ -20,6 +20,7 @@ from pnyx.placing import recover_folder
 from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.manifest import (
+    count,
     is_index,
     locked,
     read_manifest,
@@ -27,7 +28,7 @@ from pnyx.search.manifest import (
     segment_name,
     write_manifest,
 )
-from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, count, open_segments
+from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, open_segments
 
 __all__ = ["IndexStats", "add_to_index", "build_index"]
 
