@@ -219,7 +219,7 @@ def parse_json_object(
         InputError: invalid JSON or another kind of value.
     """
     try:
-        value = json.loads(line, parse_constant=_no_constant, parse_float=_finite)
+        value = _DECODER.decode(line)
         if not keep_surrogates and "\\ud" in line.lower():
             value = _without_lone_surrogates(value)
     except (ValueError, RecursionError) as error:
@@ -258,6 +258,10 @@ def _finite(digits: str) -> float:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+"""Made once: `json.loads` with these would make one anew for each line."""
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
