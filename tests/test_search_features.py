@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Document
-from pnyx.search.features import feature_names, put_feature, read_feature, require_feature
+from pnyx.search.features import feature_names, put_feature, read_feature
 from pnyx.search.index import Index, add_to_index, build_index, verify_index
 from pnyx.search.manifest import read_manifest
 
@@ -27,12 +27,12 @@ def test_a_feature_comes_back_as_it_was(folder, dtype):
     values = np.arange(15).reshape(5, 3).astype(dtype)
     put(folder, values)
     manifest = read_manifest(folder)
-    feature = require_feature(folder, manifest, "quality", "run it")
+    feature = Index.open(folder).feature("quality", "run it")
     assert feature_names(manifest) == ["quality"]
     assert feature.meta == {"model": "m@1"}
     assert feature.array("values").dtype == np.dtype(dtype)
     np.testing.assert_array_equal(feature.array("values"), values)
-    with pytest.raises(KeyError):
+    with pytest.raises(IndexFolderError, match="no section other"):
         feature.array("other")
 
 
@@ -40,7 +40,7 @@ def test_a_feature_comes_back_as_it_was(folder, dtype):
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=5, max_size=5))
 def test_a_newer_feature_takes_the_place_of_the_older(folder, values):
     put(folder, np.array(values, dtype=np.float32))
-    feature = require_feature(folder, read_manifest(folder), "quality", "run it")
+    feature = Index.open(folder).feature("quality", "run it")
     np.testing.assert_array_equal(feature.array("values"), np.array(values, dtype=np.float32))
     assert len(list(folder.glob("feature-*"))) == 1
     assert len(Index.open(folder).search("tea")) == 5
@@ -50,11 +50,11 @@ def test_a_newer_feature_takes_the_place_of_the_older(folder, values):
 def test_what_is_not_there_or_not_for_all_is_one_line(folder):
     assert read_feature(folder, read_manifest(folder), "quality") is None
     with pytest.raises(InputError, match="has no quality: run it"):
-        require_feature(folder, read_manifest(folder), "quality", "run it")
+        Index.open(folder).feature("quality", "run it")
     put(folder, np.zeros(5, dtype=np.float32))
     add_to_index([Document("new", "more tea")], folder)
     with pytest.raises(InputError, match="quality of 5 of its 6 documents: run it"):
-        require_feature(folder, read_manifest(folder), "quality", "run it")
+        Index.open(folder).feature("quality", "run it")
     with pytest.raises(InputError, match="has 6 documents, expected 5"):
         put(folder, np.zeros(5, dtype=np.float32))
 

@@ -379,9 +379,16 @@ def test_the_topic_clusters_add_conclusions_that_share_no_word_with_the_question
     assert [p.extra["documents"] for p in plain] == [["same"]]
     near, far = load_encoder().encode(["Zoos harm animals in cages.", "Bananas are healthy."])
     centroids = np.tile(np.stack([near, far]), (1, spaces)) / np.float32(np.sqrt(spaces))
-    arrays = {"cluster": np.array([0, 0, 1], dtype=np.uint32), "centroids": centroids}
+    labels = [{"label": name, "terms": [], "documents": 1} for name in ("harm", "fruit")]
+    arrays = {
+        "cluster": np.array([0, 0, 1], dtype=np.uint32),
+        "centroids": centroids,
+        "labels": np.frombuffer(json.dumps(labels).encode(), dtype=np.uint8),
+    }
+    space = {1: "conclusion", 2: "dual"}[spaces]
     for embedder, expected in (("another", ["same"]), ("minilm-int8", ["same", "other"])):
-        put_feature(index.path, "clusters", arrays, documents=3, meta={"embedder": embedder})
+        meta = {"embedder": embedder, "space": space}
+        put_feature(index.path, "clusters", arrays, documents=3, meta=meta)
         found = perspectives_of(ZOOS, IndexPerspectives(Index.open(index.path))).perspectives
         assert sorted(p.extra["documents"][0] for p in found) == sorted(expected)
 

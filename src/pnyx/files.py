@@ -9,16 +9,15 @@ import json
 import math
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.placing import place_folder, recover_folder, temporary_file, temporary_folder
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -220,7 +219,7 @@ def parse_json_object(
         InputError: invalid JSON or another kind of value.
     """
     try:
-        value = json.loads(line, parse_constant=_no_constant, parse_float=_finite)
+        value = _DECODER.decode(line)
         if not keep_surrogates and "\\ud" in line.lower():
             value = _without_lone_surrogates(value)
     except (ValueError, RecursionError) as error:
@@ -261,6 +260,10 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+"""Made once: `json.loads` with these would make one anew for each line."""
+
+
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for each non-blank line of a JSONL file, streaming.
 
@@ -299,30 +302,20 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
     if not str(path):
         raise InputError("found an empty name, expected a file to write")
     target = Path(path)
-    temporary: Path | None = None
-    try:
+    with _disk_errors(path):
         if _is_device(target):
             with target.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-        os.close(handle)
-        temporary = Path(name)
-        with contextlib.ExitStack() as stack:
-            raw: Any = stack.enter_context(temporary.open("wb"))
-            if target.suffix == ".gz":
-                raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
-            yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        raise PnyxError(
-            f"{shorten(str(path), 200)}: cannot be written: {error.strerror}"
-        ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        with temporary_file(target) as temporary:
+            with contextlib.ExitStack() as stack:
+                raw: Any = stack.enter_context(temporary.open("wb"))
+                if target.suffix == ".gz":
+                    raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+                yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(target)
 
 
 def _is_device(path: Path) -> bool:
@@ -349,34 +342,32 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
     if str(path) in ("", "-"):
         raise InputError(f"found {str(path)!r}, expected the name of a folder to write")
     target = Path(path)
-    temporary: Path | None = None
-    try:
-        if os.path.lexists(target) and not replace:
-            raise InputError("exists already", path=path)
+    with _disk_errors(path):
+        if not replace:
+            recover_folder(target)
+            if os.path.lexists(target):
+                raise InputError("exists already", path=path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
-        yield temporary
-        mask = _umask()
-        temporary.chmod(0o777 & ~mask)
-        for file in temporary.rglob("*"):  # some libraries write files that only their owner reads
-            if file.is_file() and not file.is_symlink():
-                file.chmod(0o666 & ~mask)
-        if target.exists() and not replace:  # another process was faster
-            raise InputError("exists already", path=path)
-        if target.exists():
-            old = temporary.with_name(temporary.name + ".old")
-            target.rename(old)
-            temporary.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            temporary.rename(target)
+        with temporary_folder(target) as temporary:
+            yield temporary
+            mask = _umask()
+            temporary.chmod(0o777 & ~mask)
+            for file in temporary.rglob("*"):  # some libraries write what only the owner reads
+                if file.is_file() and not file.is_symlink():
+                    file.chmod(0o666 & ~mask)
+            try:
+                place_folder(temporary, target, replace=replace)
+            except FileExistsError as error:  # another process was faster
+                raise InputError("exists already", path=path) from error
+
+
+@contextlib.contextmanager
+def _disk_errors(path: str | Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise PnyxError(
-            f"{shorten(str(path), 200)}: cannot be written: {error.strerror}"
-        ) from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+        name = shorten(str(path), 200)
+        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
 
 
 def _umask() -> int:

@@ -147,9 +147,8 @@ def _nothing(found: Found, searcher: Searcher) -> str:
 def _topics(index: Index) -> Clusters | None:
     """Return the topic clusters of an index, if it has some of all its documents."""
     from pnyx.search.clusters import CLUSTERS, clusters_of
-    from pnyx.search.features import read_feature
 
-    feature = read_feature(index.path, index.manifest, CLUSTERS)
+    feature = index.known(CLUSTERS)
     if feature is None or feature.documents != len(index):
         return None
     return clusters_of(index)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.native import load_onnxruntime
 
 __all__ = ["Encoder", "load_encoder", "open_session"]
 
@@ -154,9 +155,7 @@ def open_session(model: bytes) -> Any:
     Args:
         model: the file's content.
     """
-    import onnxruntime
-
-    onnxruntime.disable_telemetry_events()
+    onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -16,9 +16,11 @@ from typing import Any
 from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
+from pnyx.placing import recover_folder
 from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.manifest import (
+    count,
     is_index,
     locked,
     read_manifest,
@@ -26,7 +28,7 @@ from pnyx.search.manifest import (
     segment_name,
     write_manifest,
 )
-from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, count, open_segments
+from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, open_segments
 
 __all__ = ["IndexStats", "add_to_index", "build_index"]
 
@@ -86,6 +88,7 @@ def build_index(
     folder = Path(path)
     tokenizer = Tokenizer(language)
     extra_fields = _known_fields(fields)
+    recover_folder(folder)
     if replace and folder.exists() and not is_index(folder):
         raise InputError("exists and is not an index, so it is not replaced", path=path)
     lock = locked(folder) if replace and folder.exists() else nullcontext()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
 from pnyx.search.cluster_labels import ClusterLabel, label_clusters
-from pnyx.search.features import Feature, put_feature, read_feature
+from pnyx.search.features import Feature, put_feature
 from pnyx.search.index import Index
 from pnyx.search.kmeans import (
     Vectors,
@@ -55,6 +55,7 @@ __all__ = [
     "clusters_of",
     "default_k",
     "facets",
+    "known_clusters",
 ]
 
 CLUSTERS = "clusters"
@@ -71,6 +72,8 @@ NO_CLUSTER = 0xFFFFFFFF
 
 _MAKE = "pnyx index --update INDEX --clusters"
 _PER_CLUSTER = 10
+_LONGEST = 1.01
+"""Length that no centroid, a unit vector, has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +226,9 @@ def cluster_new_documents(
         PnyxError: the disk is full or read-only, or another process is writing.
     """
     index = Index.open(path)
-    feature = read_feature(index.path, index.manifest, CLUSTERS)
-    if feature is None:
+    known = known_clusters(index)
+    if known is None:
         raise InputError(f"the index has no clusters: {_MAKE}", path=path)
-    known = _opened(feature)
     check_embedder(known, embedder.name, path)
     first = len(known.cluster)
     if first == len(index):
@@ -271,6 +273,16 @@ def _put(
 
 
 # Reading -----------------------------------------------------------------------------------------
+
+
+def known_clusters(index: Index) -> Clusters | None:
+    """Return the topics of an index, of as many documents as it has them; None where it has none.
+
+    Raises:
+        IndexFolderError: they are damaged.
+    """
+    feature = index.known(CLUSTERS)
+    return None if feature is None else _opened(feature)
 
 
 def clusters_of(index: Index) -> Clusters:
@@ -321,15 +333,17 @@ def _opened(feature: Feature) -> Clusters:
         and cluster.dtype == np.uint32
         and centroids.ndim == 2
         and centroids.dtype == np.float32
-        and bool(np.isfinite(centroids).all())
+        and bool((np.linalg.norm(centroids.astype(np.float64), axis=1) < _LONGEST).all())
         and bool(((cluster < k) | (cluster == NO_CLUSTER)).all())
         and meta.get("space") in SPACES
         and isinstance(meta.get("embedder"), str)
+        and all(isinstance(meta.get(name, 0), int) for name in ("assigned", "without"))
     )
     try:
-        rows = json.loads(feature.array("labels").tobytes().decode("utf-8", "surrogatepass"))
+        rows = json.loads(feature.array("labels").tobytes())
+        json.dumps(rows, ensure_ascii=False).encode()  # half characters cannot be shown
         labels = tuple(ClusterLabel.from_json(row) for row in rows)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         labels = ()
     if not sound or len(labels) != k:
         raise damaged(feature.file.folder, "feature clusters is not understood")

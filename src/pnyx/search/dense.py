@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, MissingExtra, PnyxError
-from pnyx.search.features import put_feature, read_feature
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.native import load_usearch
+from pnyx.search.features import put_feature
 from pnyx.search.fusion import RankedList
+from pnyx.search.graph import LIBRARY, check_graph, new_graph
 from pnyx.search.index import Index
 from pnyx.search.manifest import damaged
 from pnyx.search.vectors import document_vectors
@@ -38,12 +40,12 @@ _BLOCK_BYTES: Final = 384 * 1024
 _SHIFT, _MASK = 13, np.array(0x8FFFE000, dtype=np.uint32).view(np.int32)
 _SCALE = np.float32(2.0**112)
 
-_LIBRARY = "usearch 2"
 _ALONE = 1000
 """Vectors that are added one after the other: those added side by side do not see each other, which
 costs a small graph links."""
 _BUILD: Final = "pnyx index --update INDEX --ann"
-_CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 32, 200, 256
+_WANTED: Final = 256
+"""As many are looked for in a graph, at least, and as many as it keeps while it searches."""
 
 
 def dense_rank(
@@ -171,7 +173,7 @@ def build_ann(
     index = Index.open(index_folder)
     vectors = document_vectors(index)
     rows = vectors.rows
-    graph = _new_graph(rows.shape[1])
+    graph = new_graph(rows.shape[1])
     for start in range(0, len(rows), 10_000):
         part = rows[start : start + 10_000]
         keys = np.arange(start, start + len(part), dtype=np.uint64)
@@ -183,7 +185,8 @@ def build_ann(
         if on_progress is not None:
             on_progress(start + len(part))
     content = np.frombuffer(graph.save(), dtype=np.uint8)
-    meta = {"library": _LIBRARY, "of": dict(vectors.identity)}
+    check_graph(content, rows)  # as it will be when it is opened: a usearch that writes otherwise
+    meta = {"library": LIBRARY, "of": dict(vectors.identity)}
     put_feature(index.path, ANN, {"graph": content}, documents=len(rows), meta=meta)
 
 
@@ -193,22 +196,7 @@ def graph_library() -> Any:
     Raises:
         MissingExtra: usearch is not installed.
     """
-    try:
-        from usearch.index import Index as Graph
-    except ImportError as error:
-        raise MissingExtra("a graph of vectors", "dense") from error
-    return Graph
-
-
-def _new_graph(dimensions: int) -> Any:
-    return graph_library()(
-        ndim=dimensions,
-        metric="ip",
-        dtype="f16",
-        connectivity=_CONNECTIVITY,
-        expansion_add=_EXPANSION_ADD,
-        expansion_search=_EXPANSION_SEARCH,
-    )
+    return load_usearch().Index
 
 
 _graphs: weakref.WeakKeyDictionary[Index, _MappedGraph | None] = weakref.WeakKeyDictionary()
@@ -224,17 +212,19 @@ def _graph(index: Index) -> _MappedGraph | None:
 
 
 def _open_graph(index: Index) -> _MappedGraph | None:
-    feature = read_feature(index.path, index.manifest, ANN)
+    feature = index.known(ANN)
     vectors = document_vectors(index)
-    wanted = {"library": _LIBRARY, "of": dict(vectors.identity)}
+    wanted = {"library": LIBRARY, "of": dict(vectors.identity)}
     if feature is None or dict(feature.meta) != wanted:
         return None
-    graph = _new_graph(vectors.rows.shape[1])
+    graph = new_graph(vectors.rows.shape[1])
     content = feature.array("graph")
     try:
+        check_graph(content, vectors.rows)
         graph.view(content.data)
     except (RuntimeError, ValueError) as error:
-        raise damaged(index.path, f"feature {ANN} is not understood") from error
+        said = f"feature {ANN} is not understood ({shorten(str(error))})"
+        raise damaged(index.path, said) from error
     if (len(graph), graph.ndim) != vectors.rows.shape:
         raise damaged(index.path, f"feature {ANN} is of other vectors")
     # The graph reads where the file is mapped, so the mapping has to live as long.
@@ -252,7 +242,7 @@ def _graph_top(
 ) -> RankedList:
     """Rank what the graph finds, by the same cosines as exact search."""
     # As many as are asked for are kept while searching; twice as many finds more of the best.
-    wanted = min(len(rows), max(2 * k, _EXPANSION_SEARCH))
+    wanted = min(len(rows), max(2 * k, _WANTED))
     found = opened.graph.search(question, wanted, threads=1).keys.astype(np.int64)
     if len(found) and not 0 <= found.min() <= found.max() < len(rows):
         raise PnyxError("the graph of vectors names documents that are not there: build it again")

@@ -8,22 +8,26 @@ since has it for its first documents only, and says so.
 from __future__ import annotations
 
 import contextlib
-import re
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.search.manifest import damaged, locked, read_manifest, remove_leftovers, write_manifest
+from pnyx.search.manifest import (
+    FEATURE_NAME,
+    damaged,
+    locked,
+    read_manifest,
+    remove_leftovers,
+    write_manifest,
+)
 from pnyx.search.storage import SegmentFile, SegmentWriter
 
-__all__ = ["Feature", "feature_names", "put_feature", "read_feature", "require_feature"]
-
-_NAME = re.compile(r"[a-z_]{1,40}")
+__all__ = ["Feature", "complete_feature", "feature_names", "put_feature", "read_feature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,10 @@ class Feature:
         """Return a whole section, verified, read-only and in its shape.
 
         Raises:
-            IndexFolderError: it is damaged.
-            KeyError: there is no such section.
+            IndexFolderError: it is damaged, or there is no such section.
         """
-        shape = self.shapes[section]
-        values = self.file.section(section).whole()
-        if values.size != int(np.prod(shape)):
+        values, shape = self.file.section(section).whole(), self.shapes.get(section)
+        if shape is None or values.size != math.prod(shape):
             raise damaged(self.file.folder, f"section {section} of {self.name} has another shape")
         return values.reshape(shape)
 
@@ -86,7 +88,7 @@ def put_feature(
         InputError: the index has another number of documents.
         PnyxError: the disk is full or read-only, or another process is writing.
     """
-    if not _NAME.fullmatch(name):
+    if not FEATURE_NAME.fullmatch(name):
         raise ValueError(f"feature {name!r}: expected small letters and _")
     folder = Path(path)
     with locked(folder), _disk_errors(path):
@@ -115,43 +117,46 @@ def put_feature(
 def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:
     """Open a feature of an index; None where it has none of that name.
 
+    An open index has its features open already (`Index.known`): a file that is opened later may
+    have been replaced.
+
+    Args:
+        path: the index folder.
+        manifest: of that folder, from `read_manifest`.
+        name: the feature.
+
     Raises:
         IndexFolderError: its file is missing or damaged.
     """
     entry = manifest.get("features", {}).get(name)
     if entry is None:
         return None
-    folder = Path(path)
-    try:
-        shapes = {section: tuple(map(int, shape)) for section, shape in entry["shapes"].items()}
-        return Feature(
-            name, int(entry["documents"]), entry["meta"], SegmentFile(folder, entry), shapes
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise damaged(folder, f"feature {name} is not understood") from error
+    shapes = {section: tuple(shape) for section, shape in entry["shapes"].items()}
+    file = SegmentFile(Path(path), entry)
+    return Feature(name, entry["documents"], entry["meta"], file, shapes)
 
 
-def require_feature(path: str | Path, manifest: Mapping[str, Any], name: str, how: str) -> Feature:
-    """Open a feature that must be there for every document.
+def complete_feature(
+    feature: Feature | None, name: str, documents: int, path: str | Path, how: str
+) -> Feature:
+    """Return a feature that must be there for every document.
 
     Args:
-        path: the index folder.
-        manifest: of that folder.
-        name: the feature.
+        feature: what the index has.
+        name: of the feature.
+        documents: how many the index has.
+        path: the index folder, for the error.
         how: the command that makes it, for the error.
 
     Raises:
         InputError: it is not there, or not for documents that were added later.
-        IndexFolderError: its file is missing or damaged.
     """
-    feature = read_feature(path, manifest, name)
-    total = manifest["statistics"]["documents"]
     if feature is None:
         raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=path)
-    if feature.documents != total:
+    if feature.documents != documents:
         raise InputError(
-            f"the index has {shorten(name, 40)} of {feature.documents} of its {total} documents: "
-            f"{how}",
+            f"the index has {shorten(name, 40)} of {feature.documents} of its {documents} "
+            f"documents: {how}",
             path=path,
         )
     return feature

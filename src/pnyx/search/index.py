@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError
+from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Evidence
 from pnyx.search.build import IndexStats, add_to_index, build_index
-from pnyx.search.features import Feature, feature_names, read_feature, require_feature
+from pnyx.search.features import Feature, complete_feature, feature_names, read_feature
 from pnyx.search.kernels import Boosts, Kernel, KernelName, SegmentPart, TermPart
 from pnyx.search.lengths import LENGTHS
 from pnyx.search.manifest import read_manifest
@@ -77,7 +77,8 @@ class _Occurrence:
 class Index:
     """An index open for searching; immutable, so it may be shared between threads.
 
-    Records added to the folder later are seen after opening it again.
+    What is added to the folder or replaced in it later is seen after opening it again: until then
+    the index goes on with what it found, also after the files are gone.
     """
 
     def __init__(
@@ -96,6 +97,19 @@ class Index:
         self._known: dict[str, _Occurrence | None] = {}
         self._tables: dict[tuple[str, Model], list[tuple[int, TermPart]]] = {}
         self._length_values: dict[Model, Floats] = {}
+        # All at once: what is opened later may have been replaced by then.
+        self._features = {name: self._opened(name) for name in feature_names(manifest)}
+
+    def _opened(self, name: str) -> Feature | IndexFolderError | None:
+        try:
+            return read_feature(self.path, self.manifest, name)
+        except IndexFolderError as error:
+            return error  # for those who use it
+
+    @property
+    def whole(self) -> bool:
+        """Whether every file that the manifest names could be opened."""
+        return not any(isinstance(one, IndexFolderError) for one in self._features.values())
 
     @classmethod
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Index:
@@ -110,7 +124,23 @@ class Index:
                 inside of large files is found, and refused, when that part is first read.
         """
         folder = Path(path)
-        return cls(folder, read_manifest(folder), kernel)
+        manifest = read_manifest(folder)
+        while True:
+            try:
+                index = cls(folder, manifest, kernel)
+                if index.whole:
+                    return index
+                error = None
+            except IndexFolderError as found:
+                error = found
+            # A file that is missing or another one may have been replaced since the manifest was
+            # read; then there is a new manifest.
+            latest = read_manifest(folder)
+            if latest == manifest:
+                if error is not None:
+                    raise error
+                return index
+            manifest = latest
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -249,7 +279,7 @@ class Index:
             if at is not None:
                 first, stop = segment.posting_range(at)
                 places.append(_Place(number, first, stop, *segment.exceptions(first, stop)))
-                frequency += int(segment.frequencies.read(at, at + 1)[0])
+                frequency += segment.frequency(at, stop - first)
         if not places:
             return None
         return _Occurrence(Term(sum(p.stop - p.first for p in places), frequency), tuple(places))
@@ -304,9 +334,29 @@ class Index:
         owner = int(np.searchsorted(self._starts, number, side="right")) - 1
         return owner, number - self._starts[owner]
 
+    def known(self, name: str) -> Feature | None:
+        """Return a feature, for as many documents as it has; None where there is none.
+
+        Raises:
+            IndexFolderError: its file is missing or damaged.
+        """
+        feature = self._features.get(name)
+        if isinstance(feature, IndexFolderError):
+            raise feature
+        return feature
+
     def feature(self, name: str, how: str) -> Feature:
-        """Return what the index knows of each document under a name; see `require_feature`."""
-        return require_feature(self.path, self.manifest, name, how)
+        """Return what the index knows of each document under a name.
+
+        Args:
+            name: the feature.
+            how: the command that makes it, for the error.
+
+        Raises:
+            InputError: it is not there, or not for documents that were added later.
+            IndexFolderError: its file is missing or damaged.
+        """
+        return complete_feature(self.known(name), name, len(self), self.path, how)
 
     def verify(self) -> None:
         """Check every byte and every record of the index, and its features.
@@ -316,10 +366,12 @@ class Index:
         """
         for segment in self._segments:
             segment.verify()
-        for name in feature_names(self.manifest):
-            feature = read_feature(self.path, self.manifest, name)
+        for name in self._features:
+            feature = self.known(name)
             if feature is not None:
                 feature.file.verify_all()
+                for section in feature.shapes:
+                    feature.array(section)
 
 
 def verify_index(path: str | Path) -> None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from pnyx.search.manifest import damaged
 from pnyx.search.storage import SegmentFile, SegmentWriter
 
 __all__ = ["Keys", "hash_keys", "write_keys"]
@@ -44,10 +45,13 @@ class Keys:
     """A key table as it lies in a segment file."""
 
     def __init__(self, file: SegmentFile, name: str) -> None:
-        self._bytes = file.section(f"{name}.bytes")
-        self._offsets = file.section(f"{name}.offsets")
-        self._hashes = file.section(f"{name}.hashes")
-        self._numbers = file.section(f"{name}.numbers")
+        self._folder, self._name = file.folder, name
+        self._bytes = file.section(f"{name}.bytes", "u1")
+        self._offsets = file.section(f"{name}.offsets", "<u8")
+        self._hashes = file.section(f"{name}.hashes", "<u8")
+        self._numbers = file.section(f"{name}.numbers", "<u4")
+        if not len(self._numbers) == len(self._hashes) == len(self._offsets) - 1:
+            raise damaged(file.folder, f"the tables of its {name} do not fit each other")
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -71,18 +75,24 @@ class Keys:
 
     def key(self, number: int) -> str:
         """Return the key with this number."""
-        return self._raw(number).decode()
+        return self._text(self._raw(number))
+
+    def _text(self, key: bytes) -> str:
+        try:
+            return key.decode()
+        except UnicodeDecodeError as error:
+            raise damaged(self._folder, f"one of its {self._name} is no text") from error
 
     def some(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the keys with these numbers."""
         firsts = self._offsets.take(numbers).astype(np.int64)
         stops = self._offsets.take(numbers + 1).astype(np.int64)
-        return [key.decode() for key in self._bytes.slices(firsts, stops)]
+        return list(map(self._text, self._bytes.slices(firsts, stops)))
 
     def all(self) -> list[str]:
         """Return every key by number."""
         text = self._bytes.whole().tobytes()
-        return [text[a:b].decode() for a, b in pairwise(self._offsets.whole().tolist())]
+        return [self._text(text[a:b]) for a, b in pairwise(self._offsets.whole().tolist())]
 
     def clashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which of these hashes occur here: keys that may be, and mostly are, present."""

@@ -14,17 +14,20 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
 from pnyx._version import __version__
 from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
+from pnyx.placing import recover_folder
 
 __all__ = [
+    "FEATURE_NAME",
     "FORMAT_VERSION",
     "MANIFEST",
     "SEGMENT_NAME",
+    "count",
     "damaged",
     "is_index",
     "locked",
@@ -40,9 +43,13 @@ __all__ = [
 KIND: Final = "pnyx-index"
 FORMAT_VERSION: Final = 2
 MANIFEST: Final = "manifest.json"
-SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-\d{6,}\.data")
+SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
+FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
 _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
+_MOST = 1 << 53
+"""More than any number in a manifest: what is below is exact wherever it is computed with."""
+_OF_CHECKSUMS = ("offset", "crc32")
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
 
 
@@ -110,7 +117,72 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     blank = _CHECKSUM.sub(b'"checksum": "' + b"0" * 64 + b'"', raw)
     if len(found) != 1 or hashlib.sha256(blank).hexdigest().encode() != found[0]:
         raise damaged(folder, f"{MANIFEST} fails its checksum")
+    try:
+        _check(content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise damaged(folder, f"{MANIFEST} is not understood ({shorten(str(error))})") from error
     return content
+
+
+def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the statistics of a whole index from the manifest entries of its segments."""
+    names = ("documents", "documents_with_terms", "tokens", "postings")
+    return {name: sum(entry[name] for entry in entries) for name in names}
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    """Refuse a manifest, whoever wrote it, whose values are not of the kind and range they must be.
+
+    What readers may rely on: names of files stay in the folder, numbers are whole and never
+    negative, and the statistics are possible ones, so that no model divides by zero.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is none of ours.
+    """
+    entries, features = content["segments"], content.get("features", {})
+    if not isinstance(entries, list) or not entries or not isinstance(features, dict):
+        raise ValueError("expected segments and features")
+    for number, entry in enumerate(entries, start=1):
+        if entry["file"] != segment_name(number):
+            raise ValueError("segments are not numbered in order")
+        _check_file(entry)
+        documents, with_terms, postings, tokens, _ = (
+            _whole(entry[name])
+            for name in ("documents", "documents_with_terms", "postings", "tokens", "terms")
+        )
+        if not (with_terms <= documents and with_terms <= postings <= tokens and documents > 0):
+            raise ValueError("its statistics are impossible")
+    if content["statistics"] != count(entries):
+        raise ValueError("its statistics are not those of its segments")
+    for name, entry in features.items():
+        if not (
+            FEATURE_NAME.fullmatch(name)
+            and SEGMENT_NAME.fullmatch(entry["file"])
+            and entry["file"].startswith(f"feature-{name}-")
+            and isinstance(entry["meta"], dict)
+            and _whole(entry["documents"]) <= content["statistics"]["documents"]
+        ):
+            raise ValueError(f"feature {shorten(name, 40)}")
+        _check_file(entry)
+        for shape in entry["shapes"].values():
+            if not (isinstance(shape, list) and len(shape) <= 2 and shape == [*map(_whole, shape)]):
+                raise ValueError(f"a shape of {name}")
+
+
+def _check_file(entry: Mapping[str, Any]) -> None:
+    numbers = [entry["bytes"], entry["block_bytes"], *map(entry["checksums"].get, _OF_CHECKSUMS)]
+    for section in entry["sections"].values():
+        numbers += [section["offset"], section["bytes"]]
+        if not isinstance(section["dtype"], str):
+            raise TypeError("a dtype is no name")
+    for number in numbers:
+        _whole(number)
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"found {shorten(value, 40)}, expected a whole number")
+    return value
 
 
 def open_regular(path: Path) -> IO[bytes]:
@@ -120,7 +192,13 @@ def open_regular(path: Path) -> IO[bytes]:
 
 def _manifest_bytes(folder: Path) -> bytes:
     try:
-        with open_regular(folder / MANIFEST) as stream:
+        try:
+            stream = open_regular(folder / MANIFEST)
+        except FileNotFoundError:
+            if not recover_folder(folder):  # put back, where a kill has left it aside
+                raise
+            stream = open_regular(folder / MANIFEST)
+        with stream:
             return stream.read(_MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
         found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"

@@ -22,8 +22,8 @@ from pnyx.judge.base import Judge
 from pnyx.judge.passages import read_passage
 from pnyx.judge.stance import opposite
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Side, Stance
+from pnyx.search.clusters import known_clusters
 from pnyx.search.diversify import mmr, round_robin
-from pnyx.search.features import read_feature
 from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet, Search
 from pnyx.search.sides import CERTAINTY, CORPUS_LABEL, ask_sides, label_verdicts, stance_side
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["IndexPerspectives"]
 
-_CLUSTERS = "clusters"
-"""The feature of `pnyx.cluster_documents`: the topic of each document, and their centroids."""
 _DEPTH = 60
 _ON_TOPIC = 0.4
 """Least cosine with the question of a conclusion whose topic nobody has labelled."""
@@ -167,19 +165,16 @@ def _on_its_topics(
     None where the index has no clusters of all its documents made with this embedder, and a line
     that says so where it has others. Their conclusions need not share a word with the question.
     """
-    feature = read_feature(index.path, index.manifest, _CLUSTERS)
-    if feature is None:
+    known = known_clusters(index)
+    if known is None:
         return [], []
-    if feature.meta.get("embedder") != embedder:
-        name = shorten(str(feature.meta.get("embedder")), 60)
+    if known.embedder != embedder:
+        name = shorten(known.embedder, 60)
         return [], [f"the topic clusters, made with {name} and not with {embedder}, are not used"]
-    if feature.documents != len(index):
+    if len(known.cluster) != len(index):
         return [], ["the topic clusters, which lack documents that were added, are not used"]
-    centroids = feature.array("centroids")
-    spaces = centroids.shape[1] // len(target)  # 2 where premises are clustered as well
-    cosines = centroids @ np.tile(target, spaces) / np.sqrt(spaces)
-    topics = np.flatnonzero(cosines >= _ON_TOPIC)
-    members = np.flatnonzero(np.isin(feature.array("cluster"), topics))
+    topics = np.flatnonzero(known.cosines(target) >= _ON_TOPIC)
+    members = np.flatnonzero(np.isin(known.cluster, topics))
     scores = index.score_all(text)[members]
     best: list[int] = members[np.argsort(-scores, kind="stable")[:count]].tolist()
     return best, []

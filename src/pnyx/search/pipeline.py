@@ -28,7 +28,6 @@ from pnyx.errors import InputError
 from pnyx.judge.base import Judge
 from pnyx.records import Perspective, Question, Side
 from pnyx.search.diversify import in_order, mmr, of_best
-from pnyx.search.features import read_feature
 from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
 from pnyx.search.pointwise import at_least, rerank_pointwise
@@ -358,7 +357,7 @@ class Searcher:
 
     def _vectors(self, hits: Sequence[Hit]) -> NDArray[np.float32]:
         """Return the vectors of documents: those of the index, or else made now."""
-        feature = read_feature(self.index.path, self.index.manifest, VECTORS)
+        feature = self.index.known(VECTORS)
         if feature is not None and feature.documents == len(self.index):
             rows = document_vectors(self.index).rows
             kept: NDArray[np.float32] = rows[[hit.number for hit in hits]].astype(np.float32)

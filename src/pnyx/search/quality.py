@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from pnyx.errors import PnyxError
 from pnyx.records import Argument, Evidence
-from pnyx.search.features import put_feature, read_feature
+from pnyx.search.features import put_feature
 from pnyx.search.index import Index
+from pnyx.search.manifest import damaged
 from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION, Features, extract
 
 __all__ = [
@@ -274,7 +275,11 @@ def score_documents(
 
 def _known(index: Index, model: QualityModel) -> tuple[NDArray[np.float32], int]:
     """Return what this model has said of the first documents, and how many were unscored."""
-    feature = read_feature(index.path, index.manifest, FEATURE)
+    feature = index.known(FEATURE)
     if feature is None or feature.meta.get("model") != model.name:
         return np.zeros(0, dtype=np.float32), 0
-    return feature.array("values"), int(feature.meta["unscored"])
+    values, unscored = feature.array("values"), feature.meta.get("unscored")
+    shape = (feature.documents,)
+    if values.shape != shape or values.dtype != np.float32 or not isinstance(unscored, int):
+        raise damaged(index.path, f"feature {FEATURE} is not understood")
+    return values, unscored

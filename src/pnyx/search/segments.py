@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,12 @@ from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.keys import Keys, hash_keys, write_keys
 from pnyx.search.lengths import LENGTHS, encode_lengths
-from pnyx.search.manifest import MANIFEST, damaged, segment_name
-from pnyx.search.postings import DOCUMENT_BITS, PostingsBuilder, join, split
+from pnyx.search.manifest import MANIFEST, damaged
+from pnyx.search.postings import DOCUMENT_BITS, MAX_FREQUENCY, PostingsBuilder, join, split
 from pnyx.search.storage import SegmentFile, SegmentWriter
 from pnyx.search.words import WordNumbers
 
-__all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "count", "open_segments"]
+__all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "open_segments"]
 
 FIELDS = ["title", "text"]
 """What is searched of every record."""
@@ -174,21 +174,23 @@ class Segment:
         self.folder = folder
         self.ids = Keys(self.file, "ids")
         self.terms = Keys(self.file, "terms")
-        self.lengths = self.file.section("lengths")
-        self.lows = self.file.section("postings.lows")
-        self.highs = self.file.section("postings.highs")
-        self.offsets = self.file.section("postings.offsets")
-        self.frequencies = self.file.section("terms.frequencies")
-        self._documents = self.file.section("documents.bytes")
-        self._document_offsets = self.file.section("documents.offsets")
-        self._exception_positions = self.file.section("exceptions.positions")
-        self._exception_frequencies = self.file.section("exceptions.frequencies")
+        self.lengths = self.file.section("lengths", "u1")
+        self.lows = self.file.section("postings.lows", "<u2")
+        self.highs = self.file.section("postings.highs", "u1")
+        self.offsets = self.file.section("postings.offsets", "<u8")
+        self.frequencies = self.file.section("terms.frequencies", "<u8")
+        self._documents = self.file.section("documents.bytes", "u1")
+        self._document_offsets = self.file.section("documents.offsets", "<u8")
+        self._exception_positions = self.file.section("exceptions.positions", "<u8")
+        self._exception_frequencies = self.file.section("exceptions.frequencies", "<u4")
+        self._with_terms, self._tokens = entry["documents_with_terms"], entry["tokens"]
         count, terms = entry["documents"], entry["terms"]
         expected = [count, count, count + 1, terms, terms + 1, terms]
         expected += [entry["postings"]] * 2
         found = [len(self.ids), len(self.lengths), len(self._document_offsets), len(self.terms)]
         found += [len(self.offsets), len(self.frequencies), len(self.lows), len(self.highs)]
-        if found != expected:
+        exceptions = len(self._exception_positions), len(self._exception_frequencies)
+        if found != expected or exceptions[0] != exceptions[1] or count > 1 << DOCUMENT_BITS:
             raise damaged(folder, f"{MANIFEST} does not fit {entry['file']}")
 
     def __len__(self) -> int:
@@ -199,19 +201,35 @@ class Segment:
         first, stop = self._document_offsets.read(place, place + 2).tolist()
         try:
             return stored.decode(self._documents.read(first, stop).tobytes())
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise damaged(self.folder, f"document {place} cannot be decoded") from error
 
     def posting_range(self, term: int) -> tuple[int, int]:
-        """Return where a term's postings begin and end; they are verified."""
+        """Return where a term's postings begin and end.
+
+        They are verified and, as scoring relies on it, their documents ascend and are of this
+        segment.
+        """
         first, stop = self.offsets.read(term, term + 2).tolist()
-        self.lows.read(first, stop)
-        self.highs.read(first, stop)
+        documents, _ = self._joined(first, stop)
+        beyond = first < stop and int(documents[-1]) >= len(self)
+        if beyond or stop - first > self._with_terms or (documents[1:] <= documents[:-1]).any():
+            raise damaged(self.folder, f"the postings of term {term} do not fit its documents")
         return first, stop
+
+    def frequency(self, term: int, documents: int) -> int:
+        """Return how often a term occurs, at least once in each of its documents."""
+        found = int(self.frequencies.read(term, term + 1)[0])
+        if not documents <= found <= self._tokens:
+            raise damaged(self.folder, f"term {term} occurs {found} times in {documents} documents")
+        return found
+
+    def _joined(self, first: int, stop: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+        return join(self.lows.read(first, stop), self.highs.read(first, stop))
 
     def postings(self, first: int, stop: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return documents and frequencies of the postings `first` to `stop`, verified."""
-        documents, low = join(self.lows.read(first, stop), self.highs.read(first, stop))
+        documents, low = self._joined(first, stop)
         frequencies = low.astype(np.int64)
         frequencies[frequencies == 0] = self.exceptions(first, stop)[1]
         return documents, frequencies
@@ -220,11 +238,15 @@ class Segment:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
         positions = self._exception_positions.whole()
         low, high = np.searchsorted(positions, np.array([first, stop], dtype=np.uint64)).tolist()
+        zeros = np.flatnonzero((self.highs.read(first, stop) & np.uint8(MAX_FREQUENCY)) == 0)
+        if low > high or not np.array_equal(positions[low:high], (zeros + first).astype(np.uint64)):
+            raise damaged(self.folder, "its exceptions do not fit its postings")
         if low == high:  # as for nearly every term
             return _NO_DOCUMENTS, _NO_FREQUENCIES
-        places = positions[low:high].astype(np.int64)
-        documents, _ = join(self.lows.take(places), self.highs.take(places))
         frequencies = self._exception_frequencies.read(low, high)
+        if (frequencies <= MAX_FREQUENCY).any():
+            raise damaged(self.folder, "its exceptions are none")
+        documents, _ = join(self.lows.take(zeros + first), self.highs.take(zeros + first))
         return documents.astype(np.int64), frequencies.astype(np.float64)
 
     def verify(self) -> None:
@@ -244,12 +266,26 @@ class Segment:
                 or (offsets[1:] < offsets[:-1]).any()
             ):
                 raise damaged(self.folder, "its offsets do not fit")
-        documents, _ = join(self.lows.whole(), self.highs.whole())
-        if len(documents) and int(documents.max()) >= len(self):
-            raise damaged(self.folder, "its postings do not fit its documents")
+        self._verify_postings()
         for place, doc_id in enumerate(self.ids.all()):
             if self.document(place).id != doc_id:
                 raise damaged(self.folder, f"document {place} is not {shorten(doc_id, 60)}")
+
+    def _verify_postings(self) -> None:
+        """Check of all terms at once what `posting_range` and the rest check of one."""
+        offsets = self.offsets.whole().astype(np.int64)
+        documents, _ = join(self.lows.whole(), self.highs.whole())
+        falls = np.flatnonzero(documents[1:] <= documents[:-1]) + 1  # only where a term begins
+        counts, frequencies = np.diff(offsets), self.frequencies.whole()
+        if (
+            not np.isin(falls, offsets).all()
+            or (len(documents) and int(documents.max()) >= len(self))
+            or (counts > self._with_terms).any()
+            or (frequencies < counts.astype(np.uint64)).any()
+            or (frequencies > self._tokens).any()
+        ):
+            raise damaged(self.folder, "its postings do not fit its documents")
+        self.exceptions(0, len(documents))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,20 +312,8 @@ def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
             fields[len(FIELDS) :],
             manifest["statistics"],
         )
-        if [entry["file"] for entry in entries] != [
-            segment_name(number) for number in range(1, len(entries) + 1)
-        ]:
-            raise ValueError("segments are not numbered in order")
         if fields[: len(FIELDS)] != FIELDS or set(opened.extra_fields) - set(stored.EXTRA_FIELDS):
             raise ValueError(f"unknown fields {fields}")
-        if opened.statistics != count(entries):
-            raise ValueError("its statistics are not those of its segments")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(folder, f"{MANIFEST} is not understood ({shorten(str(error))})") from error
     return opened
-
-
-def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the statistics of a whole index from the manifest entries of its segments."""
-    names = ("documents", "documents_with_terms", "tokens", "postings")
-    return {name: sum(entry[name] for entry in entries) for name in names}

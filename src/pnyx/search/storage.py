@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, shorten
-from pnyx.search.manifest import MANIFEST, SEGMENT_NAME, damaged, open_regular, to_disk
+from pnyx.search.manifest import MANIFEST, damaged, open_regular, to_disk
 
 __all__ = ["BLOCK_BYTES", "Section", "SegmentFile", "SegmentWriter"]
 
@@ -26,6 +26,7 @@ BLOCK_BYTES: Final = 1 << 16
 """Bytes per checksum: small enough that fetching one document checks little more than it."""
 
 _ALIGNMENT = 64
+_CHECKSUM = np.dtype("<u4")
 _DTYPES = {
     "u1": np.uint8,
     "i1": np.int8,
@@ -123,27 +124,25 @@ class SegmentFile:
     """One memory-mapped segment; every byte is verified before it is first handed out."""
 
     def __init__(self, folder: Path, entry: dict[str, Any]) -> None:
-        """Map the file that a manifest entry names.
+        """Map the file that an entry of a manifest (`read_manifest`) names.
 
         Raises:
             IndexFolderError: the file is missing, cut off, or not what the manifest says.
         """
-        name = entry["file"]
-        if not SEGMENT_NAME.fullmatch(name):
-            raise damaged(folder, f"{MANIFEST} names {shorten(name, 40)}")
-        self.folder, self._name = folder, name
-        self._map = self._open(entry["bytes"])
-        self.block_bytes = int(entry["block_bytes"])
-        end = int(entry["checksums"]["offset"])
+        self.folder, self._name = folder, entry["file"]
+        size, end = entry["bytes"], entry["checksums"]["offset"]
+        self.block_bytes = BLOCK_BYTES
+        blocks = -(-end // BLOCK_BYTES)
+        if entry["block_bytes"] != BLOCK_BYTES or size != end + blocks * _CHECKSUM.itemsize:
+            raise damaged(folder, f"{self._name} has the wrong number of checksums")
+        self._map = self._open(size)
         checksums = self._map[end:]
         if zlib.crc32(checksums) != entry["checksums"]["crc32"]:
-            raise damaged(folder, f"{name} fails its checksum")
-        self._crcs = np.frombuffer(checksums, dtype="<u4")
-        if len(self._crcs) != -(-end // self.block_bytes):
-            raise damaged(folder, f"{name} has the wrong number of checksums")
+            raise damaged(folder, f"{self._name} fails its checksum")
+        self._crcs = np.frombuffer(checksums, dtype=_CHECKSUM)
         self._end = end
-        self._verified = bytearray(len(self._crcs))
-        self.pending = len(self._crcs)
+        self._verified = bytearray(blocks)
+        self.pending = blocks
         self._sections = entry["sections"]
 
     def _open(self, size: int) -> mmap.mmap:
@@ -160,9 +159,20 @@ class SegmentFile:
                 f"{self._name} cannot be read ({reason}): index the corpus again", path=self.folder
             ) from error
 
-    def section(self, name: str) -> Section:
-        """Return one section of the file; nothing is read yet."""
-        return Section(self, name, self._sections[name])
+    def section(self, name: str, dtype: str | None = None) -> Section:
+        """Return one section of the file; nothing is read yet.
+
+        Args:
+            name: the section.
+            dtype: what it must hold; None for any.
+
+        Raises:
+            IndexFolderError: there is none of that name, or it is of another kind.
+        """
+        entry = self._sections.get(name)
+        if entry is None or entry["dtype"] not in _DTYPES or dtype not in (None, entry["dtype"]):
+            raise damaged(self.folder, f"{self._name} has no section {shorten(name, 40)}")
+        return Section(self, name, entry)
 
     def map(self, offset: int, size: int, dtype: str) -> NDArray[Any]:
         """Return unverified bytes as an array: for `Section` only."""
@@ -192,7 +202,8 @@ class SegmentFile:
     def verify_each(self, positions: NDArray[np.int64]) -> None:
         """Check the blocks that hold these scattered byte positions."""
         if self.pending:
-            blocks = positions // self.block_bytes
+            # What is empty may lie just behind the last block.
+            blocks = np.minimum(positions // self.block_bytes, len(self._verified) - 1)
             unseen = blocks[np.frombuffer(self._verified, dtype=np.bool_)[blocks] == 0]
             for block in set(unseen.tolist()):
                 self._verify_block(block)
@@ -222,8 +233,8 @@ class Section:
     def __init__(self, file: SegmentFile, name: str, entry: dict[str, Any]) -> None:
         self.name = name
         self._file = file
-        self._offset = int(entry["offset"])
-        self._array = file.map(self._offset, int(entry["bytes"]), entry["dtype"])
+        self._offset = entry["offset"]
+        self._array = file.map(self._offset, entry["bytes"], entry["dtype"])
         self._item = self._array.itemsize
 
     def __len__(self) -> int:
@@ -249,7 +260,13 @@ class Section:
         return self.read(0, len(self._array))
 
     def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Return scattered elements, verified; positions must lie inside of the section."""
+        """Return scattered elements, verified.
+
+        Raises:
+            IndexFolderError: a damaged block, or a position outside of the section.
+        """
+        if len(positions) and not 0 <= positions.min() <= positions.max() < len(self._array):
+            raise damaged(self._file.folder, f"section {self.name} is too short")
         self._file.verify_each(self._offset + positions * self._item)
         taken: NDArray[Any] = self._array[positions]
         return taken

@@ -5,14 +5,13 @@ Empty fields are left out; `extra` keeps whatever the source held.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from pnyx.errors import InputError, shorten
-from pnyx.files import json_line
-from pnyx.records import Argument, Document, Evidence, Premise
+from pnyx.files import json_line, parse_json_object
+from pnyx.records import STANCES, Argument, Document, Evidence, Premise
 
 __all__ = ["EXTRA_FIELDS", "decode", "encode", "from_row", "searched_text", "to_row"]
 
@@ -49,13 +48,28 @@ def from_row(row: dict[str, Any]) -> Evidence:
     """Return the record that `to_row` made this object of.
 
     Raises:
-        KeyError, TypeError: the object is not one of `to_row`.
+        KeyError, TypeError, ValueError: the object is not one of `to_row`.
     """
     fields = dict(row)
     if fields.pop("kind") == "document":
-        return Document(**fields)
-    fields["premises"] = tuple(Premise(**p) for p in fields.get("premises", ()))
-    return Argument(**fields)
+        return Document(**_checked(fields))
+    premises = fields.pop("premises", [])
+    made = tuple(Premise(**_checked(premise)) for premise in premises)
+    return Argument(**_checked(fields), premises=made)
+
+
+def _checked(fields: dict[str, Any]) -> dict[str, Any]:
+    """Refuse values that are not of the type of their field: whoever wrote the index."""
+    for name, value in fields.items():
+        if name == "extra":
+            sound = isinstance(value, dict)
+        elif name == "stance":
+            sound = value in STANCES
+        else:
+            sound = isinstance(value, str)
+        if not sound:
+            raise TypeError(f"{name} is not what it must be")
+    return fields
 
 
 def encode(record: Evidence, *, number: int) -> bytes:
@@ -86,8 +100,12 @@ def _check_id(record: Evidence, number: int) -> None:
 
 
 def decode(line: bytes) -> Evidence:
-    """Return the record of one stored line."""
-    return from_row(json.loads(line))
+    """Return the record of one stored line.
+
+    Raises:
+        InputError, KeyError, TypeError, ValueError: the line is not one of `encode`.
+    """
+    return from_row(parse_json_object(line.decode(), path="", number=1))
 
 
 def searched_text(record: Evidence, extra_fields: Iterable[str] = ()) -> str:

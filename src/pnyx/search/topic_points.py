@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pnyx.corpora.segment import split_sentences
 from pnyx.errors import InputError, shorten
 from pnyx.records import Argument, Evidence
-from pnyx.search.features import read_feature
 from pnyx.search.index import Index
 from pnyx.search.kmeans import Vectors
 from pnyx.search.stored import searched_text
@@ -129,7 +128,7 @@ def _whole_texts(
     index: Index, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
 ) -> Vectors:
     """Return the vectors of documents: those that the index has, or else made now."""
-    feature = read_feature(index.path, index.manifest, VECTORS)
+    feature = index.known(VECTORS)
     if feature is not None and feature.documents == len(index):
         known = document_vectors(index)
         if known.embedder == embedder.name:

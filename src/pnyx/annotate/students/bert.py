@@ -21,6 +21,7 @@ from torch import nn
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.students.segments import read_tokenizer
+from pnyx.native import load_onnxruntime
 
 __all__ = [
     "PACKAGED",
@@ -368,6 +369,7 @@ def export_int8(model: nn.Module, inputs: Mapping[str, torch.Tensor], path: Path
     """
     import warnings
 
+    load_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 

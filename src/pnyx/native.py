@@ -1,0 +1,89 @@
+"""Libraries of compiled code that crash each other, loaded so that they do not.
+
+usearch's Linux wheels hold a copy of the C++ library (libstdc++) and share some of the numbers that
+the system's copy gives to the parts of a locale. Whichever copy starts first hands them out. If
+that is usearch's, the system's copy later takes one part for another, and onnxruntime, which reads
+patterns by locale while it is imported, ends the process with a segmentation fault. So the
+system's copy is started before usearch is imported, and a process in which somebody else imported
+usearch first is refused before it crashes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from pnyx.errors import MissingExtra, PnyxError
+
+__all__ = ["load_onnxruntime", "load_usearch"]
+
+_OWN_ID = "_ZNSt7codecvtIDsc11__mbstate_tE2idE"
+"""std::codecvt<char16_t, char>::id, which each copy of libstdc++ has for itself. It comes late."""
+_SHARED_ID = "_ZNSt7__cxx117collateIcE2idE"
+"""std::collate<char>::id, which all copies in a process share."""
+
+
+def load_usearch() -> Any:
+    """Return the module `usearch.index`.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    if "usearch" not in sys.modules:
+        _start_locales()
+    try:
+        import usearch.index
+    except ImportError as error:
+        raise MissingExtra("a graph of vectors", "dense") from error
+    return usearch.index
+
+
+def load_onnxruntime() -> Any:
+    """Return the module `onnxruntime`, without telemetry.
+
+    Raises:
+        PnyxError: usearch was imported first, by other code than this, so it would crash.
+    """
+    if "onnxruntime" not in sys.modules and "usearch" in sys.modules and _locales_are_mixed():
+        raise PnyxError(
+            "usearch was imported before onnxruntime, which crashes the process: "
+            "import onnxruntime first"
+        )
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
+def _start_locales() -> None:
+    """Let the system's libstdc++ make its locales, if this process has not done so."""
+    library = _libstdcxx()
+    if library is not None:
+        library._ZNSt6locale7classicEv()  # std::locale::classic(), which takes nothing
+
+
+def _locales_are_mixed() -> bool:
+    """Whether what is shared was numbered before the system's libstdc++ numbered its own."""
+    library = _libstdcxx()
+    if library is None:
+        return False
+    import ctypes
+
+    try:
+        own, shared = (ctypes.c_size_t.in_dll(library, n).value for n in (_OWN_ID, _SHARED_ID))
+    except ValueError:  # a libstdc++ without them
+        return False
+    return own < shared
+
+
+def _libstdcxx() -> Any:
+    """Return the system's libstdc++; None where there is none (macOS, musl)."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    try:
+        library = ctypes.CDLL("libstdc++.so.6")
+        return library if hasattr(library, "_ZNSt6locale7classicEv") else None
+    except OSError:
+        return None

@@ -1,0 +1,221 @@
+"""Putting what is complete in its place in one step, and what killed processes leave behind.
+
+A file or folder is written as a hidden neighbour of its target, `.NAME.TOKEN.pnyx`, which its
+writer keeps locked: the system frees the lock when the process ends in whatever way. Neighbours of
+that name whose lock is free were left by a kill; whoever writes the same target next removes them.
+
+A folder takes the place of another by an exchange of both names (Linux). Where the file system has
+none, the old folder is moved to `.NAME.TOKEN.pnyx-old` first: a kill between the two steps leaves
+no folder of that name, and `recover_folder` puts the old one back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+__all__ = ["place_folder", "recover_folder", "temporary_file", "temporary_folder"]
+
+_ENDING = ".pnyx"
+_MOVED = "-old"
+_HEX = "[0-9a-f]{8}"
+_MAX_NAME_BYTES = 200
+
+_NO_REPLACE, _EXCHANGE = 1, 2
+_AT_CWD = -100
+_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
+
+_LIVE_WAITS = 100
+_WAIT_SECONDS = 0.02
+
+
+@contextlib.contextmanager
+def temporary_file(target: Path) -> Iterator[Path]:
+    """Yield a new, locked, empty neighbour of a file to be; it is removed if it is still there.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    _clear_leftovers(target)
+    temporary, handle = _made(target, folder=False)
+    try:
+        yield temporary
+    finally:
+        os.close(handle)
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def temporary_folder(target: Path) -> Iterator[Path]:
+    """Yield a new, locked, empty neighbour of a folder to be; it is removed if still there.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    recover_folder(target)
+    _clear_leftovers(target)
+    temporary, handle = _made(target, folder=True)
+    try:
+        yield temporary
+    finally:
+        os.close(handle)
+        _remove(temporary)
+
+
+def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
+    """Give a complete folder its name. What it replaces has the temporary's name then, or none.
+
+    Raises:
+        FileExistsError: there is something already and `replace` is false.
+        OSError: the file system refuses.
+    """
+    if not (replace and os.path.lexists(target)):
+        if not _renameat2(temporary, target, _NO_REPLACE):
+            if os.path.lexists(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+            temporary.rename(target)
+    elif not _renameat2(temporary, target, _EXCHANGE):
+        moved = temporary.with_name(temporary.name + _MOVED)
+        target.rename(moved)
+        temporary.rename(target)
+        _remove(moved)
+
+
+def recover_folder(target: Path) -> bool:
+    """Put a folder back that a kill has left under a hidden name; return whether one was.
+
+    Where its writer is alive and just about to put the new one in place, wait for that.
+    """
+    for _ in range(_LIVE_WAITS):
+        if os.path.lexists(target):
+            return False
+        moved = [path for path in _leftovers(target) if path.name.endswith(_MOVED)]
+        if not moved:
+            return False
+        for old in moved:
+            if not _is_live(old.with_name(old.name.removesuffix(_MOVED))):
+                with contextlib.suppress(OSError):
+                    old.rename(target)
+                    return True
+        time.sleep(_WAIT_SECONDS)
+    return False
+
+
+def _stem(target: Path) -> str:
+    name = os.fsencode(target.name)
+    long = len(name) > _MAX_NAME_BYTES
+    return blake2b(name, digest_size=16).hexdigest() if long else target.name
+
+
+def _made(target: Path, *, folder: bool) -> tuple[Path, int]:
+    """Make a neighbour and lock it; return it with the handle that holds the lock."""
+    while True:
+        path = target.with_name(f".{_stem(target)}.{secrets.token_hex(4)}{_ENDING}")
+        try:
+            if folder:
+                path.mkdir(mode=0o700)
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            continue
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # Before it was locked, another process may have taken it for a leftover.
+        if _lock(handle) is not False and _is_still(path, handle):
+            return path, handle
+        os.close(handle)
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(handle))
+    except OSError:
+        return False
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock without waiting: whether that was possible; None where the file system has no locks."""
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Remove what killed writers of this target left, as far as that is possible."""
+    for path in _leftovers(target):
+        if path.name.endswith(_MOVED) and not os.path.lexists(target):
+            continue  # all that is left of the target
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                # While it is locked here, no writer that has just made it goes on with it.
+                if _lock(handle) is True:
+                    _remove(path)
+            finally:
+                os.close(handle)
+
+
+def _is_live(path: Path) -> bool:
+    """Whether a writer holds the lock of a temporary."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return _lock(handle) is False
+    finally:
+        os.close(handle)
+
+
+def _leftovers(target: Path) -> list[Path]:
+    """Return the neighbours that are, or were, temporaries of this target."""
+    name = re.compile(rf"\.{re.escape(_stem(target))}\.{_HEX}{re.escape(_ENDING)}({_MOVED})?")
+    try:
+        with os.scandir(target.parent) as entries:
+            return sorted(target.with_name(e.name) for e in entries if name.fullmatch(e.name))
+    except OSError:
+        return []
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def _renameat2(source: Path, target: Path, flags: int) -> bool:
+    """Rename with flags (Linux); return False where that cannot be done here.
+
+    Raises:
+        OSError: it can be done, and fails.
+    """
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:  # glibc before 2.28
+        return False
+    if call(_AT_CWD, os.fsencode(source), _AT_CWD, os.fsencode(target), flags) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(target))
