@@ -41,6 +41,7 @@ class Asking:
 
     Raises:
         ValueError: a value out of range.
+        InputError: a prompt asks for what its task does not have.
     """
 
     prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
@@ -57,6 +58,8 @@ class Asking:
             )
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
+        for name, prompt in self.prompts.items():
+            prompt.check_inputs(FORMS[TASKS[name].kind].inputs)
 
     def prompt(self, questions: Sequence[Any]) -> Prompt:
         """Return the prompt that questions of one call get."""

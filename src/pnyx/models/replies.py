@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pnyx.errors import shorten
+from pnyx.files import clean_text
 
 __all__ = [
     "CallFailed",
@@ -158,9 +159,9 @@ def read_reply(body: bytes, *, asked: str, response_format: str) -> Reply | Call
     if not content.strip() and finish not in ("length", "content_filter", "refusal"):
         return CallFailed("empty: the reply holds no text")
     return Reply(
-        text=printable(content),
-        finish_reason=printable(finish),
-        model=printable(named) if isinstance(named, str) and named else asked,
+        text=clean_text(content),
+        finish_reason=clean_text(finish),
+        model=clean_text(named) if isinstance(named, str) and named else asked,
         usage=_usage(value.get("usage")),
         response_format=response_format,
         tokens=_tokens(choice.get("logprobs")),

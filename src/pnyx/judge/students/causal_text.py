@@ -17,8 +17,8 @@ from importlib import resources
 from typing import Any
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import clean_text
 from pnyx.judge.questions import Support
-from pnyx.models.replies import printable
 
 __all__ = ["Texts", "check_rendered", "label", "render", "stated"]
 
@@ -250,7 +250,7 @@ class Texts:
         return ids
 
     def _untrusted(self, text: str) -> Ids:
-        text = _TAG.sub("< ", printable(text).replace("\0", "\ufffd"))
+        text = _TAG.sub("< ", clean_text(text))
         with self._lock:
             ids: Ids = self._tokenizer(
                 text, add_special_tokens=False, split_special_tokens=True, verbose=False
