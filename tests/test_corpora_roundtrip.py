@@ -353,10 +353,8 @@ def spoilt(value):
     """Yield a JSON value with NUL and half a character added to one of its texts after another."""
     if isinstance(value, str):
         yield value + "\0\ud800"
-    keys = (
-        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    )
-    for key in keys:
+    keys = range(len(value)) if isinstance(value, list) else value
+    for key in keys if isinstance(value, dict | list) else ():
         for other in spoilt(value[key]):
             copy = value.copy()
             copy[key] = other

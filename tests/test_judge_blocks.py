@@ -31,7 +31,7 @@ TOKENS = {
     "gpt-oss": "<|start|> <|channel|> <|message|> <|constrain|> <|return|> <|call|>",
     "GLM": "[gMASK] [sMASK] [MASK] <sop> <eop> <|observation|> <arg_key> </arg_value>"
     " <|begin_of_box|> /nothink<|user|>",
-    "Kimi": "<|im_user|> <|im_middle|> <|tool_calls_section_begin|> [BOS] [EOS] [UNK] [PAD] [EOT_ID]",
+    "Kimi": "<|im_user|> <|im_middle|> <|tool_call_begin|> [BOS] [EOS] [UNK] [PAD] [EOT_ID]",
     "SmolLM, SmolVLM": "<end_of_utterance> <fake_token_around_image> <row_1_col_1> <global-img>",
     "Yi, InternLM": "<|startoftext|> <|action_start|> <eoh> <eoa> <TOKENS_UNUSED_0>",
     "Falcon": ">>TITLE<< >>QUESTION<< >>ANSWER<< >>PREFIX<<",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import shorten
 from pnyx.files import clean_text, clean_value
-from pnyx.models.replies import ChatRequest, Reply
+from pnyx.models.replies import MAX_REPLY_BYTES, ChatRequest, Reply, is_oversized
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -30,8 +30,10 @@ class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
     """Return why a reply is no whole answer, or None where it is one.
 
-    The first word is machine-readable: `length`, `refusal` or `content_filter`.
+    The first word is machine-readable: `length`, `refusal`, `content_filter` or `oversized`.
     """
+    if reply.finish_reason == "oversized" or is_oversized(reply.text):  # of an old store
+        return f"oversized: the reply is longer than {MAX_REPLY_BYTES // 2**20} MB"
     if reply.finish_reason == "refusal":
         return f"refusal: {shorten(reply.text)}"
     if reply.finish_reason == "length":

@@ -162,10 +162,8 @@ class _Check:
         """Check that what a choice rests on is looked at as it is, and not made first."""
         tested = [node.test] if kind == "If" else list(node.iter_child_nodes()) if within else []
         for child in tested:
-            if (
-                type(child).__name__ in ("Call", "Filter")
-                and getattr(child, "name", "") != "length"
-            ):
+            made = type(child).__name__ in ("Call", "Filter")
+            if made and getattr(child, "name", "") != "length":
                 raise TemplateFault("found a calculation, expected an input", child.lineno)
 
     def _value(self, node: Any, loop: frozenset[str]) -> None:

@@ -116,7 +116,7 @@ class LlmWriter:
         if trimmed:
             problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
         request = self._request(question, side, shown)
-        reply = run_blocking(self.model.complete(request))
+        request, reply = run_blocking(self.model.whole(request))
         if isinstance(reply, CallFailed):
             fault: str | None = reply.reason
         else:
