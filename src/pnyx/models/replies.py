@@ -172,12 +172,11 @@ def read_reply(body: bytes, *, asked: str, response_format: str) -> Reply | Call
     text = clean_text(content)
     if is_oversized(text):
         text, finish = text.encode()[:MAX_REPLY_BYTES].decode("utf-8", "ignore"), _OVERSIZED
+    name = shorten(clean_text(named), _LONGEST_NAME) if isinstance(named, str) else ""
     return Reply(
         text=text,
         finish_reason=shorten(clean_text(finish)),
-        model=shorten(clean_text(named), _LONGEST_NAME)
-        if isinstance(named, str) and named
-        else asked,
+        model=name or asked,
         usage=_usage(value.get("usage")),
         response_format=response_format,
         tokens=_tokens(choice.get("logprobs")),
