@@ -9,7 +9,6 @@ fished out of other text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from pnyx.judge.forms import FORMS, Reading
 from pnyx.judge.forms.preference import swapped
 from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
+from pnyx.judge.quotes import find_words
 from pnyx.judge.reading import UnreadableReply, cut_reason
 from pnyx.judge.tasks import TASKS
 from pnyx.judge.tokens import probability_of_yes
@@ -298,5 +298,5 @@ def find_evidence(quote: str, text: str) -> str:
         return ""
     if quote in text:
         return quote
-    found = re.search(r"\s+".join(map(re.escape, words)), text)
-    return found.group() if found else ""
+    found = find_words(text, words)
+    return text[slice(*found)] if found else ""

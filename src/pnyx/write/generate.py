@@ -217,5 +217,5 @@ def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
         marked.extend(numbers)
         return ""
 
-    clean = re.sub(r"\s*\[\d{1,4}(?:\s*,\s*\d{1,4})*\]", take, text)
+    clean = re.sub(r"(?<!\s)\s*\[\d{1,4}(?:\s*,\s*\d{1,4})*\]", take, text)
     return " ".join(clean.split()), marked

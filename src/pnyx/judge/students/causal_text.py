@@ -25,7 +25,7 @@ __all__ = ["Texts", "check_rendered", "label", "render", "stated"]
 Ids = list[int]
 
 _PART = re.compile("\ue000([a-z]+)\ue001")
-_TAG = re.compile(r"<(?=\s*/?\s*(?:document|definition|question)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:document|definition|question)\b)", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 32
 """Far more than a token of running text has: what lies behind cannot be read and is not cut up."""
 
