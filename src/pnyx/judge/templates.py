@@ -150,11 +150,12 @@ class _Check:
                 left += [(child, depth + 1, inside) for child in node.body]
                 left += [(child, depth + 1, loop) for child in node.else_]
             elif kind in _CHOOSING:
-                if kind == "Operand" and node.op not in _COMPARED:
-                    raise TemplateFault(f"found the comparison {node.op!r}", node.lineno)
                 within = kind not in ("Template", "Output", "If")
                 left += [(c, depth + 1, loop) for c in node.iter_child_nodes()]
                 self._only_tests(node, kind, within)
+                for operand in getattr(node, "ops", ()):
+                    if operand.op not in _COMPARED:
+                        raise TemplateFault(f"found the comparison {operand.op!r}", node.lineno)
             else:
                 self._value(node, loop)
 
