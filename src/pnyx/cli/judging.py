@@ -50,7 +50,8 @@ def asking_options(function: F) -> F:
         click.option(
             "--max-tokens",
             type=click.IntRange(1, 1_000_000),
-            help="Longest reply  [default: the prompt's own].",
+            help="Longest reply  [default: the prompt's own, and twice that for a second try where "
+            "one is cut off].",
         ),
         click.option(
             "--temperature",
