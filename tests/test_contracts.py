@@ -42,13 +42,14 @@ from pnyx.judge.llm import LlmJudge
 from pnyx.judge.lookup import Lookup
 from pnyx.judge.packaged import PackagedJudge
 from pnyx.judge.panel import Panel, Repeats
-from pnyx.judge.prompting import _environment, load_prompt, prompt_names
+from pnyx.judge.prompting import load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.store import Store
 from pnyx.judge.students.judge import SCORERS, StudentJudge
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import TASKS, Task
+from pnyx.judge.templates import _environment
 from pnyx.measure.base import Measured
 from pnyx.models.chat import ChatEndpoint, Patience
 from pnyx.records import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pnyx.corpora import FORMATS, response_writer
+from pnyx.corpora.base import Options
 from pnyx.corpora.responses import LAYOUTS
 from pnyx.errors import InputError
+from pnyx.files import clean_text
 from pnyx.records import (
     CITATION_STYLES,
     Argument,
@@ -26,12 +29,10 @@ from pnyx.records import (
 )
 
 SPECIAL = "\t\n\r\"',;[]{}<>&\u0085\u2028\u2029\ufeff\u00a0\u200b\0 aé漢🙂"
-texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(SPECIAL), max_size=12)
+any_text = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(SPECIAL), max_size=12)
+texts = any_text.map(clean_text)
 filled = texts.filter(str.strip)
 optional = texts.filter(lambda t: t == "" or bool(t.strip()))
-table_texts = texts.map(lambda t: t.replace("\0", ""))
-table_filled = table_texts.filter(str.strip)
-table_optional = table_texts.filter(lambda t: t == "" or bool(t.strip()))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9) | texts,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
@@ -114,21 +115,19 @@ def test_arguments(name, records, path):
 @given(data=st.data())
 def test_tables(name, data, path):
     columns = data.draw(st.lists(names, unique=True, max_size=2))
-    extra = st.fixed_dictionaries(dict.fromkeys(columns, table_filled))
+    extra = st.fixed_dictionaries(dict.fromkeys(columns, filled))
     rows = (
         st.builds(
             Document,
-            id=table_filled,
-            text=table_filled,
-            title=table_optional,
-            url=table_optional,
-            source=table_optional,
+            id=filled,
+            text=filled,
+            title=optional,
+            url=optional,
+            source=optional,
             extra=extra,
         )
         if data.draw(st.booleans())
-        else arguments(table_filled, table_optional, st.builds(Premise, text=texts), extra).filter(
-            lambda a: "\0" not in a.text
-        )
+        else arguments(filled, optional, st.builds(Premise, text=texts), extra)
     )
     check(name, data.draw(st.lists(rows, **unique_by_id)), path)
 
@@ -154,7 +153,9 @@ def test_topics_tsv(records, path):
 
 
 lines = st.text(
-    st.characters(exclude_categories=["Cs", "Cc", "Z"]) | st.sampled_from("#\\- a"), max_size=8
+    st.characters(exclude_categories=["Cs", "Z"], exclude_characters="\0\r\n")
+    | st.sampled_from("#\\- a"),
+    max_size=8,
 )
 definitions = (
     st.lists(lines, max_size=4)
@@ -309,6 +310,9 @@ LOSSES = [
     ("guidelines", Question("1", "a\nb", definition="d")),
     ("guidelines", Question("1", "t", definition="d\n")),
     ("guidelines", Question("1", "t", "more", definition="d")),
+    ("guidelines", Question("1", "t", definition="a\0b")),
+    ("guidelines", Question("1", "t", definition="a\ud800b")),
+    ("guidelines", Question("1\0", "t", definition="d")),
     ("touche-topics", Question("1", "a\x01b")),
     ("questions", Question("1", "t", extra={"background": "b"})),
     ("run", RunEntry("a b", "d", 1, 1.0)),
@@ -343,3 +347,36 @@ def test_tables_hold_one_kind_of_record():
         FORMATS["csv"].writer(
             io.StringIO(), [Document("1", "t"), Document("2", "t", extra={"x": "y"})]
         )
+
+
+def spoilt(value):
+    """Yield a JSON value with NUL and half a character added to one of its texts after another."""
+    if isinstance(value, str):
+        yield value + "\0\ud800"
+    keys = range(len(value)) if isinstance(value, list) else value
+    for key in keys if isinstance(value, dict | list) else ():
+        for other in spoilt(value[key]):
+            copy = value.copy()
+            copy[key] = other
+            yield copy
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, form in FORMATS.items() if form.example[:1] in ("{", "[")]
+)
+def test_what_no_text_can_hold_is_replaced_in_whatever_is_read(name, path):
+    example = FORMATS[name].example.strip()
+    try:
+        first = json.loads(example)
+    except ValueError:
+        first = json.loads(example.split("\n")[0])
+    read = 0
+    for value in spoilt(first):
+        path.write_text(json.dumps(value) + "\n", encoding="utf-8")
+        for row in FORMATS[name].scan(str(path), Options()):
+            if not isinstance(row, InputError):
+                shown = repr(row)
+                assert "\\x00" not in shown
+                assert "\\ud" not in shown
+                read += "\ufffd" in shown
+    assert read

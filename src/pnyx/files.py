@@ -23,6 +23,8 @@ __all__ = [
     "MAX_LINE_BYTES",
     "atomic_folder",
     "atomic_text",
+    "clean_text",
+    "clean_value",
     "guarded",
     "json_line",
     "open_binary",
@@ -204,6 +206,32 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
         ) from error
 
 
+_UNHELD = re.compile("[\0\ud800-\udfff]")
+_UNHELD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+
+
+def clean_text(text: str) -> str:
+    r"""Replace NUL and half characters (lone surrogates), which no text file holds, by U+FFFD.
+
+    JSON can spell both (`\u0000`, `\ud800`). Whatever is read, of people's files or of a model's
+    reply, goes through here, so that every format can hold it. Other control characters stay.
+    """
+    return _UNHELD.sub("\ufffd", text)
+
+
+def clean_value(value: Any) -> Any:
+    """Apply `clean_text` to all texts of a decoded JSON value.
+
+    Raises:
+        RecursionError: it is nested too deep.
+    """
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(key): clean_value(entry) for key, entry in value.items()}
+    return [clean_value(entry) for entry in value] if isinstance(value, list) else value
+
+
 def parse_json_object(
     line: str, *, path: str | Path, number: int, keep_surrogates: bool = False
 ) -> dict[str, Any]:
@@ -213,15 +241,16 @@ def parse_json_object(
         line: the text.
         path: the file, for messages.
         number: its line, for messages.
-        keep_surrogates: leave escaped half characters as they are; otherwise each becomes U+FFFD.
+        keep_surrogates: leave NUL and half characters as they are; otherwise each becomes U+FFFD
+            (`clean_text`).
 
     Raises:
         InputError: invalid JSON or another kind of value.
     """
     try:
         value = _DECODER.decode(line)
-        if not keep_surrogates and "\\ud" in line.lower():
-            value = _without_lone_surrogates(value)
+        if not keep_surrogates and _UNHELD_ESCAPE.search(line):
+            value = clean_value(value)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"not valid JSON ({_json_fault(error)}), expected one JSON object a line",
@@ -241,12 +270,6 @@ def _json_fault(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
     return shorten(str(error))
-
-
-def _without_lone_surrogates(value: Any) -> Any:
-    """Replace escaped half characters by U+FFFD: they cannot be written as UTF-8 again."""
-    text = re.sub(r"[\ud800-\udfff]", "\ufffd", json.dumps(value, ensure_ascii=False))
-    return json.loads(text)
 
 
 def _finite(digits: str) -> float:
@@ -368,6 +391,10 @@ def _disk_errors(path: str | Path) -> Iterator[None]:
     except OSError as error:
         name = shorten(str(path), 200)
         raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        found = shorten(error.object[error.start])
+        problem = f"found half a character ({found}), expected whole ones"
+        raise PnyxError(f"{shorten(str(path), 200)}: cannot be written: {problem}") from error
 
 
 def _umask() -> int:

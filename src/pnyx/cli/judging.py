@@ -51,7 +51,8 @@ def asking_options(function: F) -> F:
         click.option(
             "--max-tokens",
             type=click.IntRange(1, 1_000_000),
-            help="Longest reply  [default: the prompt's own].",
+            help="Longest reply  [default: the prompt's own, and twice that for a second try where "
+            "one is cut off].",
         ),
         click.option(
             "--temperature",
@@ -343,13 +344,9 @@ def _prompt(task: Task, name: str | None) -> Prompt | None:
     """
     if name is None:
         return None
-    from pnyx.judge.prompting import load_prompt, parse_prompt
+    from pnyx.judge.prompting import load_prompt, read_prompt
 
-    prompt = (
-        parse_prompt(Path(name).read_bytes(), path=name)
-        if name.endswith(".toml")
-        else load_prompt(name)
-    )
+    prompt = read_prompt(name) if name.endswith(".toml") else load_prompt(name)
     if prompt.task != task.name:
         raise InputError(f"--prompt {shorten(name)}: it asks {prompt.task}, not {task.name}")
     return prompt

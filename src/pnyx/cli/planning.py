@@ -61,7 +61,8 @@ def print_planned(
         _print_model(model)
     if any(model.estimate.requests for model in planned):
         click.echo(
-            "Repair turns, calls that must be split and failed attempts come on top; "
+            "Repair turns, second tries after replies cut off, calls that must be split and "
+            "failed attempts may come on top; "
             "--budget or --budget-tokens sets a limit that holds whatever happens."
         )
 
@@ -74,6 +75,7 @@ def _row(head: Mapping[str, Any], planned: Sequence[PlannedModel]) -> dict[str, 
                 "model": model.model,
                 "from_store": model.from_store,
                 "calls": model.estimate.requests,
+                "second_tries": model.second_tries,
                 "learnt_from": model.learnt_from,
                 **{k: v for k, v in asdict(model.estimate).items() if k != "requests"},
             }
@@ -88,6 +90,8 @@ def _print_model(model: PlannedModel) -> None:
     click.echo(f"  calls              {estimate.requests:,} ({model.from_store:,} from the store)")
     if not estimate.requests:
         return
+    if model.second_tries:
+        click.echo(f"  of these again     {model.second_tries:,} expected, after replies cut off")
     basis = (
         f"5th to 95th percentile of {model.learnt_from:,} stored replies"
         if model.learnt_from

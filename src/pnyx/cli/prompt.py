@@ -125,9 +125,9 @@ def _loaded(name: str) -> Prompt:
 
 
 def _file(name: str) -> bytes:
-    from pnyx.judge.prompting import prompt_bytes
+    from pnyx.judge.prompting import prompt_bytes, prompt_file
 
-    return Path(name).read_bytes() if name.endswith(".toml") else prompt_bytes(name)
+    return prompt_file(name) if name.endswith(".toml") else prompt_bytes(name)
 
 
 def _example(line: str, read: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import IO, Any
 from pnyx.corpora.base import Row, check_depth, encode, located, unique
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.errors import InputError, shorten
-from pnyx.files import parse_json_object, scan_lines
+from pnyx.files import clean_text, parse_json_object, scan_lines
 from pnyx.records import STANCES
 
 __all__ = ["scan_drafts_markdown", "write_drafts_markdown"]
@@ -130,7 +130,7 @@ def write_drafts_markdown(stream: IO[str], rows: Iterable[Mapping[str, Any]]) ->
     """
     for row in rows:
         shown = repr(shorten(row["id"], 40))
-        if not re.fullmatch(r"\S+", row["id"]):
+        if not re.fullmatch(r"\S+", row["id"]) or clean_text(row["id"]) != row["id"]:
             raise InputError(f"{shown}: a heading cannot hold an id with white space; write JSONL")
         if "perspectives" not in row:
             raise InputError(f"{shown}: Markdown is for drafts, and it has no perspectives yet")
@@ -142,14 +142,15 @@ def write_drafts_markdown(stream: IO[str], rows: Iterable[Mapping[str, Any]]) ->
 
 
 def _line(text: str, shown: str) -> str:
-    if text != " ".join(text.split()) or "\0" in text:  # split() knows every line end of Unicode
+    # split() knows every line end of Unicode.
+    if text != " ".join(text.split()) or clean_text(text) != text:
         raise InputError(f"{shown}: Markdown cannot hold a text of several lines; write JSONL")
     return text
 
 
 def _view(view: Mapping[str, Any], shown: str) -> str:
     own = view.get("id")
-    if own is not None and not re.fullmatch(r"[^\s()]+", str(own)):
+    if own is not None and not re.fullmatch(r"[^\s()\0]+", str(own)):
         raise InputError(f"{shown}: Markdown cannot hold the id {shorten(str(own), 40)!r}")
     mark = "" if own is None else f" ({own})"
     return f"- {view.get('stance') or _NO_SIDE}{mark}: {_line(view['text'], shown)}"

@@ -135,7 +135,7 @@ def _belongs(before: str, piece: str) -> bool:
 
 def _joined(pieces: tuple[str, ...] | list[str]) -> str:
     text = " ".join(p.strip() for p in pieces if p.strip())
-    return re.sub(r"\s+(?=[,.;:!?](?:\s|$))", "", text)
+    return re.sub(r"(?<!\s)\s++(?=[,.;:!?](?:\s|$))", "", text)
 
 
 def scan_idebate(source: str) -> Iterator[Row[Argument]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pnyx.corpora.base import Options, Row
 from pnyx.corpora.pages import extract_page
 from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.files import guarded, open_binary, scan_lines
+from pnyx.files import clean_text, guarded, open_binary, scan_lines
 from pnyx.records import Document
 
 __all__ = ["SUFFIXES", "scan_folder"]
@@ -101,7 +101,7 @@ def _pdf(path: Path, name: str) -> Document:
     except Exception as error:  # a hostile file may trip the parser anywhere
         raise InputError(f"cannot be read as PDF: {shorten(str(error))}", path=path) from error
     text = "\n\n".join(page for page in pages if page)
-    return Document(id=name, text=text.encode("utf-8", "replace").decode(), title=str(title))
+    return Document(id=name, text=clean_text(text), title=clean_text(str(title)))
 
 
 _READERS: dict[str, Callable[[Path, str], Document]] = {

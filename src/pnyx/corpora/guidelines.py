@@ -19,7 +19,7 @@ from typing import IO
 from pnyx.corpora.base import Row, unique
 from pnyx.corpora.questions import question_id
 from pnyx.errors import InputError, shorten
-from pnyx.files import scan_lines
+from pnyx.files import clean_text, scan_lines
 from pnyx.records import Question
 
 __all__ = ["scan_guidelines", "write_guidelines"]
@@ -78,8 +78,8 @@ def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
     """
     for q in records:
         shown = repr(shorten(q.id, 40))
-        if not re.fullmatch(r"\S+", q.id):
-            raise InputError(f"{shown}: a heading cannot hold an id with white space")
+        if not re.fullmatch(r"\S+", q.id) or clean_text(q.id) != q.id:
+            raise InputError(f"{shown}: a heading cannot hold an id with white space or NUL")
         if q.text != q.text.strip() or not q.text.isprintable():
             raise InputError(f"{shown}: a heading cannot hold a text of several lines or tabs")
         if q.description or q.narrative or q.extra:
@@ -91,5 +91,7 @@ def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
 
 
 def _holds(definition: str) -> bool:
-    """Whether lines can hold it: no other line ends, and more than white space."""
-    return "\r" not in definition and (bool(definition.strip()) or not definition)
+    """Whether lines can hold it: no other line ends, no NUL, and more than white space."""
+    if "\r" in definition or clean_text(definition) != definition:
+        return False
+    return bool(definition.strip()) or not definition

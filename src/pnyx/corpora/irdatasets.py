@@ -8,6 +8,7 @@ from typing import Any
 from pnyx.corpora.base import Options, Row, parse_rows, unique
 from pnyx.corpora.evidence import evidence_id
 from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.files import clean_value
 from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
 __all__ = ["PREFIX", "scan_ir_datasets"]
@@ -51,7 +52,7 @@ def _documents(dataset: Any, source: str) -> Iterator[Row[Any]]:
 def _evidence(doc: Any) -> Evidence:
     if hasattr(doc, "conclusion") and hasattr(doc, "premises"):
         return _argument(doc)
-    values = doc._asdict()
+    values = clean_value(dict(doc._asdict()))
     identifier = values.pop("doc_id")
     title = next((values.pop(n) for n in _TITLES if isinstance(values.get(n), str)), "")
     text = values.pop("text", None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pnyx.corpora.base import MAX_DEPTH, Row
 from pnyx.errors import InputError, shorten
-from pnyx.files import MAX_LINE_BYTES, guarded, open_binary
+from pnyx.files import MAX_LINE_BYTES, clean_text, guarded, open_binary
 
 __all__ = ["scan_items", "top_level_keys"]
 
@@ -86,6 +86,8 @@ class _Builder:
             InputError: nested deeper than `MAX_DEPTH`.
         """
         name, value = event
+        if isinstance(value, str):
+            value = clean_text(value)
         if name in ("start_map", "start_array"):
             self._open(name)
         elif name in ("end_map", "end_array"):

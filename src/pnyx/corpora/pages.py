@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.files import clean_text
 
 __all__ = ["Page", "decode_page", "extract_page", "extractor_name"]
 
@@ -75,13 +76,9 @@ def extract_page(content: bytes | str) -> Page:
         raise InputError(f"cannot be read as HTML: {shorten(str(error))}") from error
     if page is None:
         return Page("")
-    title = " ".join(_clean(page.title or "").split())
-    return Page(_clean(page.text or ""), title[:_LONGEST_TITLE].rstrip(), _clean(page.url or ""))
-
-
-def _clean(text: str) -> str:
-    """Replace what no file of text may hold: NUL and half characters."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    title = " ".join(clean_text(page.title or "").split())
+    text, url = clean_text(page.text or ""), clean_text(page.url or "")
+    return Page(text, title[:_LONGEST_TITLE].rstrip(), url)
 
 
 def _trafilatura() -> Any:

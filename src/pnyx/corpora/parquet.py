@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.files import atomic_text
+from pnyx.files import atomic_text, clean_value
 
 __all__ = ["read_parquet", "require_parquet", "write_parquet"]
 
@@ -82,7 +82,7 @@ def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for batch in opened.iter_batches(_AT_ONCE):
                 for row in batch.to_pylist():
                     number += 1
-                    yield number, row
+                    yield number, clean_value(row)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         # Also text that is not UTF-8, and dates that Python has no name for.
         raise InputError(f"cannot be read as Parquet: {shorten(str(error))}", path=path) from error

@@ -13,7 +13,7 @@ from pnyx.corpora.base import Options, Row, Scan, Writer, parse_rows, unique
 from pnyx.corpora.evidence import ID_NAMES, TEXT_NAMES, evidence_id, parse_evidence
 from pnyx.corpora.fields import rename
 from pnyx.errors import InputError, shorten
-from pnyx.files import MAX_LINE_BYTES, scan_lines
+from pnyx.files import MAX_LINE_BYTES, clean_value, scan_lines
 from pnyx.records import Argument, Document, Evidence
 
 __all__ = ["scan_cells", "scan_csv", "scan_tsv", "write_csv", "write_tsv"]
@@ -127,7 +127,7 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
 
 def _premises(cell: str) -> list[str]:
     try:
-        value = json.loads(cell)
+        value = clean_value(json.loads(cell))
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):

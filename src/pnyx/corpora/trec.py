@@ -20,7 +20,7 @@ T = TypeVar("T")
 BEIR_HEADER = "query-id\tcorpus-id\tscore"
 _INT = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"([+-]?[0-9]{1,18})\.0+")
-_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_FLOAT = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMNS = re.compile(r"[ \t]+")
 
 

@@ -37,10 +37,12 @@ class Asking:
         sample: number of the repeat: 0 asks in the order given, others reorder what can be
             reordered (dimensions, documents, statements).
         temperature: 0 for the likeliest reply.
-        max_tokens: the longest reply, in place of the prompt's own limit.
+        max_tokens: the longest reply, in place of the prompt's own limit, of which a reply that was
+            cut off gets the double.
 
     Raises:
         ValueError: a value out of range.
+        InputError: a prompt asks for what its task does not have.
     """
 
     prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
@@ -57,6 +59,8 @@ class Asking:
             )
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
+        for name, prompt in self.prompts.items():
+            prompt.check_inputs(FORMS[TASKS[name].kind].inputs)
 
     def prompt(self, questions: Sequence[Any]) -> Prompt:
         """Return the prompt that questions of one call get."""
@@ -78,6 +82,14 @@ class Asking:
             sample=self.sample,
             logprobs=_ALTERNATIVES if wants_tokens else 0,
         )
+
+    def most_tokens(self, request: ChatRequest) -> int:
+        """Return how long a reply may be when the first was cut off: `max_tokens` is never passed.
+
+        Args:
+            request: what is sent first.
+        """
+        return self.max_tokens or 2 * request.max_tokens
 
     def units(self, asked: Sequence[Item]) -> list[list[Item]]:
         """Return the calls to make, each with its questions.

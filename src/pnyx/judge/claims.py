@@ -94,7 +94,7 @@ def claims(question: str) -> tuple[str, str]:
         be taken apart safely gives "Yes: ..." and "No: ...".
     """
     line = " ".join(question.split())
-    core = re.sub(r"[\s?!.…]+$", "", line)
+    core = re.sub(r"(?<![\s?!.…])[\s?!.…]++$", "", line)
     core = re.sub(r",? or not$", "", core, flags=re.IGNORECASE)
     words = core.split(" ")
     claim = _OPINION.sub("", core)
@@ -108,6 +108,11 @@ def claims(question: str) -> tuple[str, str]:
 _OPENS_CLAUSE = _RELATIVE | _words("what why how because while although whether than as since")
 """Words after which an auxiliary may be another clause's: "What the UN should do is ..."."""
 _PREPOSITIONS = _words("of for in on to by with from at as and or")
+
+
+_ENDING = re.compile(r"(?:(?<![\s!.…])(?<!\b[A-Z])|(?<=\b[A-Z][\s!.…]))[\s!.…]++$")
+"""Signs at the end of a claim, but for the full stop of "the U.S."; it begins where a run of signs
+does, so that no run is gone through twice."""
 
 
 def question_from(claim: str) -> str | None:
@@ -125,7 +130,7 @@ def question_from(claim: str) -> str | None:
     line = " ".join(claim.split())
     if line.endswith("?"):
         return line
-    core = _OPINION.sub("", re.sub(r"(?<!\b[A-Z])[\s!.…]+$", "", line))  # not of "the U.S."
+    core = _OPINION.sub("", _ENDING.sub("", line))
     core = re.sub(r"^(this|the) house (would|should) ", "We should ", core, flags=re.IGNORECASE)
     words = core.split(" ")
     lower = [word.lower().replace("’", "'") for word in words]

@@ -1,5 +1,8 @@
 """A chat model with its store: what was answered before is not asked again.
 
+A reply that was cut off is asked for once more with double the room (`StoredModel.whole`): models
+that think before they answer need it. Both replies are kept, each under its own request.
+
 Everything that asks a language model goes through `StoredModel`: judges, writers, annotation.
 """
 
@@ -7,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.store import Store, request_key
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     import anyio.lowlevel
 
 __all__ = ["Counts", "StoredModel"]
+
+
+_NO_ROOM = ("too_long", "rejected", "not_in_store")
+"""Failures of a second try that leave the first reply standing."""
 
 
 @dataclass(slots=True)
@@ -142,6 +149,34 @@ class StoredModel:
                 if flight.outcome is not None:
                     self.counts.shared += 1
                     return flight.outcome
+
+    async def whole(
+        self, request: ChatRequest, most: int | None = None
+    ) -> tuple[ChatRequest, Reply | CallFailed]:
+        """Do what `complete` does, and ask once more where the reply was cut off.
+
+        Args:
+            request: what is asked first.
+            most: the most tokens that a reply may have; twice those of the request without.
+
+        Returns:
+            What was asked last, and its outcome. Where the second try is refused for its length,
+            or must not be made (`offline`), the first counts.
+
+        Raises:
+            ModelError: the endpoint cannot be used at all.
+        """
+        outcome = await self.complete(request)
+        room = 2 * request.max_tokens if most is None else min(2 * request.max_tokens, most)
+        if not isinstance(outcome, Reply) or outcome.finish_reason != "length":
+            return request, outcome
+        if room <= request.max_tokens:
+            return request, outcome
+        again = replace(request, max_tokens=room)
+        second = await self.complete(again)
+        if isinstance(second, CallFailed) and second.reason.startswith(_NO_ROOM):
+            return request, outcome
+        return again, second
 
     def _from_store(self, key: str, request: ChatRequest) -> Reply | CallFailed:
         stored = self.store.get(key)

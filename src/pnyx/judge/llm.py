@@ -1,14 +1,14 @@
 """A language model as a judge: a prompt, a strict reading of its reply, a probability.
 
 The way of a question: several that share a text may go in one call (`batch`). A reply that was
-cut off, or a call too long for the window, is split in two. A reply that cannot be read gets one
+cut off is asked for once more with double the room; if it is cut off again, or a call is too long
+for the window, the call is split in two. A reply that cannot be read gets one
 repair turn, and its answer says so. What then cannot be read is `Unscored`: no verdict is ever
 fished out of other text.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +23,7 @@ from pnyx.judge.forms import FORMS, Reading
 from pnyx.judge.forms.preference import swapped
 from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
+from pnyx.judge.quotes import find_words
 from pnyx.judge.reading import UnreadableReply, cut_reason
 from pnyx.judge.tasks import TASKS
 from pnyx.judge.tokens import probability_of_yes
@@ -93,7 +94,7 @@ class LlmJudge:
         (given,) = await self._call([question])
         turn = replace(question, a=question.b, b=question.a)
         if isinstance(given, Unscored):
-            if self.model.key(self.asking.request([question])) in self.model.missing:
+            if self._is_missing(question):
                 await self._call([turn])  # a plan counts both
             return given
         (turned,) = await self._call([turn])
@@ -106,9 +107,15 @@ class LlmJudge:
             notes={**given.notes, **turned.notes, "orders": orders},
         )
 
+    def _is_missing(self, question: Any) -> bool:
+        """Whether a question waits to be asked, for the first time or with more room."""
+        request = self.asking.request([question])
+        roomier = replace(request, max_tokens=self.asking.most_tokens(request))
+        return any(self.model.key(asked) in self.model.missing for asked in (request, roomier))
+
     async def _call(self, questions: Sequence[Any]) -> list[Answer]:
-        request = self.asking.request(questions)
-        outcome = await self.model.complete(request)
+        first = self.asking.request(questions)
+        request, outcome = await self.model.whole(first, self.asking.most_tokens(first))
         if len(questions) > 1 and _better_apart(outcome, request):
             return await self._split(questions)
         if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
@@ -116,17 +123,23 @@ class LlmJudge:
         try:
             readings = self._read(questions, outcome)
         except UnreadableReply as error:
-            return await self._repair(questions, request, outcome, error)
+            most = self.asking.most_tokens(first)
+            return await self._repair(questions, request, outcome, error, most)
         return await self._completed(questions, readings, request, outcome, {})
 
     async def _repair(
-        self, questions: Sequence[Any], request: ChatRequest, reply: Reply, error: UnreadableReply
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        error: UnreadableReply,
+        most: int,
     ) -> list[Answer]:
         """Ask once more, showing the model what it wrote and why that cannot be read."""
         (turn,) = load_prompt("repair").render(problem=str(error))
         said = Message("assistant", reply.text)
-        again = replace(request, messages=(*request.messages, said, turn))
-        outcome = await self.model.complete(again)
+        turned = replace(request, messages=(*request.messages, said, turn))
+        again, outcome = await self.model.whole(turned, most)
         problem = error
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
             try:
@@ -285,5 +298,5 @@ def find_evidence(quote: str, text: str) -> str:
         return ""
     if quote in text:
         return quote
-    found = re.search(r"\s+".join(map(re.escape, words)), text)
-    return found.group() if found else ""
+    found = find_words(text, words)
+    return text[slice(*found)] if found else ""

@@ -1,19 +1,22 @@
 """What a run would ask, before anything is asked.
 
 The judge answers from the store alone (`StoredModel(offline=True)`), so the plan knows what is
-stored already, what a cascade would pass on, and how questions fall into calls. Repair turns and
-splits cannot be foreseen; neither can failed attempts.
+stored already, what a cascade would pass on, and how questions fall into calls. Replies that were
+cut off and wait for a second try are counted; how many more there will be is expected from the
+stored replies to similar requests. Repair turns, splits and failed attempts cannot be foreseen.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.store import StoredRow
 from pnyx.models.ledger import Estimate, estimate, prompt_bytes
 from pnyx.models.prices import Price
 from pnyx.models.replies import ChatRequest, Message
@@ -33,7 +36,8 @@ class PlannedModel:
     Attributes:
         model: its name.
         from_store: requests that the store answers.
-        estimate: of the requests that it does not.
+        estimate: of the requests that it does not, expected second tries included.
+        second_tries: of those, how many are expected to ask again after a reply that is cut off.
         learnt_from: how many stored replies of this model the estimate's ranges rest on; 0 where
             they are bounds.
     """
@@ -42,6 +46,7 @@ class PlannedModel:
     from_store: int
     estimate: Estimate
     learnt_from: int
+    second_tries: int = 0
 
 
 def plan_run(
@@ -78,19 +83,47 @@ def planned_models(
     """
     planned = []
     for model in models:
-        past = list(islice(_past(model), _PAST))
-        estimated = estimate(model.missing.values(), prices.get(model.name), past)
+        rows = list(islice(_past(model), _PAST))
+        past = [(prompt_bytes(row.request), row.reply.usage) for row in rows]
         learnt = len(past) if len(past) >= 5 else 0
-        planned.append(PlannedModel(model.name, model.counts.from_store, estimated, learnt))
+        again = _second_tries(model, rows) if learnt else []
+        estimated = estimate([*model.missing.values(), *again], prices.get(model.name), past)
+        stored = model.counts.from_store
+        planned.append(PlannedModel(model.name, stored, estimated, learnt, len(again)))
     return planned
 
 
-def _past(model: StoredModel) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield the size of stored requests that resemble the missing ones, and what they used."""
+def _past(model: StoredModel) -> Iterator[StoredRow]:
+    """Yield the stored replies to requests that resemble the missing ones."""
     wanted = {_first_words(request) for request in model.missing.values()}
     for row in islice(model.store.rows(model=model.name), _LOOKED_AT):
         if _first_words(row.request) in wanted:
-            yield prompt_bytes(row.request), row.reply.usage
+            yield row
+
+
+def _second_tries(model: StoredModel, past: Sequence[StoredRow]) -> list[ChatRequest]:
+    """Return the second tries to expect of the missing requests: as large a share as in the past.
+
+    A share of what was tried again, not of what was cut off: a limit of the user's allows none.
+    """
+    firsts = [row for row in past if not _is_second(model, row.request)]
+    tried = [row for row in firsts if row.reply.finish_reason == "length" and _again(model, row)]
+    missing = [r for r in model.missing.values() if not _is_second(model, r)]
+    expected = math.ceil(len(missing) * len(tried) / max(1, len(firsts)))
+    return [replace(request, max_tokens=2 * request.max_tokens) for request in missing[:expected]]
+
+
+def _again(model: StoredModel, row: StoredRow) -> bool:
+    roomier = replace(row.request, max_tokens=2 * row.request.max_tokens)
+    return model.store.get(model.key(roomier)) is not None
+
+
+def _is_second(model: StoredModel, request: ChatRequest) -> bool:
+    """Whether a request asks again what was cut off with half the room."""
+    if request.max_tokens % 2:
+        return False
+    first = model.store.get(model.key(replace(request, max_tokens=request.max_tokens // 2)))
+    return first is not None and first.reply.finish_reason == "length"
 
 
 def _first_words(request: ChatRequest) -> str:

@@ -1,9 +1,4 @@
-"""Prompts: data files with a name and a version, rendered around text that nobody trusts.
-
-A document may say "ignore your instructions" or imitate the end of its own block. It cannot: each
-block is closed by a mark that depends on a hash of the block's content and does not occur in it.
-The mark depends on that block alone, so that requests about one document share their beginning.
-"""
+"""Prompts: data files with a name and a version, rendered around text that nobody trusts."""
 
 from __future__ import annotations
 
@@ -13,42 +8,33 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pnyx.errors import InputError, shorten
-from pnyx.models.replies import ChatRequest, Message, printable
+from pnyx.files import guarded, open_binary
+from pnyx.judge.blocks import block
+from pnyx.judge.templates import TemplateFault, check_template, listed_inputs, rendered
+from pnyx.models.replies import ChatRequest, Message
 
-if TYPE_CHECKING:
-    import jinja2
+__all__ = [
+    "MAX_TOKENS",
+    "Prompt",
+    "block",
+    "load_prompt",
+    "parse_prompt",
+    "prompt_bytes",
+    "prompt_names",
+    "read_prompt",
+]
 
-__all__ = ["Prompt", "block", "load_prompt", "parse_prompt", "prompt_bytes", "prompt_names"]
+MAX_TOKENS = 1_000_000
+"""The longest reply that may be asked for."""
 
 _FOLDER = "prompts"
-
-_SPECIAL = re.compile(
-    r"<(?=\|)|<(?=/?(?:s|bos|eos|start_of_turn|end_of_turn)>)|<(?=<SYS>>)|\[(?=/?INST\])",
-    re.IGNORECASE,
-)
-"""Starts of control tokens that chat templates give a meaning to."""
-
-
-def block(label: str, text: str) -> str:
-    """Return untrusted text between two marks that it cannot contain.
-
-    Control tokens of chat templates are broken up by a space; all else stays as it is.
-
-    Args:
-        label: what the text is, one word for the model to refer to.
-        text: anything.
-    """
-    text = _SPECIAL.sub(lambda match: match.group() + " ", printable(text).replace("\0", "\ufffd"))
-    nonce, salt = "", 0
-    while not nonce or nonce in text:  # a second round is needed once in never
-        nonce = hashlib.sha256(f"{salt}\n{text}".encode()).hexdigest()[:16]
-        salt += 1
-    return f"<<<{label} {nonce}\n{text}\n{label} {nonce}>>>"
+_MAX_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +54,7 @@ class Prompt:
         user: template of the user message.
         schema: JSON schema of the reply.
         hash: SHA-256 of the file.
+        path: where it was read, for errors.
     """
 
     name: str
@@ -82,6 +69,7 @@ class Prompt:
     user: str = field(repr=False)
     schema: Mapping[str, Any] | None = field(repr=False, hash=False)
     hash: str
+    path: str = field(default="", compare=False, repr=False)
 
     @property
     def label(self) -> str:
@@ -93,15 +81,46 @@ class Prompt:
 
         Raises:
             TypeError: an input is missing or unknown.
+            InputError: the template does not fit what the inputs are.
         """
         if set(inputs) != set(self.inputs):
             wanted, found = ", ".join(sorted(self.inputs)), ", ".join(sorted(inputs))
             raise TypeError(f"prompt {self.label} needs the inputs {wanted}; found {found}")
-        return tuple(
-            Message(role, _template(template).render(inputs).strip())
-            for role, template in (("system", self.system), ("user", self.user))
-            if template.strip()
-        )
+        messages = []
+        for role, template in (("system", self.system), ("user", self.user)):
+            if template.strip():
+                try:
+                    messages.append(Message(role, rendered(template, inputs)))
+                except TemplateFault as error:
+                    problem = f"prompt {shorten(self.label, 60)}, {role}: {error}"
+                    raise InputError(problem, path=self.path or None) from error
+        return tuple(messages)
+
+    def check_inputs(self, there: Mapping[str, bool]) -> None:
+        """Check that a prompt asks for what there is.
+
+        Args:
+            there: name -> whether it is a list (True) or a text.
+
+        Raises:
+            InputError: an input is not there, or a list is taken for a text or the reverse.
+        """
+        known = ", ".join(sorted(there))
+        for name in self.inputs:
+            if name not in there:
+                raise self._fault(f"inputs: found {shorten(name, 40)!r}, expected some of {known}")
+        for template in (self.system, self.user):
+            try:
+                used = listed_inputs(template)
+            except TemplateFault as error:
+                raise self._fault(str(error)) from error
+            for name, as_list in used.items():
+                if name in there and there[name] != as_list:
+                    what = "a list: {% for NAME in LIST %}" if there[name] else "a text"
+                    raise self._fault(f"{shorten(name, 40)!r} is {what}")
+
+    def _fault(self, problem: str) -> InputError:
+        return InputError(f"prompt {shorten(self.label, 60)}: {problem}", path=self.path or None)
 
     def request(
         self,
@@ -125,24 +144,6 @@ class Prompt:
         )
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    import jinja2
-    import jinja2.sandbox
-
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
-        undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals = {"block": block}
-    return environment
-
-
-@lru_cache(maxsize=256)
-def _template(source: str) -> jinja2.Template:
-    """Compile a template once: it is rendered for every question."""
-    return _environment().from_string(source)
-
-
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "version": int,
@@ -155,6 +156,33 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "schema": (str, dict),
 }
 _OPTIONAL: dict[str, type] = {"task": str, "per_item_tokens": int}
+_RANGES = {
+    "version": (0, 2**31 - 1),
+    "max_tokens": (1, MAX_TOKENS),
+    "per_item_tokens": (0, MAX_TOKENS),
+}
+
+
+def read_prompt(path: str | Path) -> Prompt:
+    """Read a prompt file; see `parse_prompt`.
+
+    Raises:
+        InputError: it cannot be read, is too long or is no prompt file.
+    """
+    return parse_prompt(prompt_file(path), path=str(path))
+
+
+def prompt_file(path: str | Path) -> bytes:
+    """Return the bytes of a prompt file.
+
+    Raises:
+        InputError: it cannot be read or is too long.
+    """
+    with open_binary(path) as stream:
+        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), str(path))
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=path)
+    return content
 
 
 def parse_prompt(content: bytes, *, path: str) -> Prompt:
@@ -166,36 +194,80 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
         path: shown in errors.
 
     Raises:
-        InputError: not TOML, a field is missing, unknown or of the wrong type, or a template or
-            schema is broken.
+        InputError: not TOML, a field is missing, unknown, of the wrong type or out of range, or a
+            template or schema is broken or does what a prompt may not.
     """
-    import jinja2
+    table = _table(content, path)
+    inputs = table["inputs"]
+    if not all(isinstance(name, str) and name.isidentifier() for name in inputs):
+        raise InputError(f"inputs: found {shorten(repr(inputs), 60)}, expected names", path=path)
+    if len(set(inputs)) != len(inputs):
+        raise InputError("inputs: found a name twice", path=path)
+    if not table["name"].strip() or not (table["system"] + table["user"]).strip():
+        raise InputError("expected a name, and text in system or user", path=path)
+    for role in ("system", "user"):
+        try:
+            check_template(table[role], inputs)
+            listed_inputs(table[role])
+        except TemplateFault as error:
+            line, place = _line_of(content, table[role], error.line)
+            raise InputError(f"{role}{place}: {error}", path=path, line=line) from error
+    table["task"] = table["task"] or table["name"]
+    fields = {**table, "inputs": tuple(inputs), "schema": _schema(table["schema"], path)}
+    return Prompt(**fields, hash=hashlib.sha256(content).hexdigest(), path=path)
 
+
+def _table(content: bytes, path: str) -> dict[str, Any]:
+    """Return the fields of a prompt file, each of its type and within its range."""
     try:
         table = tomllib.loads(content.decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not valid TOML: {shorten(str(error))}", path=path) from error
-    for name, kind in _FIELDS.items():
-        if not isinstance(table.get(name), kind):
-            found = "nothing" if name not in table else shorten(repr(table[name]), 40)
-            raise InputError(f"field {name!r}: found {found}", path=path)
     for name, kind in _OPTIONAL.items():
-        if not isinstance(table.setdefault(name, kind()), kind):
-            raise InputError(f"field {name!r}: found {shorten(repr(table[name]), 40)}", path=path)
+        table.setdefault(name, kind())
+    for name, kind in {**_FIELDS, **_OPTIONAL}.items():
+        if not isinstance(table.get(name), kind) or isinstance(table[name], bool):
+            found = "nothing" if name not in table else shorten(_shown(table[name]), 40)
+            raise InputError(f"field {name!r}: found {found}", path=path)
+    for name, (low, high) in _RANGES.items():
+        if not low <= table[name] <= high:
+            found = shorten(_shown(table[name]), 40)
+            raise InputError(f"field {name!r}: found {found}, expected {low} to {high}", path=path)
     unknown = sorted(set(table) - set(_FIELDS) - set(_OPTIONAL))
     if unknown:
         raise InputError(f"found the unknown field {shorten(unknown[0])!r}", path=path)
+    return table
+
+
+def _shown(value: object) -> str:
     try:
-        schema = table["schema"]
-        schema = json.loads(schema) if isinstance(schema, str) else schema
-        for template in (table["system"], table["user"]):
-            _environment().parse(template)
-    except (ValueError, jinja2.TemplateError) as error:
-        raise InputError(f"broken template or schema: {shorten(str(error))}", path=path) from error
-    digest = hashlib.sha256(content).hexdigest()
-    table["task"] = table["task"] or table["name"]
-    fields = {**table, "inputs": tuple(table["inputs"]), "schema": schema or None}
-    return Prompt(**fields, hash=digest)
+        return repr(value)
+    except (ValueError, RecursionError):  # 0x... of thousands of digits
+        return "a number of thousands of digits"
+
+
+def _schema(given: str | dict[str, Any], path: str) -> dict[str, Any] | None:
+    """Return a JSON schema that can be sent; None for an empty one."""
+    try:
+        schema = json.loads(given) if isinstance(given, str) else given
+        json.dumps(schema, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"broken schema: {shorten(str(error))}", path=path) from error
+    if not isinstance(schema, dict):
+        found = shorten(json.dumps(schema), 40)
+        raise InputError(f"schema: found {found}, expected an object", path=path)
+    return schema or None
+
+
+def _line_of(content: bytes, template: str, line: int | None) -> tuple[int | None, str]:
+    """Return the file's line, or how to name the template's where escapes hide the file's."""
+    if line is None:
+        return None, ""
+    text = content.decode("utf-8").replace("\r\n", "\n")
+    begins = text.find(template)
+    if begins < 0:
+        return None, f", line {line}"
+    return text.count("\n", 0, begins) + line, ""
 
 
 @cache

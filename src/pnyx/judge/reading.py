@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import shorten
-from pnyx.models.replies import ChatRequest, Reply
+from pnyx.files import clean_text, clean_value
+from pnyx.models.replies import MAX_REPLY_BYTES, ChatRequest, Reply, is_oversized
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -29,8 +30,10 @@ class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
     """Return why a reply is no whole answer, or None where it is one.
 
-    The first word is machine-readable: `length`, `refusal` or `content_filter`.
+    The first word is machine-readable: `length`, `refusal`, `content_filter` or `oversized`.
     """
+    if reply.finish_reason == "oversized" or is_oversized(reply.text):  # of an old store
+        return f"oversized: the reply is longer than {MAX_REPLY_BYTES // 2**20} MB"
     if reply.finish_reason == "refusal":
         return f"refusal: {shorten(reply.text)}"
     if reply.finish_reason == "length":
@@ -75,12 +78,16 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
         raise UnreadableReply(shorten(f"{place}: {first['msg']}", 120)) from error
 
 
-_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
+_CLOSING = re.compile(r"\n[ \t]*```")
 _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 def one_object(text: str) -> dict[str, Any]:
     """Decode the only JSON object of a reply; an object with a key twice is none.
+
+    Half characters and NUL become U+FFFD (`files.clean_text`): a verdict is not lost over them,
+    and every file can hold what is read.
 
     Args:
         text: the object, alone or in one Markdown fence; a leading `<think>` block is passed over.
@@ -91,13 +98,18 @@ def one_object(text: str) -> dict[str, Any]:
     start, end = _object_span(text)
     text = text[start:end].strip()
     try:
-        value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        value = _decoded(text)
     except (ValueError, RecursionError) as error:
         shown = repr(shorten(text, 60)) if text else "nothing"
         raise UnreadableReply(f"found {shown}, expected one JSON object") from error
     if not isinstance(value, dict):
         raise UnreadableReply("found another JSON value, expected an object")
     return value
+
+
+def _decoded(text: str) -> Any:
+    value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+    return clean_value(value)
 
 
 def _object_span(text: str) -> tuple[int, int]:
@@ -107,14 +119,23 @@ def _object_span(text: str) -> tuple[int, int]:
     # A fence inside of a string is quoted text: a document about Markdown may well hold one.
     if "```" not in text[start:] or text[start:].lstrip().startswith("{"):
         return start, len(text)
-    fences = list(_FENCE.finditer(text, start))
-    outside = _FENCE.sub("", text[start:])
+    outside, fences, place = "", [], start
+    while opening := _OPENING.search(text, place):
+        closing = _CLOSING.search(text, opening.end())
+        if closing is None:  # nor is any later fence closed: looking again would take for ever
+            break
+        fences.append((opening.end(), closing.start()))
+        outside += text[place : opening.start()]
+        place = closing.end()
+    outside += text[place:]
     if len(fences) != 1 or "{" in outside or "```" in outside:
         raise UnreadableReply("found several or broken blocks, expected one JSON object")
-    return fences[0].span(1)
+    return fences[0]
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""Of a readable reply every string is closed; one that is not goes on to the end, so that no
+text is looked through twice."""
 _COLON = re.compile(r"\s*:")
 
 
@@ -138,7 +159,7 @@ def word_spans(text: str, key: str) -> list[tuple[int, int]]:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) != len(pairs):
+    if len({clean_text(key) for key, _ in pairs}) != len(pairs):
         raise ValueError("a key comes twice")
     return dict(pairs)
 

@@ -24,7 +24,7 @@ async def ask_structured(
     """Return what the reply says, or None, and what went wrong on the way.
 
     A reply that is not of the shape gets one repair turn, which is said; a call that failed and a
-    reply that was cut off get none.
+    reply that was cut off even with double the room (`StoredModel.whole`) get none.
 
     Args:
         model: what is asked; its replies are in the store before they are read.
@@ -32,8 +32,9 @@ async def ask_structured(
         shape: validates the reply.
     """
     problems: list[str] = []
+    most = 2 * request.max_tokens
     for _ in range(2):
-        reply = await model.complete(request)
+        request, reply = await model.whole(request, most)
         fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if isinstance(reply, CallFailed) or fault:
             return None, [*problems, fault or ""]

@@ -7,20 +7,31 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring_ascii as _as_json
 from typing import Any
 
 from pnyx.errors import shorten
+from pnyx.files import clean_text
 
 __all__ = [
+    "MAX_REPLY_BYTES",
     "CallFailed",
     "ChatRequest",
     "Message",
     "Reply",
     "Token",
+    "is_oversized",
     "printable",
     "read_reply",
 ]
 
+MAX_REPLY_BYTES = 1024 * 1024
+"""The longest reply that is kept whole and read, as UTF-8; no judge is asked for nearly as much.
+What is written of it stays below what a line may hold (`files.MAX_LINE_BYTES`)."""
+
+_MAX_TOKENS_BYTES = 6 * 1024 * 1024
+_LONGEST_NAME = 1000
+_OVERSIZED = "oversized"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -101,7 +112,8 @@ class Reply:
 
     Attributes:
         text: the content; for a refusal, its words.
-        finish_reason: `stop`, `length`, `content_filter`, `refusal` ...; empty if not stated.
+        finish_reason: `stop`, `length`, `content_filter`, `refusal` ...; empty if not stated;
+            `oversized` where only the first `MAX_REPLY_BYTES` are kept.
         model: the name the server gave, which may be more exact than the one asked for.
         usage: token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
         response_format: how the answer's shape was asked for, one of `negotiate.FORMATS`.
@@ -157,14 +169,25 @@ def read_reply(body: bytes, *, asked: str, response_format: str) -> Reply | Call
     content, finish = _content(message, finish if isinstance(finish, str) else "")
     if not content.strip() and finish not in ("length", "content_filter", "refusal"):
         return CallFailed("empty: the reply holds no text")
+    text = clean_text(content)
+    if is_oversized(text):
+        text, finish = text.encode()[:MAX_REPLY_BYTES].decode("utf-8", "ignore"), _OVERSIZED
+    name = shorten(clean_text(named), _LONGEST_NAME) if isinstance(named, str) else ""
     return Reply(
-        text=printable(content),
-        finish_reason=printable(finish),
-        model=printable(named) if isinstance(named, str) and named else asked,
+        text=text,
+        finish_reason=shorten(clean_text(finish)),
+        model=name or asked,
         usage=_usage(value.get("usage")),
         response_format=response_format,
         tokens=_tokens(choice.get("logprobs")),
     )
+
+
+def is_oversized(text: str) -> bool:
+    """Whether a reply's text is longer than `MAX_REPLY_BYTES`."""
+    if 4 * len(text) <= MAX_REPLY_BYTES:
+        return False
+    return len(text.encode("utf-8", "replace")) > MAX_REPLY_BYTES
 
 
 def _looks_like(text: str) -> str:
@@ -187,11 +210,14 @@ def _content(message: Mapping[str, Any], finish: str) -> tuple[str, str]:
 
 
 def _tokens(value: object) -> tuple[Token, ...] | None:
-    """Read `choices[0].logprobs`; anything but the documented shape counts as none given."""
+    """Read `choices[0].logprobs`; anything but the documented shape counts as none given.
+
+    So do more than can be kept: some 25,000 tokens with ten alternatives each.
+    """
     content = value.get("content") if isinstance(value, dict) else None
     if not isinstance(content, list) or not content:
         return None
-    tokens = []
+    tokens, size = [], 0
     for entry in content:
         text = entry.get("token") if isinstance(entry, dict) else None
         if not isinstance(text, str):
@@ -202,6 +228,9 @@ def _tokens(value: object) -> tuple[Token, ...] | None:
         for name, logprob in (pair for pair in seen if pair is not None):
             likeliest.setdefault(printable(name), round(logprob, 6))
         ranked = sorted(likeliest.items(), key=lambda pair: -pair[1])
+        size += 8 + sum(16 + len(_as_json(name)) for name in (text, *likeliest))
+        if size > _MAX_TOKENS_BYTES:
+            return None
         tokens.append(Token(_exact(text, entry.get("bytes")), tuple(ranked)))
     return tuple(tokens)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from pnyx.judge.quotes import find_words
+
 __all__ = ["Segment", "Span", "clean", "cut", "locate", "one_line"]
 
 Span: TypeAlias = tuple[int, int]
@@ -60,10 +62,9 @@ def locate(text: str, *candidates: str) -> Span | None:
         start = text.find(exact) if exact else -1
         if start >= 0:
             return start, start + len(exact)
-        words = exact.rstrip(".!?…").split()
-        found = re.search(r"\s+".join(map(re.escape, words)), text, re.I) if words else None
+        found = find_words(text, exact.rstrip(".!?…").split(), ignore_case=True)
         if found:
-            return found.span()
+            return found
     return None
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Read", "Reader"]
 
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s*=\s*+(?:[\"']\s*+)?([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _MOST_ANSWER = 256 * 1024 * 1024
 
 

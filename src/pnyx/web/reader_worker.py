@@ -18,6 +18,7 @@ from typing import Any
 
 from pnyx.corpora.pages import decode_page, extract_page
 from pnyx.errors import PnyxError, shorten
+from pnyx.files import clean_text
 
 __all__ = ["main"]
 
@@ -45,7 +46,7 @@ def _answer(content: bytes, plain: bool, charset: str | None) -> dict[str, Any]:
         text = decode_page(content, charset)
         if plain:
             text = content.decode("utf-8", "replace") if text is None else text
-            return {"title": "", "text": text.replace("\0", "\ufffd").removeprefix("\ufeff")}
+            return {"title": "", "text": clean_text(text).removeprefix("\ufeff")}
         page = extract_page(content if text is None else text)
     except (PnyxError, MemoryError, RecursionError) as error:
         return {"error": shorten(str(error) or type(error).__name__)}

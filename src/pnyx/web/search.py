@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pnyx.corpora.search_results import SearchResult
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import clean_text
 from pnyx.models.addresses import check_address, read_key
 from pnyx.models.patience import Patience, retry_after
 from pnyx.models.secrets import Secrets
@@ -210,7 +211,7 @@ def _text(entry: dict[str, Any], name: str) -> str:
     value = entry.get(name)
     if not isinstance(value, str):
         return ""
-    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()
+    return clean_text(value).strip()
 
 
 def _serper(base_url: str | None) -> SearchApi:

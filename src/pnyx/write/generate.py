@@ -116,7 +116,7 @@ class LlmWriter:
         if trimmed:
             problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
         request = self._request(question, side, shown)
-        reply = run_blocking(self.model.complete(request))
+        request, reply = run_blocking(self.model.whole(request))
         if isinstance(reply, CallFailed):
             fault: str | None = reply.reason
         else:
@@ -217,5 +217,5 @@ def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
         marked.extend(numbers)
         return ""
 
-    clean = re.sub(r"\s*\[\d{1,4}(?:\s*,\s*\d{1,4})*\]", take, text)
+    clean = re.sub(r"(?<!\s)\s*\[\d{1,4}(?:\s*,\s*\d{1,4})*\]", take, text)
     return " ".join(clean.split()), marked

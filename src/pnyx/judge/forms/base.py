@@ -46,10 +46,14 @@ class Form(Protocol):
 
     Attributes:
         kind: the question class.
+        inputs: what a prompt may ask for: name -> whether it is a list (True) or a text.
     """
 
     @property
     def kind(self) -> type: ...  # noqa: D102
+
+    @property
+    def inputs(self) -> Mapping[str, bool]: ...  # noqa: D102
 
     def request(self, prompt: Prompt, questions: Sequence[Any], sample: int) -> ChatRequest:
         """Render one call for one or several questions.

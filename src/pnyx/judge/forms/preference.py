@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.forms.base import Reading, plain_word
@@ -24,6 +25,9 @@ class PreferenceForm:
     """Asks which is better, `a` shown first; the judge asks again with both `swapped`."""
 
     kind: type = Preference
+    inputs: Mapping[str, bool] = MappingProxyType(
+        dict.fromkeys(("a", "b", "question", "criterion", "group"), False) | {"documents": True}
+    )
 
     def request(self, prompt: Prompt, questions: Sequence[Preference], sample: int) -> ChatRequest:
         """See `Form.request`; one question a call, nothing to reorder."""

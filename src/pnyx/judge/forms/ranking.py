@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.forms.base import Reading, reordered
@@ -22,6 +23,9 @@ class RankingForm:
     """Asks for the numbers of the texts, best first; a sample reorders the texts."""
 
     kind: type = Ranking
+    inputs: Mapping[str, bool] = MappingProxyType(
+        {"query": False, "criterion": False, "texts": True}
+    )
 
     def request(self, prompt: Prompt, questions: Sequence[Ranking], sample: int) -> ChatRequest:
         """See `Form.request`; one question a call."""

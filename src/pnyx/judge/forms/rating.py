@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.dimensions import definition
@@ -23,6 +24,9 @@ class RatingForm:
     """Asks for a score on each dimension; a sample reorders the dimensions."""
 
     kind: type = Rating
+    inputs: Mapping[str, bool] = MappingProxyType(
+        {"text": False, "topic": False, "stance": False, "documents": True, "dimensions": True}
+    )
 
     def request(self, prompt: Prompt, questions: Sequence[Rating], sample: int) -> ChatRequest:
         """See `Form.request`; one question a call."""

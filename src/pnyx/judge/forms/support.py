@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError
@@ -31,6 +32,10 @@ class SupportForm:
     """
 
     kind: type = Support
+    inputs: Mapping[str, bool] = MappingProxyType(
+        dict.fromkeys(("text", "statement", "question", "guideline", "group"), False)
+        | {"shots": True, _LIST: True}
+    )
 
     def request(self, prompt: Prompt, questions: Sequence[Support], sample: int) -> ChatRequest:
         """See `Form.request`; several questions must be about one text under one guideline."""

@@ -17,15 +17,15 @@ from importlib import resources
 from typing import Any
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import clean_text
 from pnyx.judge.questions import Support
-from pnyx.models.replies import printable
 
 __all__ = ["Texts", "check_rendered", "label", "render", "stated"]
 
 Ids = list[int]
 
 _PART = re.compile("\ue000([a-z]+)\ue001")
-_TAG = re.compile(r"<(?=\s*/?\s*(?:document|definition|question)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:document|definition|question)\b)", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 32
 """Far more than a token of running text has: what lies behind cannot be read and is not cut up."""
 
@@ -250,7 +250,7 @@ class Texts:
         return ids
 
     def _untrusted(self, text: str) -> Ids:
-        text = _TAG.sub("< ", printable(text).replace("\0", "\ufffd"))
+        text = _TAG.sub("< ", clean_text(text))
         with self._lock:
             ids: Ids = self._tokenizer(
                 text, add_special_tokens=False, split_special_tokens=True, verbose=False

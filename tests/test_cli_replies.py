@@ -1,0 +1,177 @@
+"""Replies that are hard to keep: half characters, NUL, and more text than a file may hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from build_server import BuildHandler, BuildServer
+from chat_server import ChatServer, Handler
+from pnyx import load_example
+from pnyx.cli import main
+from pnyx.judge.asking import Asking
+from pnyx.judge.store import Store, request_key
+from pnyx.judge.tasks import TASKS
+from pnyx.models.replies import MAX_REPLY_BYTES, Reply, read_reply
+from pnyx.search.index import build_index
+
+pytestmark = pytest.mark.usefixtures("own_place")
+
+QUESTION = "Should zoos be phased out?"
+
+
+def spoilt(text: str | None) -> str | None:
+    r"""Return a reply with `\ud800\u0000` before each text that begins with a capital letter."""
+    return text and re.sub(r'(": "|\["|, ")(?=[A-Z])', r"\1\\ud800\\u0000", text)
+
+
+class SpoilingHandler(Handler):
+    def complete(self, text: str | None, **message: Any) -> None:
+        super().complete(spoilt(text), **message)
+
+
+class SpoilingBuildHandler(BuildHandler):
+    def complete(self, text: str | None, **message: Any) -> None:
+        super().complete(spoilt(text), **message)
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    shown = capsys.readouterr()
+    return ended.value.code, shown.out, shown.err
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("replies") / "example.index"
+    build_index(load_example().arguments, path)
+    return str(path)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_half_a_character_costs_no_verdict_and_no_run(task, capsys):
+    Path("items.jsonl").write_text(TASKS[task].example + "\n")
+    with ChatServer() as server:
+        server.RequestHandlerClass = SpoilingHandler
+        command = ("judge", task, "items.jsonl", "--llm", server.spec, "--out")
+        assert run(capsys, *command, "a")[0] == 0
+        asked = len(server.asked())
+        assert run(capsys, *command, "a")[0] == 0
+        assert run(capsys, *command, "b", "--from-store")[0] == 0
+        assert len(server.asked()) == asked
+    said = Path("a", "answers.jsonl").read_text()
+    assert Path("b", "answers.jsonl").read_text() == said
+    if task != "ranking":  # its reply holds no words
+        assert "\ufffd\ufffd" in said
+    assert "\\u0000" not in said
+    assert run(capsys, "validate", "a/answers.jsonl")[0] == 0
+
+
+@pytest.mark.parametrize("out", ["d.md", "d.jsonl"])
+def test_definitions_and_drafts_can_be_read_again(out, capsys):
+    Path("q.jsonl").write_text(json.dumps({"id": "q1", "text": QUESTION}) + "\n")
+    pair = {"id": "p1", "a": "Zoos save animals.", "b": "Zoos jail them."}
+    Path("pairs.jsonl").write_text(json.dumps(pair) + "\n")
+    with ChatServer() as server:
+        server.RequestHandlerClass = SpoilingHandler
+        define = ("annotate", "define", "q.jsonl", "--llm", server.spec, "--out", out)
+        assert run(capsys, *define)[0] == 0
+    assert "\ufffd" in Path(out).read_text()
+    assert run(capsys, "validate", out)[0] == 0
+    with BuildServer() as server:
+        server.RequestHandlerClass = SpoilingBuildHandler
+        draft = ("build", "draft", "pairs.jsonl", "--from", "pairs", "--llm", server.spec)
+        assert run(capsys, *draft, "--out", f"x{out}")[0] == 0
+    assert "\ufffd" in Path(f"x{out}").read_text()
+    assert run(capsys, "validate", f"x{out}")[0] == 0
+
+
+def test_a_case_and_perspectives_are_written(index, capsys):
+    with ChatServer() as server:
+        server.RequestHandlerClass = SpoilingHandler
+        command = ("argue", index, QUESTION, "--llm", server.spec, "--out", "a.jsonl")
+        assert run(capsys, *command, "--html", "a.html", "--md", "a.md")[0] == 0
+        assert run(capsys, "perspectives", QUESTION, "--llm", server.spec, "--out", "p.jsonl")[
+            0
+        ] in (0, 3)
+    for name in ("a.jsonl", "p.jsonl"):
+        assert run(capsys, "validate", name)[0] == 0
+    assert "\ufffd" in Path("a.jsonl").read_text()
+    for name in ("a.html", "a.md"):
+        assert "\0" not in Path(name).read_text()
+
+
+def test_nul_in_a_question_is_replaced_wherever_it_is_written(capsys):
+    row = {"id": "q1", "text": "Is tea healthy?", "definition": "Effects \0 of \ud800 tea."}
+    Path("q.jsonl").write_text(json.dumps(row) + "\n")
+    assert run(capsys, "convert", "q.jsonl", "--to", "guidelines", "-o", "g.md")[0] == 0
+    assert "Effects \ufffd of \ufffd tea." in Path("g.md").read_text()
+    assert run(capsys, "validate", "g.md", "--format", "guidelines")[0] == 0
+
+
+# --- length
+
+ITEM = {"id": "1", "text": "Fares fell.", "statement": "Buses got cheaper."}
+VERDICT = {"evidence": "", "answer": "yes", "confidence": 0.9}
+
+
+def long_reply(size: int) -> str:
+    return json.dumps({"reason": "é" * (size // 2), **VERDICT}, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("size", [MAX_REPLY_BYTES - 200, MAX_REPLY_BYTES + 200])
+def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, capsys):
+    Path("items.jsonl").write_text(json.dumps(ITEM) + "\n")
+    with ChatServer(reply=long_reply(size), logprobs="words") as server:
+        judge = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out")
+        status = run(capsys, *judge, "a", "--store", "s.sqlite")[0]
+        assert run(capsys, *judge, "b", "--store", "s.sqlite")[0] == status
+        assert len(server.asked()) == 1
+    (row,) = map(json.loads, Path("a", "answers.jsonl").read_text().splitlines())
+    if size < MAX_REPLY_BYTES:
+        assert (status, row["value"]) == (0, True)
+    else:
+        assert status == 3
+        assert row["unscored"] == "oversized: the reply is longer than 1 MB"
+    assert run(capsys, "validate", "a/answers.jsonl")[0] == 0
+    lookup = ("judge", "support", "items.jsonl", "--lookup", "a", "--out", "c")
+    assert run(capsys, *lookup)[0] == status
+    assert run(capsys, "store", "export", "--out", "e.jsonl", "--store", "s.sqlite")[0] == 0
+    assert run(capsys, "store", "merge", "e.jsonl", "--store", "t.sqlite")[0] == 0
+
+
+def test_a_long_reply_in_an_old_store_is_unscored(capsys):
+    Path("items.jsonl").write_text(json.dumps(ITEM) + "\n")
+    request = Asking().request(TASKS["support"].read("items.jsonl"))
+    with Store("s.sqlite") as store:
+        text = long_reply(17 * 1024 * 1024)
+        reply = Reply(text, "stop", "test", {}, "json_schema")
+        store.put(request_key("test", request), "test", request, reply)
+    judge = ("judge", "support", "items.jsonl", "--llm", "http://127.0.0.1:9/v1#test")
+    options = ("--store", "s.sqlite", "--from-store", "--out", "a")
+    assert run(capsys, *judge, *options)[0] == 3
+    assert "oversized" in Path("a", "answers.jsonl").read_text()
+    assert run(capsys, "validate", "a/answers.jsonl")[0] == 0
+
+
+def test_more_tokens_than_can_be_kept_are_none():
+    entry = {"token": "a", "logprob": -0.1, "top_logprobs": [{"token": "b" * 40, "logprob": -3}]}
+
+    def read(count: int) -> Reply:
+        choice = {
+            "message": {"content": "a" * count},
+            "finish_reason": "stop",
+            "logprobs": {"content": [entry] * count},
+        }
+        body = json.dumps({"choices": [choice]}).encode()
+        reply = read_reply(body, asked="m", response_format="text")
+        assert isinstance(reply, Reply)
+        return reply
+
+    assert len(read(1000).tokens or ()) == 1000
+    assert read(100_000).tokens is None
