@@ -31,12 +31,13 @@ UNSEEN = "on 268 BERDS pairs of 15 questions that chose nothing: F1 0.56, AUROC 
 
 def line_of(figures: Figures) -> str:
     """Return the card in one line."""
-    found = figures[BERDS]
+    found, near = figures[BERDS], figures[BERDS]["similarity"]
     shown = ", ".join(f"{name} {found['packaged'][name][0]:.2f}" for name in ("F1", "AUROC", "ECE"))
     return (
         f"reads the passage with the statement; {UNSEEN} (measured by others); on 274 of 15 other "
-        f"questions, which were looked at after each stage: {shown} (similarity alone {found['similarity']['F1'][0]:.2f}, "
-        f"{found['similarity']['AUROC'][0]:.2f}); knows topics better than sides"
+        f"questions, which were looked at after each stage: {shown} "
+        f"(similarity alone {near['F1'][0]:.2f}, {near['AUROC'][0]:.2f}); "
+        "knows topics better than sides"
     )
 
 

@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks" / "judging")]
 
 from common import Report, arguments  # noqa: E402
-from train_quality import DATA, Arguments, Settings, read_ibm, read_webis, train  # noqa: E402
+from train_quality import DATA, Arguments, Settings, read_ibm, read_webis, train_and_choose  # noqa: E402
 
 DRAWS = 1000
 LENGTHS = slice(0, 6)
@@ -122,9 +122,9 @@ def both(part: Arguments, target: np.ndarray, fit: Rows, test: Rows) -> np.ndarr
     webis, ibm = SETS["webis"], SETS["ibm"]
     train_rows = np.flatnonzero(ibm.split == "train")
     if part is webis:
-        model, settings = train(webis, ibm, fit, train_rows)
+        model, settings = train_and_choose(webis, ibm, fit, train_rows)
     else:
-        model, settings = train(webis, ibm, np.arange(len(webis.texts)), fit)
+        model, settings = train_and_choose(webis, ibm, np.arange(len(webis.texts)), fit)
     CHOSEN.append(settings)
     return model.predict([part.texts[row] for row in test]).astype(float)
 

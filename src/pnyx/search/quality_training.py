@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.judge.curves import folds_of
-from pnyx.search.quality import Head, QualityModel
+from pnyx.search.quality import MAX_DEVIATION, Head, QualityModel
 from pnyx.search.quality_features import HASH_BITS, SURFACE, Features, extract
 
 if TYPE_CHECKING:
@@ -145,16 +145,20 @@ def scaled_model(seen: Sequence[Features], name: str) -> QualityModel:
 
 
 def ridge_inputs(model: QualityModel, seen: Sequence[Features]) -> sp.csr_matrix:
-    """Return what a model's heads see, one row a text: scaled surface, then words."""
+    """Return what a model's heads see, one row a text: scaled surface, then words.
+
+    As `QualityModel.inputs`, for all texts at once.
+    """
     import scipy.sparse as sp
 
-    inputs = [model.inputs(one) for one in seen]
-    surface = np.stack([shape for shape, _ in inputs]) * SURFACE_SCALE
+    surface = (np.stack([one.surface for one in seen]) - model.mean) / model.deviation
+    surface = np.clip(surface, -MAX_DEVIATION, MAX_DEVIATION) * SURFACE_SCALE
     starts = np.cumsum([0, *(len(one.slots) for one in seen)])
     slots = np.concatenate([one.slots for one in seen])
-    words = sp.csr_matrix(
-        (np.concatenate([w for _, w in inputs]), slots, starts), shape=(len(seen), 2**HASH_BITS)
-    )
+    values = (1.0 + np.log(np.concatenate([one.counts for one in seen]))) * model.idf[slots]
+    lengths = np.sqrt(np.add.reduceat(values * values, starts[:-1]))
+    values /= np.repeat(lengths, np.diff(starts))
+    words = sp.csr_matrix((values, slots, starts), shape=(len(seen), 2**HASH_BITS))
     return sp.hstack([sp.csr_matrix(surface), words]).tocsr()
 
 
