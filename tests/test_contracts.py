@@ -40,7 +40,6 @@ from pnyx.judge.forms import FORMS
 from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
 from pnyx.judge.lookup import Lookup
-from pnyx.judge.packaged import PackagedJudge
 from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.prompting import load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
@@ -150,7 +149,6 @@ def _student_judge(_: ExitStack, __: Any) -> Judge:
 
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
-    PackagedJudge: lambda _, __: PackagedJudge(),
     LlmJudge: _llm_judge,
     HumanLabels: _label_judge,
     Lookup: _lookup,
@@ -167,7 +165,7 @@ ONE_TASK: dict[type, str] = {
 }
 """Judges that were calibrated, or trained, for one task alone."""
 
-READS_TEXT = {EncoderJudge, LlmJudge, PackagedJudge, StudentJudge}
+READS_TEXT = {EncoderJudge, LlmJudge, StudentJudge}
 """Judges that look at the text; labels are looked up by id."""
 
 

@@ -1,100 +1,145 @@
-"""The judge that is asked where none is named: who answers what, and under which name."""
+"""The judge that is asked where none is named; what was signed by the one before it."""
 
 from __future__ import annotations
 
-import shutil
+import json
 from pathlib import Path
 
 import pytest
 
-import pnyx.models
-from pnyx import EncoderJudge, PackagedJudge, Support, ask
-from pnyx.errors import PnyxError
-from pnyx.judge import packaged
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.packaged import load_relevance_student
+import pnyx
+from pnyx import EncoderJudge, Support, ask
+from pnyx.cli import main
+from pnyx.judge.calibration import load_calibrations
+from pnyx.judge.curves import Temperature
+from pnyx.judge.recalibration import Recalibration, write_calibration
+from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks.relevance import ask_relevance
+
+pytestmark = pytest.mark.usefixtures("own_place")
 
 MEANS = "Says whether turnout rises where voting is compulsory, with figures of elections."
 QUESTION = "Does compulsory voting raise turnout?"
 ON_TOPIC = "Turnout rose from 60 % to 91 % in the first election after voting became compulsory."
 OFF_TOPIC = "Bananas ripen faster beside apples, which give off ethylene."
-
-WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "relevance"
-
-
-@pytest.fixture(scope="module")
-def judge() -> PackagedJudge:
-    return PackagedJudge()
+FORMER = "packaged@1"
+"""Name of a judge that was packaged once; its answers are other ones."""
 
 
-def test_a_new_part_needs_a_new_name(judge):
-    # Who changes weights or a calibration counts the name's number up and writes both here anew:
-    # stores, calibrations and cascades know a judge by its name alone.
-    parts = (judge.encoder.name, judge.student.name)
-    assert (judge.name, parts) == ("packaged@1", ("minilm-int8@1", "student:relevance@f4aed2d8"))
-
-
-def test_relevance_with_a_definition_is_for_the_student(judge):
-    asked = [
-        ask_relevance("bare", QUESTION, ON_TOPIC),
-        ask_relevance("on", QUESTION, ON_TOPIC, definition=MEANS),
-        Support("support", ON_TOPIC, "Compulsory voting raises turnout."),
-        ask_relevance("off", QUESTION, OFF_TOPIC, definition=MEANS),
-        ask_relevance("blank", QUESTION, ON_TOPIC, definition="  \n"),
+@pytest.fixture
+def items(tmp_path) -> Path:
+    rows = [
+        {"id": "on", "question": QUESTION, "document": ON_TOPIC, "definition": MEANS},
+        {"id": "off", "question": QUESTION, "document": OFF_TOPIC, "definition": MEANS},
+        {"id": "bare", "question": QUESTION, "document": ON_TOPIC},
     ]
-    answers = dict(zip((q.id for q in asked), ask(judge, asked), strict=True))
-    by = {name: answer.provenance.details["by"] for name, answer in answers.items()}
-    encoder, student = judge.encoder.name, judge.student.name
-    assert by == {
-        "bare": encoder,
-        "on": student,
-        "support": encoder,
-        "off": student,
-        "blank": encoder,
-    }
-    assert {answer.provenance.judge for answer in answers.values()} == {"packaged@1"}
-    assert {name: a.value for name, a in answers.items()} == {
-        "bare": True,
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return ended.value.code or 0, said.out, said.err
+
+
+def test_the_encoders_judge_answers_relevance_with_a_definition_and_without(
+    items, tmp_path, capsys
+):
+    status, _, error = run(capsys, "judge", "relevance", items, "--out", tmp_path / "out")
+    judge = EncoderJudge()
+    assert status == 0
+    assert f"judge {judge.name}: {judge.card}" in error
+    answers = (tmp_path / "out" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = {row["id"]: row for row in map(json.loads, answers)}
+    assert {row["judge"] for row in rows.values()} == {judge.name}
+    assert {name: row["value"] for name, row in rows.items()} == {
         "on": True,
-        "support": True,
         "off": False,
-        "blank": True,
+        "bare": True,
     }
+    asked = ask_relevance("on", QUESTION, ON_TOPIC, definition=MEANS)
+    (alone,) = ask(judge, [asked])
+    assert rows["on"]["probability"] == alone.probability
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["judge"] == judge.name
 
 
-def test_the_parts_answer_as_they_do_alone(judge):
-    defined = ask_relevance("on", QUESTION, ON_TOPIC, definition=MEANS)
-    bare = ask_relevance("bare", QUESTION, ON_TOPIC)
-    (first, second) = ask(judge, [defined, bare])
-    (by_student,) = ask(load_relevance_student(), [defined])
-    (by_encoder,) = ask(EncoderJudge(), [bare])
-    for answer, alone in ((first, by_student), (second, by_encoder)):
-        assert isinstance(answer, Judged)
-        assert isinstance(alone, Judged)
-        assert answer.probability == alone.probability
-        assert answer.provenance.method == alone.provenance.method
+def test_the_student_that_brought_nothing_is_gone():
+    weights = Path(pnyx.models.__file__).parent / "weights"
+    assert sorted(folder.name for folder in weights.iterdir()) == ["minilm", "perspectives"]
+    assert "PackagedJudge" not in pnyx.__all__
 
 
-def test_what_cannot_be_judged_has_no_number(judge):
-    (answer,) = ask(judge, [ask_relevance("empty", QUESTION, " ", definition=MEANS)])
-    assert isinstance(answer, Unscored)
-    assert answer.provenance.judge == "packaged@1"
+def sure_of(judge: str, path: Path) -> Path:
+    limits = Sure(0.1, 0.2, 0.8, Side(50, 1, 0.09), Side(50, 1, 0.09), 120)
+    curve = Temperature(2.0)
+    write_calibration(path, Recalibration(judge, "relevance", "student", curve, 0.5, limits))
+    return path
 
 
-def test_the_card_speaks_of_both_parts(judge):
-    assert judge.student.card in judge.card
-    assert judge.encoder.card in judge.card
+def test_a_curve_of_the_former_judge_is_refused(items, tmp_path, capsys):
+    path = sure_of(FORMER, tmp_path / "former.json")
+    ask = ("judge", "relevance", items, "--out", tmp_path / "out", "--calibration", path)
+    status, _, error = run(capsys, *ask)
+    assert status == 2
+    problem = f"the calibration was made for the judge '{FORMER}', not for '{EncoderJudge().name}'"
+    assert problem in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
 
 
-def test_it_comes_with_its_card_and_is_not_too_large():
-    assert "On people's labels" in (WEIGHTS / "card.md").read_text(encoding="utf-8")
-    assert sum(file.stat().st_size for file in WEIGHTS.iterdir()) < 30e6
+def test_a_cascade_of_the_former_judge_is_refused(items, tmp_path, capsys):
+    path = sure_of(FORMER, tmp_path / "former.json")
+    model = ("--llm", "http://127.0.0.1:9/v1#none")
+    ask = ("judge", "relevance", items, "--out", tmp_path / "out", "--cascade", path, *model)
+    status, _, error = run(capsys, *ask)
+    assert status == 2
+    assert f"'{FORMER}'" in error
+    assert error.count("\n") == 1
 
 
-def test_damaged_weights_are_said_in_one_line(tmp_path):
-    folder = tmp_path / "relevance"
-    shutil.copytree(WEIGHTS, folder)
-    (folder / "model.onnx").write_bytes(b"none")
-    with pytest.raises(PnyxError, match=r"model.onnx.*damaged.*reinstall pnyx"):
-        packaged._open(folder, "relevance")
+def test_former_answers_keep_their_judges_name_and_are_not_gone_on_with(items, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(capsys, "judge", "relevance", items, "--out", out)[0] == 0
+    for name in ("answers.jsonl", "manifest.json"):
+        text = (out / name).read_text(encoding="utf-8").replace(EncoderJudge().name, FORMER)
+        (out / name).write_text(text, encoding="utf-8")
+    again = run(capsys, "judge", "relevance", items, "--out", out)
+    assert again[0] == 2
+    assert again[2].count("\n") == 1
+    looked = ("judge", "relevance", items, "--lookup", out, "--out", tmp_path / "looked")
+    assert run(capsys, *looked)[0] == 0
+    lines = (tmp_path / "looked" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)["judge"] for line in lines} == {f"lookup:out({FORMER})"}
+
+
+def test_annotations_begun_by_the_former_judge_are_not_gone_on_with(items, tmp_path, capsys):
+    out = tmp_path / "labels.jsonl"
+    apply = ("annotate", "apply", items, "--out", out)
+    assert run(capsys, *apply)[0] == 0
+    manifest = tmp_path / "labels.jsonl.manifest.json"
+    text = manifest.read_text(encoding="utf-8").replace(EncoderJudge().name, FORMER)
+    manifest.write_text(text, encoding="utf-8")
+    before = out.read_bytes()
+    status, _, error = run(capsys, *apply)
+    assert status == 2
+    assert "of another judge" in error
+    assert out.read_bytes() == before
+
+
+def test_the_card_line_says_what_was_chosen_by_its_figures():
+    about, tasks = load_calibrations("minilm-int8")
+    figures = tasks["relevance+guideline"].figures
+    for name in ("auroc", "ap", "f1", "ece"):
+        low, high = figures[f"{name}_low"], figures[f"{name}_high"]
+        assert low <= figures[name] <= high
+        shown = [f"{value:.2f}".removeprefix("0") for value in (figures[name], low, high)]
+        assert f"{shown[0]} [{shown[1]}, {shown[2]}]" in about["card"]
+    assert "chosen on" in about["card"]
+
+
+def test_other_tasks_are_unchanged():
+    (answer,) = ask(EncoderJudge(), [Support("s", ON_TOPIC, "Compulsory voting raises turnout.")])
+    assert answer.value is True

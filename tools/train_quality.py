@@ -1,42 +1,54 @@
 """Train the packaged quality model on Webis-ArgQuality-20 and IBM-ArgQ-30k.
 
-    PNYX_DATA=DATA python tools/train_quality.py      # about half a minute; needs scikit-learn
+    PNYX_DATA=DATA python tools/train_quality.py      # some minutes; needs scikit-learn
 
 Writes src/pnyx/search/weights/quality.json and quality.npz; with the same data and versions the
 bytes are the same. What was compared, and why this model: docs/decisions/quality-model.md. The
-figures are printed by benchmarks/search/quality.py, which trains with the functions below.
+figures are printed by benchmarks/search/quality.py, which trains with the functions below: settings
+are chosen on the very rows that are trained on, by leaving topics of them out, so nothing is chosen
+on the rows that are measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import dataclasses
+import functools
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.linear_model import Ridge
 
 from pnyx.search.quality import Head, QualityModel
-from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION, Features, extract
+from pnyx.search.quality_features import SURFACE, VERSION, Features
+from pnyx.search.quality_training import (
+    PENALTIES,
+    SURFACE_SCALE,
+    RatedTexts,
+    best_penalty,
+    fit_head,
+    left_out,
+    ridge_inputs,
+    scaled_model,
+)
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path(__file__).parents[1] / "src" / "pnyx" / "search" / "weights"
 
-NAME = "surface-words@1"
-GATE = (4.0, 8.0, 30.0, 60.0)
-BASE, SPREAD = 0.25, 0.15
-"""Where short arguments lie on the scale of the debate portals, and how far labels move them."""
-PENALTY = {"long": 6.0, "short": 3.0}
-SURFACE_SCALE = 0.1
-"""Surface features get a hundredth of the words' penalty: they are few and dense."""
+NAME = "surface-words@2"
+SHORTEST = (4.0, 8.0)
+"""Words from which the short head begins to count, and counts in full: hardly any labelled text is
+shorter, so nothing could choose these."""
+FULL_UNTIL = (15.0, 20.0, 30.0, 40.0)
+NONE_FROM = (30.0, 40.0, 60.0, 80.0, 120.0)
+"""Words until which it counts in full, and from which not at all: to choose from."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +56,48 @@ class Arguments:
     """Labelled texts with what the model sees of them.
 
     Attributes:
-        texts: as published.
-        topics: topic of each.
+        rated: texts, topics, whether they are arguments; the quality is that of the first label.
         split: `train`, `dev` or `test` where the set has a split of its own, else empty.
         labels: (n, k); see the reader.
-        argument: whether it is an argument.
-        seen: features of each.
     """
 
-    texts: list[str]
-    topics: np.ndarray
+    rated: RatedTexts
     split: np.ndarray
     labels: np.ndarray
-    argument: np.ndarray
-    seen: list[Features]
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self.rated.texts)
+
+    @property
+    def topics(self) -> np.ndarray:
+        return self.rated.topics
+
+    @property
+    def argument(self) -> np.ndarray:
+        return self.rated.argument
+
+    @property
+    def seen(self) -> list[Features]:
+        return list(self.rated.seen)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is chosen: penalties of both heads, and how they share texts between them.
+
+    Attributes:
+        long, short: penalties.
+        base, spread: where short arguments lie on the scale of the debate portals, and how far a
+            standard deviation of the short head moves them.
+        gate: see `QualityModel`.
+    """
+
+    long: float
+    short: float
+    base: float
+    spread: float
+    gate: tuple[float, float, float, float]
 
 
 def read_webis() -> Arguments:
@@ -96,85 +136,104 @@ def _arguments(
     labels: np.ndarray,
     argument: np.ndarray,
 ) -> Arguments:
-    seen = []
-    for text in texts:
-        one = extract(text)
-        if one is None:
-            raise SystemExit(f"a labelled text holds no word: {text[:40]!r}")
-        seen.append(one)
-    splits = np.array(split or [""] * len(texts))
-    return Arguments(texts, np.array(topics), splits, labels, argument, seen)
+    rated = RatedTexts.of(texts, labels[:, 0], argument, topics)
+    return Arguments(rated, np.array(split or [""] * len(texts)), labels)
 
 
 def train(
     webis: Arguments, ibm: Arguments, webis_rows: np.ndarray, ibm_rows: np.ndarray
 ) -> QualityModel:
     """Train on some rows of both sets, as the packaged model was on all that may be used."""
-    parts = {"long": (webis, webis_rows), "short": (ibm, ibm_rows)}
-    used = [part.seen[row] for part, rows in parts.values() for row in rows]
-    surface = np.stack([one.surface for one in used])
-    documents = np.bincount(np.concatenate([one.slots for one in used]), minlength=2**HASH_BITS)
-    blank = Head(0.0, np.zeros(len(SURFACE)), np.zeros(2**HASH_BITS))
-    model = QualityModel(
-        name=NAME,
-        neutral=0.5,
-        mean=_stored(surface.mean(axis=0)),
-        deviation=_stored(np.maximum(surface.std(axis=0), 1e-3)),
-        idf=_stored(np.log((len(used) + 1) / (documents + 1)) + 1, np.float16),
-        long=blank,
-        short=blank,
-        base=BASE,
-        spread=SPREAD,
-        gate=GATE,
+    return train_and_choose(webis, ibm, webis_rows, ibm_rows)[0]
+
+
+def train_and_choose(
+    webis: Arguments, ibm: Arguments, webis_rows: np.ndarray, ibm_rows: np.ndarray
+) -> tuple[QualityModel, Settings]:
+    """Train on some rows of both sets, and choose the settings on the same rows."""
+    long, short = webis.rated.part(webis_rows), ibm.rated.part(ibm_rows)
+    target = standard_target(ibm, ibm_rows)
+    model = scaled_model([*long.seen, *short.seen], NAME)
+    inputs, ours = ridge_inputs(model, short.seen), ridge_inputs(model, long.seen)
+    penalty = short_penalty(ibm, tuple(ibm_rows.tolist()))
+    head = fit_head(inputs, target, penalty)
+    settings = choose(long, left_out(ours, long.quality, long.topics), _scores(head, ours), penalty)
+    model = dataclasses.replace(
+        model,
+        long=fit_head(ours, long.quality, settings.long),
+        short=head,
+        base=settings.base,
+        spread=settings.spread,
+        gate=settings.gate,
     )
-    labels = ibm.labels[ibm_rows]
-    targets = {
-        "long": webis.labels[webis_rows, 0],
-        "short": ((labels - labels.mean(axis=0)) / labels.std(axis=0)).mean(axis=1),
-    }
-    heads = {
-        name: fit_head(matrix(model, [part.seen[row] for row in rows]), targets[name], name)
-        for name, (part, rows) in parts.items()
-    }
-    model = _replaced(model, heads, model.neutral)
-    mean = float(np.mean(model.predict([webis.texts[row] for row in webis_rows])))
-    return _replaced(model, heads, round(mean, 4))
+    neutral = round(float(np.mean(model.predict(long.texts))), 4)
+    return dataclasses.replace(model, neutral=neutral), settings
 
 
-def fit_head(inputs: sp.csr_matrix, target: np.ndarray, name: str) -> Head:
-    ridge = Ridge(PENALTY[name], solver="sparse_cg", tol=1e-6).fit(inputs, target)
-    surface = _stored(ridge.coef_[: len(SURFACE)] * SURFACE_SCALE)
-    words = _stored(ridge.coef_[len(SURFACE) :], np.float16)
-    return Head(round(float(ridge.intercept_), 6), surface, words)
+def standard_target(ibm: Arguments, rows: np.ndarray) -> np.ndarray:
+    """Return the mean of the labels, each in standard deviations of these rows."""
+    labels = ibm.labels[rows]
+    return ((labels - labels.mean(axis=0)) / labels.std(axis=0)).mean(axis=1)
 
 
-def matrix(model: QualityModel, seen: Sequence[Features]) -> sp.csr_matrix:
-    """Return what a model's heads see, one row a text: scaled surface, then words."""
-    inputs = [model.inputs(one) for one in seen]
-    surface = np.stack([shape for shape, _ in inputs]) * SURFACE_SCALE
-    starts = np.cumsum([0, *(len(one.slots) for one in seen)])
-    words = sp.csr_matrix(
-        (
-            np.concatenate([w for _, w in inputs]),
-            np.concatenate([one.slots for one in seen]),
-            starts,
-        ),
-        shape=(len(seen), 2**HASH_BITS),
-    )
-    return sp.hstack([sp.csr_matrix(surface), words]).tocsr()
+_SETS: dict[str, Arguments] = {}
 
 
-def _replaced(model: QualityModel, heads: dict[str, Head], neutral: float) -> QualityModel:
-    fields = {name: getattr(model, name) for name in model.__dataclass_fields__}
-    return QualityModel(**{**fields, **heads, "neutral": neutral})
+def short_penalty(ibm: Arguments, rows: tuple[int, ...]) -> float:
+    """Return the penalty of the short head, chosen on IBM's rows alone; each choice once."""
+    _SETS["ibm"] = ibm
+    return _short_penalty(rows)
 
 
-def _stored(values: np.ndarray, dtype: type = np.float32) -> np.ndarray:
-    """Round as the file will, so that a model trained and one loaded say the same."""
-    return values.astype(dtype).astype(np.float64)
+@functools.cache
+def _short_penalty(rows: tuple[int, ...]) -> float:
+    ibm, places = _SETS["ibm"], np.array(rows)
+    part = ibm.rated.part(places)
+    inputs = ridge_inputs(scaled_model(part.seen, NAME), part.seen)
+    return best_penalty(inputs, standard_target(ibm, places), part.topics)
 
 
-def save(model: QualityModel, folder: Path, trained_on: dict[str, int]) -> None:
+def choose(
+    long: RatedTexts, unseen: list[np.ndarray], short: np.ndarray, short_penalty: float
+) -> Settings:
+    """Choose the long head's penalty, the gate, base and spread by squared error.
+
+    Args:
+        long: debate portals' texts.
+        unseen: for each penalty the long head's predictions of them, their topic left out.
+        short: what the short head, which has seen none of them, says of them.
+        short_penalty: is passed on.
+    """
+    words = np.array([one.words for one in long.seen])
+    found = []
+    for penalty, prediction in zip(PENALTIES, unseen, strict=True):
+        for full, none in itertools.product(FULL_UNTIL, NONE_FROM):
+            if full < none:
+                gate = (*SHORTEST, full, none)
+                share = np.interp(np.log1p(words), np.log1p(gate), [0.0, 1.0, 1.0, 0.0])
+                base, spread = _share_fit(long.quality, prediction, short, share)
+                value = (1 - share) * prediction + share * (base + spread * short)
+                error = ((np.clip(value, 0, 1) - long.quality) ** 2).mean()
+                found.append((float(error), Settings(penalty, short_penalty, base, spread, gate)))
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _share_fit(
+    quality: np.ndarray, long: np.ndarray, short: np.ndarray, share: np.ndarray
+) -> tuple[float, float]:
+    """Return base and spread of least squares; a spread below 0 would turn the short head round."""
+    rest = quality - (1 - share) * long
+    columns = np.column_stack([share, share * short])
+    base, spread = np.linalg.lstsq(columns, rest, rcond=None)[0]
+    return round(float(base), 2), max(0.01, round(float(spread), 2))
+
+
+def _scores(head: Head, inputs: np.ndarray) -> np.ndarray:
+    surface = inputs[:, : len(SURFACE)].toarray() / SURFACE_SCALE
+    return head.intercept + surface @ head.surface + inputs[:, len(SURFACE) :] @ head.words
+
+
+def save(model: QualityModel, settings: Settings, folder: Path, trained_on: dict[str, int]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {
         "mean": model.mean.astype(np.float32),
@@ -192,6 +251,7 @@ def save(model: QualityModel, folder: Path, trained_on: dict[str, int]) -> None:
         "features": VERSION,
         "sha256": hashlib.sha256(data).hexdigest(),
         "trained_on": trained_on,
+        "chosen": {"penalties": {"long": settings.long, "short": settings.short}},
         "neutral": model.neutral,
         "base": model.base,
         "spread": model.spread,
@@ -211,9 +271,10 @@ def main() -> None:
     webis, ibm = read_webis(), read_ibm()
     # IBM's dev and test topics stay unseen, so that figures on them are the shipped model's own.
     ibm_rows = np.flatnonzero(ibm.split == "train")
-    model = train(webis, ibm, np.arange(len(webis.texts)), ibm_rows)
+    model, settings = train_and_choose(webis, ibm, np.arange(len(webis.texts)), ibm_rows)
     counts = {"webis-argquality-20": len(webis.texts), "ibm-argq-30k train": len(ibm_rows)}
-    save(model, arguments.out, counts)
+    save(model, settings, arguments.out, counts)
+    print(settings)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""The packaged judges of relevance on arguments: other texts, other questions, other people.
+"""The judge of relevance where none is named, and students, on arguments.
 
     PNYX_DATA=DATA python benchmarks/diras/elsewhere.py [STUDENT ...]
     ... --write docs/benchmarks.md         # renew its section
 
-Nothing was trained or chosen on these sets. Webis-ArgQuality-20: questions alone; its relevance is
+No student was trained or chosen on these sets. The judge's curve for questions without a definition
+is fitted to them, which moves no order. Webis-ArgQuality-20: questions alone; its relevance is
 a scale. SIGIR-19: a query with a description of who searches and why, which is no definition of
 what is relevant; grades 1 to 4. Relevant, for AUROC: above the set's median. nDCG: the scale from
 its lowest value, linear. Both within questions, their mean; intervals of draws of questions.
@@ -129,8 +130,7 @@ def main() -> None:
     systems: dict[str, Callable[[Sequence[Support]], np.ndarray]] = {
         BAR: lambda asked: similarities(asked, sentences=False, definition=True),
         "untrained: mean of sentences": mean_of_sentences,
-        "encoder's judge (closest window)": judge("EncoderJudge"),
-        "as packaged": judge("PackagedJudge"),
+        "pnyx judge relevance: closest window": judge("EncoderJudge"),
         **{f"student {Path(folder).name}": student(folder) for folder in options.students},
     }
     report = Report("diras elsewhere")

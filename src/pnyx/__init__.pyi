@@ -38,6 +38,7 @@ from .corpora.draft_sources import (
 )
 from .corpora.drafts import read_drafts, write_drafts
 from .corpora.perspectives import read_perspectives, write_perspectives
+from .corpora.rated import RatedText, read_rated
 from .corpora.search_results import QuestionResults, SearchResult, read_search_results
 from .corpora.split import split_evidence
 from .drafts.drafting import Drafted, draft_claims, draft_pairs, draft_survey
@@ -53,7 +54,7 @@ from .judge.encoder import EncoderJudge
 from .judge.labels import HumanLabels
 from .judge.llm import LlmJudge
 from .judge.lookup import Lookup
-from .judge.packaged import PackagedJudge, load_perspective_student
+from .judge.packaged import load_perspective_student
 from .judge.panel import Panel, Repeats
 from .judge.perspectives import ask_perspectives
 from .judge.questions import Preference, Ranking, Rating, Support
@@ -132,6 +133,8 @@ from .search.perspectives_index import IndexPerspectives
 from .search.pipeline import Found, Searcher, SearchPlan
 from .search.pointwise import rerank_pointwise
 from .search.quality import QualityModel, score_documents
+from .search.quality_files import read_quality_model
+from .search.quality_making import make_quality_model
 from .search.rerank import Listwise, rerank, rerank_many
 from .search.scoring import Scoring, rank_documents
 from .search.touche import touche_rank, touche_scores
@@ -206,7 +209,6 @@ __all__ = [
     "Measured",
     "MissingExtra",
     "ModelError",
-    "PackagedJudge",
     "PairSample",
     "PairSource",
     "Panel",
@@ -224,6 +226,7 @@ __all__ = [
     "Question",
     "QuestionResults",
     "Ranking",
+    "RatedText",
     "Rating",
     "Recalibrated",
     "Recalibration",
@@ -294,6 +297,7 @@ __all__ = [
     "load_encoder",
     "load_example",
     "load_perspective_student",
+    "make_quality_model",
     "measure_agreement",
     "measure_amount",
     "measure_leaning",
@@ -325,7 +329,9 @@ __all__ = [
     "read_perspectives",
     "read_prices",
     "read_qrels",
+    "read_quality_model",
     "read_questions",
+    "read_rated",
     "read_responses",
     "read_review",
     "read_run",

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "demo": "The main job on the bundled example: search, argue both sides, judge, report.",
     "corpus": "Documents cut into passages, or what the web has on questions, for an index.",
     "index": "Documents or arguments to a searchable index.",
+    "quality": "A model of argument quality of one's own, from people's ratings.",
     "search": "Ranked evidence for a question or for a file of topics.",
     "perspectives": "The perspectives on a question: from a model, an index or a file.",
     "argue": "A cited pro and con argument on a question.",

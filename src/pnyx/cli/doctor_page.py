@@ -81,8 +81,6 @@ def _packaged(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if row["intact"]:
         yield "encoder", f"{row['encoder']}: intact (SHA-256), embeds"
         yield "judge", f"{row['judge']}, for {', '.join(row['tasks'])}: {row['card']}"
-        relevance = row["relevance"]
-        yield "relevance", f"{relevance['judge']}, with a definition: {relevance['card']}"
         perspectives = row["perspectives"]
         yield "perspectives", f"{perspectives['judge']}: {perspectives['card']}"
     else:

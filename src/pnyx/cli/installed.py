@@ -71,23 +71,21 @@ def packaged() -> dict[str, Any]:
     from pnyx.judge.tasks import TASKS
 
     row: dict[str, Any] = {"encoder": None, "intact": False, "problem": "", "judge": None}
-    row |= {"card": "", "relevance": None, "perspectives": None}
+    row |= {"card": "", "perspectives": None}
     row |= {"tasks": [], "needs_llm": list(TASKS)}
     try:
         from pnyx.judge.encoder import EncoderJudge
-        from pnyx.judge.packaged import PackagedJudge, load_perspective_student
+        from pnyx.judge.packaged import load_perspective_student
         from pnyx.models.encoder import load_encoder
 
         encoder = load_encoder()
         length = float((encoder.encode(["A text of no importance."]) ** 2).sum())
         judge = EncoderJudge(encoder)
-        relevance = PackagedJudge(judge)
-        student, perspectives = relevance.student.card, load_perspective_student()
+        perspectives = load_perspective_student()
     except PnyxError as error:
         row["problem"] = str(error)
     else:
         row |= {"encoder": encoder.name, "judge": judge.name, "card": judge.card}
-        row["relevance"] = {"judge": relevance.name, "card": student}
         row["perspectives"] = {"judge": perspectives.name, "card": perspectives.card}
         row["intact"] = abs(length - 1) < 1e-3
         row["problem"] = "" if row["intact"] else f"an embedding has length {length:.3f}, not 1"

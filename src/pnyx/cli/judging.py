@@ -279,10 +279,6 @@ def _packaged(task: Task, options: dict[str, Any]) -> Judge:
     """Return the judge that asks no language model: the student that is named, or the packaged."""
     if options["student"] is not None:
         return _student(task, "student", options)
-    if task.name == "relevance":
-        from pnyx.judge.packaged import PackagedJudge
-
-        return PackagedJudge()
     if options.get("as_perspectives"):
         from pnyx.judge.packaged import load_perspective_student
 

@@ -16,6 +16,7 @@ from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
+    from pnyx.search.quality import TextQuality
 
 __all__ = ["KNOWING", "check_knowing", "counted", "know", "knowing_options", "warn_of_rest"]
 
@@ -29,6 +30,11 @@ _OPTIONS = (
         "--quality",
         is_flag=True,
         help="Predict how good an argument each document is (docs/model-cards/quality.md).",
+    ),
+    click.option(
+        "--quality-model",
+        metavar="FOLDER",
+        help="With --quality: a model of pnyx quality train  [default: the packaged one].",
     ),
     click.option(
         "--clusters",
@@ -92,6 +98,7 @@ def check_knowing(folder: str, options: dict[str, Any], *, exists: bool) -> None
     for name in ("cluster_count", "space", "seed"):
         if options[name] is not None and not options["clusters"]:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --clusters")
+    _check_quality(options)
     embeds = options["clusters"] or options["assign"] or options["vectors"]
     if options["embedder"] is not None and not embeds:
         raise click.UsageError("--embedder goes with --clusters, --assign or --vectors")
@@ -113,6 +120,13 @@ def check_knowing(folder: str, options: dict[str, Any], *, exists: bool) -> None
         _embedder(options)
 
 
+def _check_quality(options: dict[str, Any]) -> None:
+    if options["quality_model"] is not None:
+        if not options["quality"]:
+            raise click.UsageError("--quality-model goes with --quality")
+        _quality_model(options)
+
+
 def know(folder: str, as_json: bool, options: dict[str, Any]) -> dict[str, object]:
     """Carry the flags out; return what `--json` says of each."""
     found: dict[str, object] = {}
@@ -124,11 +138,21 @@ def know(folder: str, as_json: bool, options: dict[str, Any]) -> dict[str, objec
     return found
 
 
-def _quality(folder: str, _: dict[str, Any]) -> tuple[dict[str, object], str]:
-    from pnyx.search.quality import QualityModel, score_documents
+def _quality_model(options: dict[str, Any]) -> TextQuality:
+    if options["quality_model"] is None:
+        from pnyx.search.quality import QualityModel
+
+        return QualityModel.load()
+    from pnyx.search.quality_files import read_quality_model
+
+    return read_quality_model(options["quality_model"])
+
+
+def _quality(folder: str, options: dict[str, Any]) -> tuple[dict[str, object], str]:
+    from pnyx.search.quality import score_documents
 
     with counted("predicting quality", "documents") as advance:
-        stats = score_documents(folder, QualityModel.load(), advance)
+        stats = score_documents(folder, _quality_model(options), advance)
     unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
     said = f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}"
     return dataclasses.asdict(stats), f"{said}, {stats.seconds:.1f} s{unscored}"
@@ -213,11 +237,23 @@ def warn_of_rest(folder: str) -> None:
     ]
     if behind:
         flags = " ".join(_FLAGS[name] for name in _FLAGS if name in behind)
+        if "quality" in behind:
+            flags += _model_of(manifest["features"]["quality"])
         what = " and ".join(sorted(behind))
         warn(
             f"the added documents have no {what} yet: pnyx index --update "
             f"{shorten(folder, 200)} {flags}"
         )
+
+
+def _model_of(quality: Any) -> str:
+    """Return what must be added so that the new documents are scored by the model of the others."""
+    from pnyx.search.quality import QualityModel
+
+    name = quality.get("meta", {}).get("model", "")
+    if name == QualityModel.load().name:
+        return ""
+    return f" --quality-model FOLDER (that of {shorten(name, 60)})"
 
 
 def _has(folder: str, feature: str) -> bool:

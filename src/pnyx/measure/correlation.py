@@ -10,7 +10,13 @@ import numpy.typing as npt
 
 from pnyx.measure.weighted import Floats, Ties, ratio
 
-__all__ = ["kendall_tau_b", "weighted_mean_absolute_error", "weighted_spearman"]
+__all__ = [
+    "kendall_tau_b",
+    "weighted_mean_absolute_error",
+    "weighted_pearson",
+    "weighted_r2",
+    "weighted_spearman",
+]
 
 
 def kendall_tau_b(
@@ -82,6 +88,29 @@ def weighted_spearman(gold: Floats, score: Floats, weights: Floats) -> Floats:
     a, b = (Ties(x).ranks(weights) - middle for x in (gold, score))
     size = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
     return np.clip(ratio((weights * a * b).sum(axis=1), np.sqrt(size)), -1.0, 1.0)
+
+
+def weighted_pearson(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Pearson's correlation, in [-1, 1]; undefined where either side is constant (Pearson 1895)."""
+    a, b = (_centred(values, weights) for values in (gold, score))
+    size = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
+    return np.clip(ratio((weights * a * b).sum(axis=1), np.sqrt(size)), -1.0, 1.0)
+
+
+def weighted_r2(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Coefficient of determination, 1 at most, below 0 where the mean of the labels is nearer.
+
+    As scikit-learn's `r2_score`; undefined where all labels are equal.
+    """
+    spread = (weights * _centred(gold, weights) ** 2).sum(axis=1)
+    return 1.0 - ratio(weights @ (gold - score) ** 2, spread)
+
+
+def _centred(values: Floats, weights: Floats) -> Floats:
+    """Return the distances from each draw's mean, those of rounding alone as 0."""
+    mean = (weights @ values)[:, None] / weights.sum(axis=1, keepdims=True)
+    least = 1e-12 * float(np.abs(values).max(initial=0.0))
+    return np.where(np.abs(values - mean) <= least, 0.0, values - mean)
 
 
 def weighted_mean_absolute_error(gold: Floats, score: Floats, weights: Floats) -> Floats:

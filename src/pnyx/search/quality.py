@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,11 @@ from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION, Features, 
 __all__ = [
     "FEATURE",
     "HOW",
+    "MAX_DEVIATION",
     "Head",
     "QualityModel",
     "QualityStats",
+    "TextQuality",
     "judged_text",
     "read_model",
     "score_documents",
@@ -49,7 +51,7 @@ HOW = "pnyx index --update INDEX --quality"
 """The command that makes the feature, for `Index.feature`."""
 
 _BATCH = 1000
-_MAX_DEVIATION = 6.0
+MAX_DEVIATION = 6.0
 
 Floats = NDArray[np.float64]
 
@@ -69,17 +71,32 @@ class Head:
     words: Floats
 
 
+class TextQuality(Protocol):
+    """What predicts the quality of a text: `QualityModel`, or one that you trained."""
+
+    @property
+    def name(self) -> str:
+        """Name and version; with another name, all documents are scored anew."""
+
+    @property
+    def neutral(self) -> float:
+        """What a text gets that has no score."""
+
+    def score(self, text: str) -> float | None:
+        """Return a text's quality in [0, 1], None where nothing can be said."""
+
+
 @dataclass(frozen=True, slots=True)
 class QualityModel:
     """Predicts how good an argument people find a text, from the text alone.
 
     q = (1 - g) long(x) + g (base + spread short(x)), clipped to [0, 1]. `long` is trained on
     arguments of debate portals and their quality, non-arguments at 0; `short` on single-sentence
-    arguments, in standard deviations of their labels. g is the share of the short head: 1 for 8 to
-    30 words, falling to 0 at 4 and at 60, linear in log(1 + words).
+    arguments, in standard deviations of their labels. g is the share of the short head: 1 between
+    the gate's middle numbers of words, falling to 0 at the outer ones, linear in log(1 + words).
 
     Attributes:
-        name: name and version, e.g. `surface-words@1`.
+        name: name and version, e.g. `surface-words@2`.
         neutral: what a text without a word gets: the mean prediction over the training arguments,
             so that what could not be scored is neither favoured nor punished.
         mean, deviation: of the surface features, (len(SURFACE),).
@@ -120,11 +137,14 @@ class QualityModel:
             Float32 (n,), in [0, 1]; `neutral` for a text without a word. A text gets the same bits
             alone and in any batch.
         """
-        return np.array([self._one(extract(text)) for text in texts], dtype=np.float32)
+        found = (self.score(text) for text in texts)
+        return np.array([self.neutral if q is None else q for q in found], dtype=np.float32)
 
-    def _one(self, seen: Features | None) -> float:
+    def score(self, text: str) -> float | None:
+        """Return the quality of one text in [0, 1], None where it holds no word."""
+        seen = extract(text)
         if seen is None:
-            return self.neutral
+            return None
         surface, words = self.inputs(seen)
         share = self.short_share(seen.words)
         value = 0.0
@@ -141,7 +161,7 @@ class QualityModel:
         words = (1.0 + np.log(seen.counts)) * self.idf[seen.slots]
         # Sums of numpy's own: a BLAS may add in another order from one processor to the next.
         length = math.sqrt(float((words * words).sum()))
-        return np.clip(surface, -_MAX_DEVIATION, _MAX_DEVIATION), words / length
+        return np.clip(surface, -MAX_DEVIATION, MAX_DEVIATION), words / length
 
     def short_share(self, words: int) -> float:
         """Return g, how far the head for short texts counts at this number of words."""
@@ -235,7 +255,7 @@ class QualityStats:
 
 def score_documents(
     index_folder: str | Path,
-    model: QualityModel,
+    model: TextQuality,
     on_progress: Callable[[int], None] | None = None,
 ) -> QualityStats:
     """Predict the quality of an index's documents and keep it as the feature `quality`.
@@ -246,7 +266,7 @@ def score_documents(
 
     Args:
         index_folder: the index.
-        model: the packaged one, or one that you trained.
+        model: the packaged one, or one that you trained (`read_quality_model`).
         on_progress: called now and then with how many documents have been scored.
 
     Raises:
@@ -260,9 +280,10 @@ def score_documents(
     parts = [known]
     for first in range(len(known), len(index), _BATCH):
         numbers = range(first, min(first + _BATCH, len(index)))
-        seen = [extract(judged_text(index.document_at(number))) for number in numbers]
-        unscored += sum(one is None for one in seen)
-        parts.append(np.array([model._one(one) for one in seen], dtype=np.float32))
+        found = [model.score(judged_text(index.document_at(number))) for number in numbers]
+        unscored += sum(one is None for one in found)
+        filled = [model.neutral if one is None else one for one in found]
+        parts.append(np.array(filled, dtype=np.float32))
         if on_progress is not None:
             on_progress(numbers.stop)
     added = len(index) - len(known)
@@ -273,7 +294,7 @@ def score_documents(
     return QualityStats(model.name, len(index), added, unscored, time.monotonic() - start)
 
 
-def _known(index: Index, model: QualityModel) -> tuple[NDArray[np.float32], int]:
+def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
     """Return what this model has said of the first documents, and how many were unscored."""
     feature = index.known(FEATURE)
     if feature is None or feature.meta.get("model") != model.name:

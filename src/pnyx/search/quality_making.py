@@ -1,0 +1,203 @@
+"""From people's ratings to a quality model in a folder, with its figures and its card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pnyx.corpora.rated import RatedText
+from pnyx.errors import InputError, shorten
+from pnyx.files import atomic_folder
+from pnyx.search.quality_evaluation import METHODS, Figures, cross_validate
+from pnyx.search.quality_files import CARD, MANIFEST, write_quality_model
+from pnyx.search.quality_paper import paper_protocol
+from pnyx.search.quality_training import RatedTexts, needs_sklearn
+
+__all__ = ["LABELS", "MadeModel", "figure_cells", "make_quality_model", "rated_texts"]
+
+_LEAST = 20
+LABELS = {
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "r2": "R2",
+    "mse": "squared error",
+    "f1": "F1, argument or not",
+}
+"""Measure -> its name for people, in the order in which they are shown."""
+
+Report: TypeAlias = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeModel:
+    """What came of a training.
+
+    Attributes:
+        name: of the model, with its version.
+        method: how it was trained.
+        counts: `texts`, `arguments` and `topics` (0 where the file names none).
+        figures: system -> measure -> value, by models that had not seen the text's topic.
+        as_in_the_paper: see `paper_protocol`; empty for other methods.
+    """
+
+    name: str
+    method: str
+    counts: Mapping[str, int]
+    figures: Figures
+    as_in_the_paper: Mapping[str, float]
+
+    def row(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        return {
+            "model": self.name,
+            "method": self.method,
+            "counts": dict(self.counts),
+            "figures": _plain(self.figures),
+            "as_in_the_paper": dict(self.as_in_the_paper),
+        }
+
+
+def rated_texts(rows: Iterable[RatedText]) -> tuple[RatedTexts, dict[str, int]]:
+    """Return texts as a training takes them, and how many of what there are.
+
+    The quality is scaled so that the arguments lie between 0 and 1; what is no argument has 0.
+
+    Raises:
+        InputError: there are too few of them, or nothing can be learned from them.
+    """
+    read = list(rows)
+    if len(read) < _LEAST:
+        raise InputError(f"{len(read)} rated texts, expected at least {_LEAST}")
+    argument = np.array([row.is_argument for row in read])
+    if not argument.any():
+        raise InputError("no text is an argument: nothing can be learned of quality")
+    quality = np.array([row.quality for row in read], dtype=np.float64)
+    low, high = float(quality[argument].min()), float(quality[argument].max())
+    if low == high:
+        raise InputError(f"all arguments have the quality {low:g}: nothing can be learned of it")
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.where(argument, (quality - low) / (high - low), 0.0)
+    if not np.isfinite(scaled).all():
+        raise InputError(f"quality: found {low:g} to {high:g}, which is too wide to be scaled")
+    topics = [row.topic for row in read]
+    named = len(set(topics)) if len(set(topics)) > 1 else 0
+    groups = topics if named else [f"{number:09d}" for number in range(len(read))]
+    rated = RatedTexts.of([row.text for row in read], scaled, argument, groups)
+    return rated, {"texts": len(read), "arguments": int(argument.sum()), "topics": named}
+
+
+def make_quality_model(
+    rows: Iterable[RatedText],
+    out: str | Path,
+    method: str = "packaged",
+    *,
+    name: str | None = None,
+    folds: int = 10,
+    replace: bool = False,
+    report: Report | None = None,
+) -> MadeModel:
+    """Train a quality model on all texts, measure the method with topics left out, write both.
+
+    Args:
+        rows: what people rated.
+        out: the folder to write.
+        method: a key of `METHODS`: the packaged model's recipe, or the Touché paper's two steps.
+        name: of the model; by default the folder's.
+        folds: in how many parts the topics are left out, at most; texts where none are named.
+        replace: an existing model is replaced.
+        report: told of progress.
+
+    Raises:
+        InputError: too few ratings, `out` exists or is no quality model, or the name cannot be one.
+        MissingExtra: scikit-learn is not installed.
+    """
+    needs_sklearn()
+    _check_out(Path(out), replace)
+    rated, counts = rated_texts(rows)
+
+    def done(fold: int, of: int) -> None:
+        if report is not None:
+            report(fold, of, "folds")
+
+    figures = cross_validate(rated, method, folds, done)
+    paper = paper_protocol(rated) if method == "paper" else {}
+    with atomic_folder(out, replace=replace) as folder:
+        model = METHODS[method](rated, method)
+        about = {"counts": counts, "figures": _plain(figures), "as_in_the_paper": paper}
+        full = write_quality_model(folder, model, name or Path(out).name, about)
+        made = MadeModel(full, method, counts, figures, paper)
+        folder.joinpath(CARD).write_text(_card(made), encoding="utf-8")
+    return made
+
+
+def _check_out(out: Path, replace: bool) -> None:
+    """Refuse what exists before anything is trained, and never replace what is no such model."""
+    if not out.exists():
+        return
+    if not replace:
+        raise InputError("exists already", path=out)
+    if not (out / MANIFEST).is_file():
+        raise InputError("exists and is no quality model: it is not replaced", path=out)
+
+
+def _plain(figures: Figures) -> dict[str, dict[str, dict[str, Any]]]:
+    return {
+        system: {name: one.row() for name, one in measures.items()}
+        for system, measures in figures.items()
+    }
+
+
+_HOW = {
+    "packaged": "ridge regression on surface features and hashed words, the recipe of the model in "
+    "the package; its penalty was chosen by leaving topics of these texts out",
+    "paper": "the Touché paper's two steps: a support vector machine that tells arguments from "
+    "other texts, then a linear support vector regression, both on tf-idf of words",
+}
+
+
+def _card(made: MadeModel) -> str:
+    counts, lines = made.counts, list[str]()
+    left = f"{counts['topics']} topics left out in turn" if counts["topics"] else "texts left out"
+    drawn = "topics" if counts["topics"] else "texts"
+    lines += [
+        f"# {shorten(made.name, 80)}",
+        "",
+        f"- **What**: {_HOW[made.method]}.",
+        f"- **Trained on** {counts['texts']} texts, {counts['arguments']} of them arguments; the "
+        "quality scaled to [0, 1] over the arguments, 0 for the others.",
+        f"- **Figures**: by models that had not seen the text's topic ({left}); 95 % intervals of "
+        f"draws of {drawn}. Whoever chose the method or these texts by such figures has chosen on "
+        "them.",
+        "- **Limits**: it predicts ratings like these, of texts like these; measure it anew "
+        "elsewhere. Compare it with the length alone.",
+        "",
+        "| " + " | ".join(("measure", *made.figures)) + " |",
+        "| --- " * (1 + len(made.figures)) + "|",
+    ]
+    lines += [f"| {' | '.join(row)} |" for row in figure_cells(made.figures)]
+    if made.as_in_the_paper:
+        shown = ", ".join(f"{LABELS[name]} {v:.4f}" for name, v in made.as_in_the_paper.items())
+        lines += ["", f"As in the paper (10 folds in the file's order, words of all): {shown}."]
+    return "\n".join([*lines, ""])
+
+
+def figure_cells(figures: Figures) -> list[Sequence[str]]:
+    """Return a row for each measure: its name, then the value of each system with its interval."""
+    rows: list[Sequence[str]] = []
+    for name, label in LABELS.items():
+        if any(name in measures for measures in figures.values()):
+            cells = []
+            for measures in figures.values():
+                one = measures[name]
+                bounds = (
+                    "-"
+                    if one.low is None or one.high is None
+                    else (f"[{one.low:.4f}, {one.high:.4f}]")
+                )
+                cells.append("-" if one.value is None else f"{one.value:.4f} {bounds}")
+            rows.append((label, *cells))
+    return rows
