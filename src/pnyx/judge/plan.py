@@ -88,7 +88,7 @@ def planned_models(
 def _past(model: StoredModel) -> Iterator[tuple[int, Mapping[str, int]]]:
     """Yield the size of stored requests that resemble the missing ones, and what they used."""
     wanted = {_first_words(request) for request in model.missing.values()}
-    for row in islice(model.store.rows(model=model.name), _LOOKED_AT):
+    for row in islice(model.store.rows(model=model.name, skip_damaged=True), _LOOKED_AT):
         if _first_words(row.request) in wanted:
             yield prompt_bytes(row.request), row.reply.usage
 
