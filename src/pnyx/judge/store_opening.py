@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import make_folder
 
 __all__ = ["file_state", "open_read_only", "open_writable", "use_wal"]
 
@@ -18,7 +19,7 @@ _MAX_VALUE_BYTES = 64 * 1024 * 1024
 def open_writable(path: Path) -> sqlite3.Connection:
     """Open a store to read and write it; it is made where there is none."""
     # The store holds people's documents: others on the machine need not read them.
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(path.parent, 0o700)
     return sqlite3.connect(
         path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
