@@ -211,9 +211,59 @@ def test_damage_among_what_is_kept_is_one_line_or_asked_again(tmp_path, line):
     rows = partial_of(out) / "rows.jsonl"
     kept = rows.read_bytes().splitlines(keepends=True)
     rows.write_bytes(b"".join([damaged, *kept[1:]]))
-    with pytest.raises(InputError, match=r"is damaged.*\(line 1 of rows\.jsonl\)"):
-        apply_judge(Counting(), pairs, out, block=10)
-    assert not out.exists()
+    judge, noted = Counting(), []
+    apply_judge(judge, pairs, out, block=10, on_damaged=noted.append)
+    assert noted == [2]  # with the one of before, in the block
+    assert judge.asked[0] == "p0"
+    assert not {"p1", "p2", "p9", "p17", "p18", "p19"} & set(judge.asked)
+    apply_judge(Counting(), pairs, tmp_path / "whole.jsonl")
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["rows.jsonl", "block.jsonl", "sums.bin"]), st.data())
+def test_a_flipped_bit_of_what_is_kept_changes_no_label(tmp_path_factory, name, data):
+    folder = tmp_path_factory.mktemp("flipped")
+    out, pairs = folder / "a.jsonl", some_pairs(20)
+    with pytest.raises(ModelError):
+        apply_judge(Counting(stop_after=13), pairs, out, block=10)
+    path = partial_of(out) / name
+    content = bytearray(path.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    judge, noted = Counting(), []
+    apply_judge(judge, pairs, out, block=10, on_damaged=noted.append)
+    assert (
+        noted or len(judge.asked) > 7
+    )  # a line that has lost its end is no damage: a kill does it
+    apply_judge(Counting(), pairs, folder / "whole.jsonl")
+    assert out.read_bytes() == (folder / "whole.jsonl").read_bytes()
+
+
+def as_of_old(folder):
+    """Make of a partial folder what the version before hashes of lines would have left."""
+    sums = (folder / "sums.bin").read_bytes()
+    (folder / "pairs.bin").write_bytes(b"".join(sums[n : n + 8] for n in range(0, len(sums), 16)))
+    (folder / "sums.bin").unlink()
+    rows = [json.loads(line)[2:] for line in (folder / "block.jsonl").read_text().splitlines()]
+    (folder / "block.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_what_an_earlier_version_has_begun_is_gone_on_with(tmp_path, half):
+    out, pairs = tmp_path / "a.jsonl", some_pairs(20)
+    with pytest.raises(ModelError):
+        apply_judge(Counting(stop_after=13), pairs, out, block=10)
+    folder = partial_of(out)
+    block = (folder / "block.jsonl").read_bytes()
+    as_of_old(folder)
+    if half:  # killed after the block was written anew
+        (folder / "block.jsonl").write_bytes(block)
+    judge = Counting()
+    assert apply_judge(judge, pairs, out, block=10).kept == 13
+    assert len(judge.asked) == 7
+    apply_judge(Counting(), pairs, tmp_path / "whole.jsonl")
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):

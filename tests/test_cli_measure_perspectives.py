@@ -125,6 +125,22 @@ def test_from_a_ranking_to_numbers(world, capsys):
     assert set(row["runs"][0]["per_group"]["q00"]["MRecall@2"]) == CONTRACT
 
 
+def test_labelled_pairs_correct_nothing_where_no_question_is_judged_whole(world, capsys):
+    rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    judged = [
+        {**row, "task": "support", "unscored": None, "judge": "m", "label": row["value"]}
+        | {"probability": 0.9 if row["value"] else 0.2}
+        for row in rows
+    ]
+    for name, kept in (("all", judged), ("some", [r for r in judged if "-d0/a" not in r["id"]])):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+    arguments = ("good.run", "--perspectives", "views.jsonl", "--verdicts", "some.jsonl")
+    more = ("--labelled", "all.jsonl", "--k", 2, "--draws", 20)
+    row = measured(capsys, *arguments, *more, code=3)
+    for corrected in row["runs"][0]["corrected"].values():
+        assert (corrected["value"], corrected["scored"], corrected["asked"]) == (None, 0, 12)
+
+
 def test_unscored_pairs_are_said_and_make_the_exit_status_3(world, capsys):
     lines = Path("labels.jsonl").read_text().splitlines()
     kept = [line for line in lines if '"q00/q00-d1/b"' not in line]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gzip
 import json
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.store import Store, StoredRow, request_key
+from pnyx.judge.store_layout import checksum
 from pnyx.judge.store_merge import merge_stores
 from pnyx.judge.store_rows import request_from, row_from_object
 from pnyx.judge.store_tools import export_store, store_stats
@@ -259,6 +261,17 @@ def tampered(path: Path, *statements: str) -> Path:
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in statements:
         connection.execute(statement)
+    kinds = dict(connection.execute("SELECT lower(name), type FROM sqlite_master"))
+    if "checksum" in str(statements) or kinds["replies"] == "view":
+        connection.close()
+        return path
+    with contextlib.suppress(sqlite3.Error):  # a stranger can make the checksums right again
+        connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        for values in connection.execute("SELECT * FROM replies").fetchall():
+            connection.execute(
+                "UPDATE replies SET checksum = ? WHERE checksum = ?",
+                (checksum(values[:-1]), values[-1]),
+            )
     connection.close()
     return path
 
@@ -352,6 +365,7 @@ def test_an_older_store_is_read_and_left_as_it_is(tmp_path):
     path = tampered(
         tmp_path / "old",
         "ALTER TABLE replies DROP COLUMN tokens",
+        "ALTER TABLE replies DROP COLUMN checksum",
         "DROP TABLE failures",
         "DELETE FROM _pnyx_migrations WHERE number >= 2",
     )
@@ -381,6 +395,7 @@ def test_a_compressed_store_and_no_store_are_refused(tmp_path):
 
 MERGE = """
 import sys
+from pnyx.judge.store_layout import checksum
 from pnyx.judge.store_merge import merge_stores
 print("go", flush=True)
 merge_stores(sys.argv[2:], sys.argv[1])

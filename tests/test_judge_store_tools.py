@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge import store as store_module
+from pnyx.judge import store_opening
 from pnyx.judge.store import Store, StoredRow, request_key
 from pnyx.judge.store_tools import clear_store, store_stats
 from pnyx.models.replies import ChatRequest, Message, Reply, Token
@@ -44,7 +44,7 @@ def path(tmp_path):
 
 def test_stats(path):
     stats = store_stats(path)
-    assert (stats.replies, stats.version, stats.path) == (4, 3, str(path))
+    assert (stats.replies, stats.version, stats.path) == (4, 4, str(path))
     assert stats.bytes >= path.stat().st_size > 0
     mine, other = stats.models
     assert (mine.model, mine.replies, mine.with_alternatives) == ("m", 3, 1)
@@ -83,16 +83,38 @@ def test_a_read_only_store_is_not_written(path):
     assert path.read_bytes() == before
 
 
-def test_stats_of_a_damaged_store_are_one_line(path):
-    damages = ("created_at = x'05'", "usage = '{'", "model = x'ff'")
-    for change in damages:
+def test_stats_count_damaged_replies_apart_and_gc_deletes_them(path):
+    damages = ("created_at = x'05'", "usage = '{'", "model = CAST(x'ff' AS TEXT)")
+    for number, change in enumerate(damages):
         connection = sqlite3.connect(path)
         with connection:
-            connection.execute(f"UPDATE replies SET {change} WHERE finish_reason = 'length'")
+            connection.execute(
+                f"UPDATE replies SET {change} WHERE key = (SELECT min(key) FROM replies"
+                " WHERE finish_reason = ?)",
+                ("length" if number == 0 else "stop",),
+            )
         connection.close()
-        with pytest.raises(PnyxError) as error:
-            store_stats(path)
-        assert "\n" not in str(error.value)
+    stats = store_stats(path)
+    assert (stats.replies, stats.damaged) == (4, 2)
+    assert sum(model.replies for model in stats.models) == 2
+    assert clear_store(path, damaged=True, finish="length", dry_run=True).replies == 1
+    cleared = clear_store(path, damaged=True)
+    assert (cleared.replies, cleared.content_bytes > 100) == (2, True)
+    stats = store_stats(path)
+    assert (stats.replies, stats.damaged) == (2, 0)
+
+
+def test_a_row_whose_key_is_no_text_any_more_is_deleted_too(path):
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE replies SET key = CAST(x'ff30' AS TEXT) WHERE model = 'other'")
+        connection.execute("UPDATE replies SET key = x'00ff' WHERE finish_reason = 'length'")
+    connection.close()
+    with Store(path, read_only=True) as store, pytest.raises(InputError, match="checksum"):
+        list(store.rows())
+    assert clear_store(path, damaged=True).replies == 2
+    with Store(path) as store:
+        assert len(list(store.rows())) == 2
 
 
 READ = """
@@ -190,7 +212,7 @@ def test_clearing_out_beside_a_judge_that_writes(path):
 
 
 def test_a_store_that_others_do_not_let_go_of_is_one_line(path, monkeypatch):
-    monkeypatch.setattr(store_module, "_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(store_opening, "_BUSY_SECONDS", 0.1)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(PnyxError, match="locked") as error:

@@ -27,6 +27,7 @@ __all__ = [
     "clean_value",
     "guarded",
     "json_line",
+    "make_folder",
     "open_binary",
     "parse_json_object",
     "read_head",
@@ -307,6 +308,31 @@ def json_line(value: Any) -> str:
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+def make_folder(path: str | Path, mode: int = 0o777) -> None:
+    """Make a folder, unless it is there, with all that lead to it, however many.
+
+    (`Path.mkdir` calls itself for each of them, which a thousand are too many for.)
+
+    Raises:
+        OSError: as from `Path.mkdir`.
+    """
+    missing = [Path(path)]
+    while True:
+        try:
+            missing[-1].mkdir(mode if len(missing) == 1 else 0o777)
+        except FileNotFoundError:
+            if missing[-1].parent == missing[-1]:
+                raise
+            missing.append(missing[-1].parent)
+            continue
+        except OSError:
+            if not missing[-1].is_dir():
+                raise
+        missing.pop()
+        if not missing:
+            return
+
+
 @contextlib.contextmanager
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
     """Write a text file all or nothing: to a temporary neighbour, renamed when all went well.
@@ -330,7 +356,7 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
             with target.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         with temporary_file(target) as temporary:
             with contextlib.ExitStack() as stack:
                 raw: Any = stack.enter_context(temporary.open("wb"))
@@ -370,7 +396,7 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
             recover_folder(target)
             if os.path.lexists(target):
                 raise InputError("exists already", path=path)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         with temporary_folder(target) as temporary:
             yield temporary
             mask = _umask()

@@ -117,6 +117,7 @@ def apply_judge(
     with_text: bool = False,
     block: int = BLOCK,
     on_start: Callable[[int], None] | None = None,
+    on_damaged: Callable[[int], None] | None = None,
 ) -> Applied:
     """Label pairs and write the labels to a file, resuming where an earlier run stopped.
 
@@ -128,6 +129,8 @@ def apply_judge(
         with_text: write the texts, too.
         block: pairs judged together, at least 1.
         on_start: called with how many pairs need not be judged any more, before the first is.
+        on_damaged: called with how many annotations of an earlier run are damaged, if any are;
+            these pairs are judged again.
 
     Returns:
         The counts. Where the same judge has labelled the same pairs to this file before, nothing
@@ -154,6 +157,8 @@ def apply_judge(
     started = _now()
     with Partial(path, about) as partial:
         kept = partial.done + partial.begun
+        if on_damaged is not None and partial.damaged:
+            on_damaged(partial.damaged)
         if on_start is not None:
             on_start(kept)
         applying = _Applying(judge, partial, with_text)

@@ -21,7 +21,7 @@ from pnyx.annotate.card import student_card
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.annotate.students.base import Example, Report, Trained, Trainer, example_of, quiet
 from pnyx.errors import InputError
-from pnyx.files import atomic_folder, atomic_text
+from pnyx.files import atomic_folder, atomic_text, make_folder
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
 from pnyx.judge.students.files import CARD, MANIFEST, Student, check_name, write_manifest
 from pnyx.judge.students.judge import Score, load_scorer
@@ -228,7 +228,7 @@ def _work_folder(
             "another --out",
             path=work,
         )
-    work.mkdir(parents=True, exist_ok=True)
+    make_folder(work)
     with atomic_text(found) as stream:
         stream.write(text)
     return work

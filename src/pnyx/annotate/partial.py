@@ -4,11 +4,15 @@ Beside `OUT` lies the folder `OUT.partial`:
 
     manifest.json   the judge and the inputs; another judge or other inputs are refused
     rows.jsonl      the annotations of all blocks that are done, in the order of the pairs
-    pairs.bin       8 bytes of each pair's hash, so that changed pairs are recognised
-    block.jsonl     the annotations of the block under way, each written as soon as it is known
+    sums.bin        of each of them 8 bytes of the pair's hash, so that changed pairs are
+                    recognised, and 8 of its line's, so that damage is
+    block.jsonl     the annotations of the block under way, each written as soon as it is known:
+                    [2, hash of what follows, position, hash of the pair, annotation]
 
 A kill at any moment loses no annotation: what stands in `rows.jsonl` or `block.jsonl` is not asked
-again. At the end `OUT` appears in one step, with `OUT.manifest.json`, and the folder is gone.
+again, unless it is damaged. At the end `OUT` appears in one step, with `OUT.manifest.json`, and the
+folder is gone. Folders of earlier versions (`pairs.bin`, and [position, hash, annotation]) have no
+hashes of lines; they are brought up to date.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from typing import IO, Any
 import numpy as np
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.files import atomic_text, json_line
+from pnyx.files import atomic_text, json_line, make_folder
 from pnyx.judge.questions import Support
 from pnyx.search.manifest import locked
 
@@ -32,8 +36,12 @@ __all__ = ["PARTIAL", "Partial", "finished_manifest", "manifest_path", "pair_key
 
 PARTIAL = ".partial"
 _MANIFEST = "manifest.json"
-_ROWS, _PAIRS, _BLOCK = "rows.jsonl", "pairs.bin", "block.jsonl"
-_KEY_BYTES = 8
+_ROWS, _SUMS, _BLOCK = "rows.jsonl", "sums.bin", "block.jsonl"
+_OLD_PAIRS = "pairs.bin"
+_KEY_BYTES = _SUM_BYTES = 8
+_BOTH = _KEY_BYTES + _SUM_BYTES
+_MARK = b'[2, "'
+_HEAD = len(_MARK) + 2 * _SUM_BYTES + len(b'", ')
 _READ = 1 << 20
 
 
@@ -101,6 +109,7 @@ class Partial:
 
     Attributes:
         done: how many pairs, from the first, are annotated for good.
+        damaged: how many annotations of an earlier run are damaged and made again.
         begun: how many annotations of the block under way are there already.
 
     Raises:
@@ -113,11 +122,11 @@ class Partial:
         self.folder = partial_of(out)
         self._about = about
         self._open = contextlib.ExitStack()
-        self.done = self.begun = 0
+        self.done = self.begun = self.damaged = 0
 
     def __enter__(self) -> Partial:
         with self._errors():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
         try:
             self._open.enter_context(locked(self.folder, "these annotations"))
             with self._errors():
@@ -143,17 +152,57 @@ class Partial:
         else:
             with atomic_text(manifest) as stream:
                 json.dump(self._about, stream)
+        if (self.folder / _OLD_PAIRS).exists():
+            self._bring_up_to_date()
         self._rows = self._append(_ROWS)
-        self._pairs = self._append(_PAIRS)
+        self._sums = self._append(_SUMS)
         self._block = self._append(_BLOCK)
-        self.done = _whole_lines(self._rows)
-        keys = np.fromfile(self.folder / _PAIRS, dtype=f"V{_KEY_BYTES}")
-        if len(keys) < self.done:
-            raise InputError(_DAMAGED, path=self.folder)
-        self._keys = keys[: self.done]
-        self._pairs.truncate(self.done * _KEY_BYTES)
-        self._known = dict(self._of_block())
+        known = dict(self._of_block())
+        self._take_sound_rows(known)
+        self._known = {at: row for at, row in known.items() if at >= self.done}
         self.begun = len(self._known)
+
+    def _bring_up_to_date(self) -> None:
+        """Write the hashes that an earlier version did not; a kill at any moment does no harm."""
+        lines = _lines(self.folder / _ROWS)
+        old = (self.folder / _OLD_PAIRS).read_bytes()
+        keys = [old[at : at + _KEY_BYTES] for at in range(0, len(old), _KEY_BYTES)]
+        if len(keys) < len(lines):
+            raise InputError(_DAMAGED, path=self.folder)
+        block = []
+        for line in _lines(self.folder / _BLOCK):
+            if line.startswith(_MARK):  # by an attempt at this that was killed
+                block.append(line)
+                continue
+            with contextlib.suppress(ValueError, TypeError, RecursionError):
+                position, key, row = json.loads(line)
+                block.append(_block_line(int(position), bytes.fromhex(key), dict(row)))
+        sums = (key + _sum(key, line) for key, line in zip(keys, lines, strict=False))
+        for name, content in ((_SUMS, b"".join(sums)), (_BLOCK, b"".join(block))):
+            new = self.folder / f"{name}.new"
+            new.write_bytes(content)
+            new.replace(self.folder / name)
+        (self.folder / _OLD_PAIRS).unlink()
+
+    def _take_sound_rows(self, known: dict[int, tuple[bytes, dict[str, Any]]]) -> None:
+        """Take the rows up to the first damaged one as done; those behind it become known."""
+        self.done, end = _whole_lines(self._rows), 0
+        self._rows.seek(0)
+        sums = np.fromfile(self.folder / _SUMS, dtype=[("key", "V8"), ("sum", "V8")])
+        for place, line in enumerate(self._rows):
+            key, its_sum = sums[place].tolist() if place < len(sums) else (b"", b"")
+            if _sum(key, line) != its_sum:
+                self.done = min(self.done, place)
+                self.damaged += 1
+            elif place < self.done:
+                end += len(line)
+            else:
+                known[place] = key, json.loads(line)
+                self._block.write(_block_line(place, *known[place]))
+        self._block.flush()  # before they are cut off here
+        self._rows.truncate(end)
+        self._sums.truncate(self.done * _BOTH)
+        self._keys = sums["key"][: self.done]
 
     def _append(self, name: str) -> IO[bytes]:
         return self._open.enter_context((self.folder / name).open("a+b"))
@@ -166,13 +215,12 @@ class Partial:
         _whole_lines(self._block)
         self._block.seek(0)
         for line in self._block:
-            try:
-                position, key, row = json.loads(line)
-                known = int(position), (bytes.fromhex(key), dict(row))
-            except (ValueError, TypeError, RecursionError):
-                continue  # damaged: this pair is annotated again
-            if known[0] >= self.done:
-                yield known
+            # Only what was written is read, to the last byte.
+            if line != (_MARK + _sum(line[_HEAD:]).hex().encode() + b'", ' + line[_HEAD:]):
+                self.damaged += 1  # this pair is annotated again
+                continue
+            _, _, position, key, row = json.loads(line)
+            yield position, (bytes.fromhex(key), row)
 
     def check(self, position: int, pair: Support) -> None:
         """Check that a pair that is done is still the same.
@@ -202,19 +250,18 @@ class Partial:
     def record(self, position: int, key: bytes, row: Mapping[str, Any]) -> None:
         """Write down an annotation as soon as it is known."""
         with self._errors():
-            line = json_line([position, key.hex(), row]) + "\n"
-            self._block.write(line.encode(errors="replace"))
+            self._block.write(_block_line(position, key, row))
             self._block.flush()
         self.begun += 1
 
     def commit(self, keys: Sequence[bytes], rows: Sequence[Mapping[str, Any]]) -> None:
         """Write down a whole block, in the order of its pairs."""
         with self._errors():
-            self._pairs.write(b"".join(keys))
-            self._pairs.flush()
-            self._rows.write(
-                "".join(json_line(row) + "\n" for row in rows).encode(errors="replace")
-            )
+            lines = [f"{json_line(row)}\n".encode(errors="replace") for row in rows]
+            both = (key + _sum(key, line) for key, line in zip(keys, lines, strict=True))
+            self._sums.write(b"".join(both))
+            self._sums.flush()
+            self._rows.write(b"".join(lines))
             self._rows.flush()
             self.done += len(rows)
             self._known = {at: row for at, row in self._known.items() if at >= self.done}
@@ -256,6 +303,21 @@ class Partial:
 
 
 _DAMAGED = "is damaged: remove it, and the pairs are annotated again"
+
+
+def _sum(*parts: bytes) -> bytes:
+    return hashlib.blake2b(b"".join(parts), digest_size=_SUM_BYTES).digest()
+
+
+def _block_line(position: int, key: bytes, row: Mapping[str, Any]) -> bytes:
+    content = f"{json_line([position, key.hex(), row])[1:]}\n".encode(errors="replace")
+    return _MARK + _sum(content).hex().encode() + b'", ' + content
+
+
+def _lines(path: Path) -> list[bytes]:
+    """Return the lines of a file, without one that is cut off."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [line for line in lines if line.endswith(b"\n")]
 
 
 def _whole_lines(stream: IO[bytes]) -> int:

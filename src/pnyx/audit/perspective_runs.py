@@ -13,7 +13,7 @@ from pnyx.annotate.applying import apply_judge
 from pnyx.annotate.pairs import PairSource
 from pnyx.corpora import write_run
 from pnyx.errors import InputError, shorten
-from pnyx.files import atomic_text
+from pnyx.files import atomic_text, make_folder
 from pnyx.judge.base import Judge
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.judge.questions import Support
@@ -137,14 +137,14 @@ class Work:
     def write_runs(self, runs: Runs) -> None:
         """Write each system's run."""
         folder = self._out / "runs"
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for name, entries in runs.items():
             with atomic_text(folder / f"{name}.run") as stream:
                 write_run(stream, entries)
 
     def judge(self, runs: Runs, name: str) -> Path:
         """Have all pairs of the runs judged, each once, and return the file of verdicts."""
-        self._out.mkdir(parents=True, exist_ok=True)
+        make_folder(self._out)
         assert self._judge is not None  # noqa: S101 - only planning has none
         source = self.pairs(runs)
         if self.on_pairs is not None and source.count is not None:

@@ -7,7 +7,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,22 @@ EXIT_UNSCORED = 3
 EXIT_INTERRUPTED = 130
 
 
+class _ReaderGoneError(Exception):
+    """Whoever read the output has seen enough; click would make an exit status of its own of it."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported on use, so that `pnyx --help` stays fast."""
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        """Read the arguments; help is printed here, too."""
+        with _while_it_is_read():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _while_it_is_read():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order in which the main job uses them."""
@@ -68,6 +82,14 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+@contextlib.contextmanager
+def _while_it_is_read() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ReaderGoneError from error
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="pnyx")
 def app() -> None:
@@ -79,8 +101,8 @@ def app() -> None:
       pnyx index arguments.jsonl --out my.index
       pnyx argue my.index "Should voting be compulsory?" --html report.html
 
-    Exit status: 0 done, 2 bad usage or input, 3 finished but something is unscored,
-    130 interrupted.
+    Exit status: 0 done, or whoever reads the output went away (| head); 2 bad usage or input,
+    3 finished but something is unscored, 130 interrupted.
     """
 
 
@@ -88,43 +110,57 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; errors made on purpose become one line and exit status 2."""
     _prepare_outputs()
     try:
+        status = _run(argv)
+    except BrokenPipeError:  # of the line that says what went wrong
+        status = EXIT_BAD_INPUT
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            _discard(stream)
+    sys.exit(status)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Run the command line and return its exit status."""
+    try:
         result: Any = app.main(args=argv, prog_name="pnyx", standalone_mode=False)
-        sys.stdout.flush()  # here, where a full disk still becomes one line
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.flush()  # here, where a full disk still becomes one line
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        sys.exit(EXIT_BAD_INPUT)
+        return EXIT_BAD_INPUT
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else ""
         hint = f" (see {where} --help)" if where else ""
         message = " ".join(error.format_message().split())
         click.echo(f"pnyx: {message}{hint}", err=True)
-        sys.exit(EXIT_BAD_INPUT)
+        return EXIT_BAD_INPUT
     except PnyxError as error:
         click.echo(f"pnyx: {error}", err=True)
-        sys.exit(EXIT_BAD_INPUT)
+        return EXIT_BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
         click.echo("pnyx: interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        return EXIT_INTERRUPTED
     except UnicodeEncodeError as error:  # a file's name, where only text can be written
         found = error.object[error.start : error.end] if isinstance(error.object, str) else ""
         click.echo(f"pnyx: {InputError(f'found {found!r}, expected text in UTF-8')}", err=True)
-        sys.exit(EXIT_BAD_INPUT)
-    except BrokenPipeError:
-        _discard_stdout()
-        sys.exit(0)
+        return EXIT_BAD_INPUT
+    except _ReaderGoneError:
+        return 0
     except OSError as error:  # of the system, where nothing more can be said than what it says
         reason = error.strerror or str(error)
         click.echo(f"pnyx: {InputError(reason, path=error.filename)}", err=True)
-        _discard_stdout()
-        sys.exit(EXIT_BAD_INPUT)
-    sys.exit(result if isinstance(result, int) else 0)
+        _discard(sys.stdout)
+        return EXIT_BAD_INPUT
+    return result if isinstance(result, int) else 0
 
 
-def _discard_stdout() -> None:
+def _discard(stream: Any) -> None:
     """Let what is still buffered go nowhere: Python would try, and fail, to write it at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 

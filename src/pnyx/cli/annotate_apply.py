@@ -18,7 +18,13 @@ from pnyx.cli.judging import (
     open_judge,
     prices_of,
 )
-from pnyx.cli.options import json_option, model_options, refuse_same_file, spending_options
+from pnyx.cli.options import (
+    json_option,
+    model_options,
+    refuse_same_file,
+    spending_options,
+    warn,
+)
 from pnyx.cli.progress import watched
 from pnyx.errors import InputError, shorten
 
@@ -195,6 +201,9 @@ def _apply(source: PairSource, opened: Opened, options: dict[str, Any]) -> Appli
             click.echo(f"pnyx: {kept} pairs are labelled already, going on", err=True)
         left = None if source.count is None else source.count - kept
 
+    def damaged(count: int) -> None:
+        warn(f"{count} labels of the earlier run are damaged; these pairs are labelled again")
+
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return apply_judge(
             judge,
@@ -203,6 +212,7 @@ def _apply(source: PairSource, opened: Opened, options: dict[str, Any]) -> Appli
             settings=deciding_settings(opened, options),
             with_text=options["with_text"],
             on_start=started,
+            on_damaged=damaged,
         )
 
 

@@ -17,6 +17,7 @@ from pnyx.errors import InputError, shorten
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
+    from pnyx.judge.store import Store
     from pnyx.models.base import ChatModel
     from pnyx.models.ledger import Ledger
 
@@ -215,8 +216,25 @@ def open_models(
         endpoint.on_wait = _say
         if ledger is not None:
             endpoint.ledger = ledger(endpoint.model, len(endpoints))
-    with Store(store) as opened:
-        yield [StoredModel(e, opened, offline=offline) for e in endpoints]
+    with Store.for_reading(store) if offline else Store(store) as opened:
+        try:
+            yield [StoredModel(e, opened, offline=offline) for e in endpoints]
+        finally:
+            _warn_damaged(opened, offline)
+
+
+def _warn_damaged(store: Store, offline: bool) -> None:
+    """Say that replies were met that cannot be used."""
+    if store.damaged:
+        number = len(store.damaged)
+        key, damage = next(iter(store.damaged.items()))
+        one = number == 1
+        warn(
+            f"{shorten(str(store.path), 200)}: {number} stored {'reply' if one else 'replies'} "
+            f"{'is' if one else 'are'} damaged and {'counts' if one else 'count'} as missing"
+            f"{'' if offline else ', so that the question is asked again'} "
+            f"({shorten(key, 12)} {damage})"
+        )
 
 
 def _by_model(specs: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:

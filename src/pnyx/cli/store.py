@@ -76,6 +76,8 @@ def _print_stats(found: StoreStats) -> None:
     click.echo(
         f"{shorten(found.path, 200)}: {_replies(found.replies)}, {in_units(found.bytes)} on disk"
     )
+    if found.damaged:
+        click.echo(f"damaged: {found.damaged:,} (pnyx store gc --damaged deletes them)")
     for model in found.models:
         click.echo(f"\n{shorten(model.model, 100)}")
         click.echo(f"  {_replies(model.replies)}, {model.first} to {model.last}")
@@ -105,6 +107,7 @@ def _tokens(model: ModelStats) -> str:
 @click.option("--older-than", callback=_age, metavar="AGE", help="Older than this: 36h, 90d, 12w.")
 @click.option("--model", metavar="NAME", help="Of this model, by the name that was asked for.")
 @click.option("--finish", metavar="REASON", help="That ended so: length, refusal ...")
+@click.option("--damaged", is_flag=True, help="That cannot be read any more.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @store_option
 @json_option
@@ -112,6 +115,7 @@ def gc(
     older_than: timedelta | None,
     model: str | None,
     finish: str | None,
+    damaged: bool,
     dry_run: bool,
     store: str | None,
     as_json: bool,
@@ -124,11 +128,20 @@ def gc(
     Example:
       pnyx store gc --older-than 90d --finish length --dry-run
     """
-    if older_than is None and model is None and finish is None:
-        raise click.UsageError("expected at least one of --older-than, --model and --finish")
+    if not damaged and (older_than, model, finish) == (None, None, None):
+        raise click.UsageError(
+            "expected at least one of --older-than, --model, --finish and --damaged"
+        )
     from pnyx.judge.store_tools import clear_store
 
-    cleared = clear_store(store, older_than=older_than, model=model, finish=finish, dry_run=dry_run)
+    cleared = clear_store(
+        store,
+        older_than=older_than,
+        model=model,
+        finish=finish,
+        damaged=damaged,
+        dry_run=dry_run,
+    )
     if cleared.not_compacted:
         warn(
             f"the replies are deleted, but the file was not made smaller: {cleared.not_compacted};"

@@ -79,6 +79,9 @@ def _closed(
 ) -> Row[dict[str, Any]]:
     if fault is not None or draft is None:
         return fault or _fault("", source, at)
+    for home, name in ((draft, "question"), *((view, "text") for view in draft["perspectives"])):
+        if isinstance(home[name], list):
+            home[name] = " ".join(home[name])
     try:
         return at, ITEM_FORMATS["drafts"].parse(draft)
     except InputError as error:
@@ -100,11 +103,18 @@ def _add(draft: dict[str, Any], line: str, source: str, number: int) -> None:
     elif indented and views and (found := _MORE.fullmatch(line.lstrip())):
         _take(views[-1], found, source, number)
     elif indented and views:
-        views[-1]["text"] += f" {line.strip()}"
+        _go_on(views[-1], "text", line)
     elif indented:
-        draft["question"] += f" {line.strip()}"
+        _go_on(draft, "question", line)
     else:
         raise _fault(line, source, number)
+
+
+def _go_on(home: dict[str, Any], name: str, line: str) -> None:
+    """Add a line to a text, which is a list of lines until `_closed` joins it."""
+    if isinstance(home[name], str):
+        home[name] = [home[name]]
+    home[name].append(line.strip())
 
 
 def _take(home: dict[str, Any], found: re.Match[str], source: str, number: int) -> None:

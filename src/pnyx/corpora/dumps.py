@@ -60,7 +60,11 @@ def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterato
         raise InputError(f"found {shorten(row, 40)}, expected a JSON object")
     fields = Fields(row)
     url, topic = fields.required("url"), fields.required("claim_title")
-    slug = _slug(url)
+    try:
+        slug = _slug(url)
+    except ValueError as error:  # in square brackets, what is no IPv6 address
+        problem = f"url: found {shorten(url, 60)!r}, expected an address ({error})"
+        raise InputError(problem) from error
     used[slug] = used.get(slug, 0) + 1
     if used[slug] > 1:
         slug = f"{slug}~{used[slug]}"

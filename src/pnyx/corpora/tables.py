@@ -97,7 +97,8 @@ def _good_lines(source: str, numbers: list[int], faults: list[InputError]) -> It
 
 def _header(row: list[str], source: str, line: int) -> list[str]:
     names = [name.strip() for name in row]
-    repeated = next((n for i, n in enumerate(names) if n in names[:i]), None)
+    seen = set[str]()
+    repeated = next((name for name in names if name in seen or seen.add(name)), None)
     if repeated is not None:
         shown = shorten(repeated, 40)
         raise InputError(f"column name {shown!r} is repeated", path=source, line=line)
@@ -151,8 +152,9 @@ def _writer(delimiter: str) -> Writer:
         known = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
         columns = (*known, *first.extra)
         _line(stream, delimiter, _checked_names(columns))
+        places = dict.fromkeys(columns, "")
         for record in chain((first,), rest):
-            cells = _record_cells(record, columns, type(first))
+            cells = _record_cells(record, places, type(first))
             _line(stream, delimiter, cells)
 
     return write
@@ -165,7 +167,7 @@ def _checked_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     return columns
 
 
-def _record_cells(record: Evidence, columns: tuple[str, ...], kind: type[Any]) -> Iterable[str]:
+def _record_cells(record: Evidence, columns: Mapping[str, str], kind: type[Any]) -> Iterable[str]:
     def refuse(problem: str) -> InputError:
         return InputError(f"{shorten(record.id)!r}: a table cannot hold {problem}")
 

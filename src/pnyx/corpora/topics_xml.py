@@ -35,11 +35,30 @@ class _Topics:
         self._field: str | None = None
         self._keep = False
         self._text: list[str] = []
+        self._held: list[bytes] = []
+        self._held_bytes = self._pushed = self._wanted = 0
         self.parser: Any = expat.ParserCreate("UTF-8")
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text.append
         self.parser.StartDoctypeDeclHandler = self._doctype
+
+    def push(self, data: bytes, *, at_once: bool = False) -> None:
+        """Parse some more, or keep it until there is enough.
+
+        Expat before 2.6 reads a token that is not at its end (a tag of thousands of lines) anew
+        with each push. Waiting until there is as much again makes that linear.
+        """
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes < self._wanted and not at_once:
+            return
+        self._pushed += self._held_bytes
+        held = b"".join(self._held)
+        self._held.clear()
+        self._held_bytes = 0
+        self.parser.Parse(held, False)
+        self._wanted = self._pushed - max(0, self.parser.CurrentByteIndex)
 
     def _fault(self, problem: str) -> InputError:
         return InputError(problem, path=self._source, line=self.parser.CurrentLineNumber)
@@ -75,12 +94,16 @@ def _rows(source: str) -> Iterator[Row[dict[str, str]]]:
     try:
         for _, line in scan_lines(source, keepends=True):
             if isinstance(line, InputError):
+                topics.push(b"", at_once=True)
+                yield from topics.done
                 yield line
                 return
-            topics.parser.Parse(line, False)
+            topics.push(line.encode())
             yield from topics.done
             topics.done.clear()
-        topics.parser.Parse("", True)
+        topics.push(b"", at_once=True)
+        topics.parser.Parse(b"", True)
+        yield from topics.done
     except expat.ExpatError as error:
         problem = f"not valid XML ({expat.errors.messages[error.code]})"
         yield InputError(problem, path=source, line=error.lineno)

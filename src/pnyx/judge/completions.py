@@ -185,6 +185,8 @@ class StoredModel:
             return stored.reply
         self.counts.missing += 1
         self.missing[key] = request
+        if key in self.store.damaged:
+            return CallFailed(f"not_in_store: the stored reply {self.store.damaged[key]}")
         return CallFailed(self.store.failure(key) or "not_in_store: this was never asked")
 
     async def _ask(self, running: _Running, key: str, request: ChatRequest) -> Reply | CallFailed:

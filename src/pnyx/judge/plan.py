@@ -96,7 +96,7 @@ def planned_models(
 def _past(model: StoredModel) -> Iterator[StoredRow]:
     """Yield the stored replies to requests that resemble the missing ones."""
     wanted = {_first_words(request) for request in model.missing.values()}
-    for row in islice(model.store.rows(model=model.name), _LOOKED_AT):
+    for row in islice(model.store.rows(model=model.name, skip_damaged=True), _LOOKED_AT):
         if _first_words(row.request) in wanted:
             yield row
 

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.files import atomic_text, json_line
+from pnyx.files import atomic_text, json_line, make_folder
 from pnyx.judge.answers import Answer, answer_rows
 from pnyx.judge.questions import JudgeQuestion
 
@@ -95,7 +95,7 @@ class Results:
         manifest = self.path / (MANIFEST + _PARTIAL)
         try:
             with self._errors():
-                self.path.mkdir(parents=True, exist_ok=True)
+                make_folder(self.path)
                 _write_json(manifest, {"format": _FORMAT, **self._run})
                 self._stream = answers.open("w", encoding="utf-8", newline="\n")
             yield self

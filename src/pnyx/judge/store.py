@@ -7,25 +7,35 @@ where: the same model behind another address finds the same replies.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.judge.store_layout import (
+    APPLICATION_ID,
+    CHECKSUM,
+    FAILURE_COLUMNS,
+    FIRST_WITH_FAILURES,
+    MIGRATIONS,
+    check_plain,
+    check_tables,
+    checksum,
+    migrate,
+    now,
+)
+from pnyx.judge.store_opening import file_state, open_read_only, open_writable, use_wal
 from pnyx.judge.store_rows import (
     COLUMNS,
     StoredRow,
+    reply_from_columns,
     request_key,
     row_from_columns,
-    unpack_tokens,
 )
 from pnyx.models.replies import ChatRequest, Reply
 
@@ -34,43 +44,14 @@ __all__ = ["Outcome", "Store", "StoredReply", "StoredRow", "default_store_path",
 Outcome = Literal["added", "present", "conflict"]
 """What became of a row: added; its reply was there; another reply to the same request stays."""
 
-_APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file
-_BUSY_SECONDS = 30.0
-_MAX_VALUE_BYTES = 64 * 1024 * 1024
-"""A store that is only read may be a stranger's; SQLite refuses a longer value in it."""
 _ROWS_AT_ONCE = 16
 
-_MIGRATIONS = (
-    """
-    CREATE TABLE replies (
-        key             TEXT PRIMARY KEY,
-        model           TEXT NOT NULL,
-        request         TEXT NOT NULL,
-        reply_text      TEXT NOT NULL,
-        finish_reason   TEXT NOT NULL,
-        reply_model     TEXT NOT NULL,
-        usage           TEXT NOT NULL,
-        response_format TEXT NOT NULL,
-        created_at      TEXT NOT NULL,
-        pnyx_version    TEXT NOT NULL
-    ) WITHOUT ROWID
-    """,
-    # Compressed JSON: [[token, [[alternative, logprob], ...]], ...]; NULL where none were given.
-    "ALTER TABLE replies ADD COLUMN tokens BLOB",
-    # Why the last attempt at a request gave no reply: shown when nothing is to be asked.
-    """
-    CREATE TABLE failures (
-        key             TEXT PRIMARY KEY,
-        model           TEXT NOT NULL,
-        reason          TEXT NOT NULL,
-        created_at      TEXT NOT NULL,
-        pnyx_version    TEXT NOT NULL
-    ) WITHOUT ROWID
-    """,
-)
-"""Applied in order, each once; append, never edit. The number of the last is the file's version."""
+_NAMES = ", ".join((*COLUMNS, CHECKSUM))
+_INTO = f"INTO replies ({_NAMES}) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
+_INSERT, _REPLACE = f"INSERT OR IGNORE {_INTO}", f"INSERT OR REPLACE {_INTO}"
+_FAILURE = ", ".join((*FAILURE_COLUMNS, CHECKSUM))
 
-_INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
+_ON_DAMAGE = "the next run asks it again; pnyx store gc --damaged deletes it"
 
 
 def default_store_path() -> Path:
@@ -105,6 +86,14 @@ class Store:
             be of an older Pnyx, or come from a stranger: nothing in it is executed. (SQLite may
             put its `-wal` and `-shm` files beside it.)
 
+    Attributes:
+        path: the file.
+        version: of its layout.
+        has_tokens: whether it has the column of token alternatives; old ones lack it.
+        has_checksums: whether its rows have checksums; old ones lack them until they are written.
+        damaged: keys of the damaged replies that `get` met, whether or not they were replaced
+            since -> what is wrong with them.
+
     Raises:
         InputError: the file is no judgement store, one of a newer Pnyx, or (`read_only`) missing.
         PnyxError: it cannot be opened or written.
@@ -112,26 +101,50 @@ class Store:
 
     def __init__(self, path: str | Path | None = None, *, read_only: bool = False) -> None:
         self.path = default_store_path() if path is None else Path(path)
-        self.version = len(_MIGRATIONS)
-        self._tokens = "tokens"
+        self.version = len(MIGRATIONS)
+        self.has_tokens = self.has_checksums = True
+        self.damaged: dict[str, str] = {}
+        self._unwatched: tuple[int, ...] | None = None
         self._lock = threading.RLock()
         with self._errors():
-            self._connection = self._connected_read_only() if read_only else self._connected()
+            if read_only:
+                # Of what SQLite takes for unchangeable this class watches that it is.
+                state = file_state(self.path)
+                self._connection, unchanging = open_read_only(self.path)
+                self._unwatched = state if unchanging else None
+            else:
+                self._connection = open_writable(self.path)
         try:
             with self._errors():
+                # A damaged text is told by its checksum, and can then still be deleted.
+                self._connection.text_factory = _decode
                 # Nothing that a stranger wrote into the schema may call more than plain functions.
                 self._connection.execute("PRAGMA trusted_schema = OFF")
                 self._check_application()
                 if read_only:
                     self._check_tables()
                 else:
-                    self._use_wal()
+                    use_wal(self._connection)
                     self._connection.execute("PRAGMA synchronous = NORMAL")
                     self._connection.execute("PRAGMA cache_size = -16000")  # KiB
                     self._migrate()
         except BaseException:
             self._connection.close()
             raise
+
+    @classmethod
+    def for_reading(cls, path: str | Path | None = None) -> Store:
+        """Open a store read-only; where there is none, one that is empty and not on disk.
+
+        Raises:
+            InputError: there is something else.
+        """
+        named = default_store_path() if path is None else Path(path)
+        if os.path.lexists(named):
+            return cls(named, read_only=True)
+        store = cls(":memory:")
+        store.path = named
+        return store
 
     def __enter__(self) -> Store:
         return self
@@ -144,47 +157,45 @@ class Store:
             (count,) = self._connection.execute("SELECT count(*) FROM replies").fetchone()
         return int(count)
 
-    @property
-    def has_tokens(self) -> bool:
-        """Whether the file has the column of token alternatives; old ones lack it."""
-        return self._tokens == "tokens"
-
     def close(self) -> None:
         """Close the file; the store cannot be used any more."""
         with self._lock:
             self._connection.close()
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the reply at `key`, or None."""
-        with self._lock, self._errors():
-            row = self._connection.execute(
-                "SELECT reply_text, finish_reason, reply_model, usage, response_format,"  # noqa: S608
-                f" {self._tokens}, created_at, pnyx_version FROM replies WHERE key = ?",
-                (key,),
-            ).fetchone()
-        if row is None:
+        """Return the reply at `key`, or None.
+
+        A damaged reply is none: it is noted in `damaged`, and `put` replaces it.
+        """
+        rows = self.execute(f"SELECT {self._names()} FROM replies WHERE key = ?", (key,))  # noqa: S608
+        try:
+            found = self._sound(rows[0]) if rows else None
+        except ValueError as error:
+            self.damaged[key] = str(error)
             return None
-        text, finish, model, usage, response_format, tokens, created_at, version = row
-        reply = Reply(
-            text, finish, model, json.loads(usage), response_format, unpack_tokens(tokens)
-        )
-        return StoredReply(reply, created_at, version)
+        return found
 
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
         """Commit a reply. Where another process was faster, its reply stays and counts."""
-        self._insert(StoredRow(key, model, request, reply, _now(), __version__).columns())
+        self._insert(StoredRow(key, model, request, reply, now(), __version__).columns())
 
     def put_failure(self, key: str, model: str, reason: str) -> None:
         """Commit why a request got no reply; it is asked again all the same."""
+        values = (key, model, reason, now(), __version__)
         self.execute(
-            "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?)",
-            (key, model, reason, _now(), __version__),
+            f"INSERT OR REPLACE INTO failures ({_FAILURE}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
+            (*values, checksum(values)),
         )
 
     def failure(self, key: str) -> str | None:
         """Return why the last attempt at a request gave no reply, or None."""
-        rows = self.execute("SELECT reason FROM failures WHERE key = ?", (key,))
-        return str(rows[0][0]) if rows else None
+        if self.version < FIRST_WITH_FAILURES:
+            return None
+        names = _FAILURE if self.has_checksums else ", ".join(FAILURE_COLUMNS)
+        rows = self.execute(f"SELECT {names} FROM failures WHERE key = ?", (key,))  # noqa: S608
+        if rows and self.has_checksums and checksum(rows[0][:-1]) != rows[0][-1]:
+            return None
+        return str(rows[0][2]) if rows else None
 
     def put_row(self, row: StoredRow) -> Outcome:
         """Add a row as it is, with its date; what the store has at its key stays.
@@ -201,39 +212,64 @@ class Store:
             ((text,),) = self.execute("SELECT reply_text FROM replies WHERE key = ?", columns[:1])
         return "present" if text == columns[COLUMNS.index("reply_text")] else "conflict"
 
-    def rows(self, *, model: str | None = None) -> Iterator[StoredRow]:
+    def rows(self, *, model: str | None = None, skip_damaged: bool = False) -> Iterator[StoredRow]:
         """Yield all rows, or those of one model, in the order of their keys, each checked.
 
         What is put meanwhile may or may not be among them.
 
+        Args:
+            model: of this one.
+            skip_damaged: leave out what is damaged.
+
         Raises:
             InputError: a row is damaged, or was written by a newer Pnyx.
         """
-        names = ", ".join((*COLUMNS[:-1], self._tokens))
-        which = "" if model is None else " WHERE model = :model"
+        which = ("", ()) if model is None else ("WHERE model = ?", (model,))
+        for values, _, damage in self.scan(*which):
+            try:
+                if damage is not None:
+                    raise ValueError(f"{damage}; {_ON_DAMAGE}")
+                row = row_from_columns(values)
+            except ValueError as error:
+                if skip_damaged:
+                    continue
+                problem = f"reply {shorten(values[0], 70)}: {error}"
+                raise InputError(problem, path=self.path) from error
+            yield row
+
+    def scan(
+        self, where: str = "", values: Sequence[Any] = ()
+    ) -> Iterator[tuple[tuple[Any, ...], StoredReply | None, str | None]]:
+        """Yield the values of `COLUMNS`, the reply, or what is wrong with it, by key.
+
+        Args:
+            where: a condition in SQL, `WHERE` included.
+            values: its parameters.
+        """
+        select = f"SELECT {self._names()} FROM replies {where} ORDER BY key"  # noqa: S608
         with self._lock, self._errors():
-            cursor = self._connection.execute(
-                f"SELECT {names} FROM replies{which} ORDER BY key",  # noqa: S608
-                {"model": model},
-            )
+            cursor = self._connection.execute(select, values)
         with contextlib.closing(cursor):
             while True:
                 with self._lock, self._errors():
                     batch = cursor.fetchmany(_ROWS_AT_ONCE)
+                    self._check_unwatched()
                 if not batch:
                     return
-                for values in batch:
+                for row in batch:
+                    reply, damage = None, None
                     try:
-                        yield row_from_columns(values)
+                        reply = self._sound(row)
                     except ValueError as error:
-                        raise InputError(
-                            f"reply {shorten(values[0], 70)}: {error}", path=self.path
-                        ) from error
+                        damage = str(error)
+                    yield row[: len(COLUMNS)], reply, damage
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement of SQL over the table `replies` and return its rows."""
         with self._lock, self._errors():
-            return self._connection.execute(statement, parameters).fetchall()
+            rows = self._connection.execute(statement, parameters).fetchall()
+            self._check_unwatched()
+            return rows
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -251,101 +287,65 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _insert(self, columns: Sequence[Any]) -> bool:
-        """Whether the row was added."""
-        with self._lock, self._errors():
-            return self._connection.execute(_INSERT, columns).rowcount == 1
+    def _names(self) -> str:
+        """Return what is selected of a row, `COLUMNS` first."""
+        tokens = COLUMNS[-1] if self.has_tokens else "NULL"
+        last = (CHECKSUM,) if self.has_checksums else ()
+        return ", ".join((*COLUMNS[:-1], tokens, *last))
 
-    def _connected(self) -> sqlite3.Connection:
-        # The store holds people's documents: others on the machine need not read them.
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return sqlite3.connect(
-            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+    def _sound(self, row: Sequence[Any]) -> StoredReply:
+        """Return the reply that a row holds.
 
-    def _connected_read_only(self) -> sqlite3.Connection:
-        if not self.path.is_file():
-            found = "is no file" if self.path.exists() else "does not exist"
-            raise InputError(f"{found}, expected a judgement store", path=self.path)
-        connection = self._reader("mode=ro")
+        Raises:
+            ValueError: the row is damaged.
+        """
+        values = row[: len(COLUMNS)]
+        if self.has_checksums and checksum(values) != row[-1]:
+            raise ValueError("is damaged (its checksum does not fit)")
         try:
-            connection.execute("SELECT count(*) FROM sqlite_master")
-        except sqlite3.OperationalError as error:
-            connection.close()
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-                raise
-            log = self.path.resolve()
-            log = log.with_name(log.name + "-wal")
-            if log.exists() and log.stat().st_size:
-                raise PnyxError(
-                    f"{shorten(str(self.path), 200)}: its last replies are in "
-                    f"{shorten(log.name, 100)}, which cannot be read in a folder that cannot be "
-                    "written: copy both elsewhere"
-                ) from error
-            # Read-only media: no log, so nobody writes, and SQLite need not watch for it.
-            connection = self._reader("immutable=1")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            return StoredReply(*reply_from_columns(values))
+        except ValueError as error:
+            raise ValueError(f"is damaged ({error})") from error
 
-    def _reader(self, mode: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?{mode}",
-            uri=True,
-            timeout=_BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
-        return connection
+    def _insert(self, columns: Sequence[Any]) -> bool:
+        """Whether the row was added; only a damaged one makes way for it."""
+        values = (*columns, checksum(columns))
+        with self._lock, self._errors():
+            if self._connection.execute(_INSERT, values).rowcount == 1:
+                return True
+            if self.get(columns[0]) is not None:
+                return False
+        with self.transaction() if not self._connection.in_transaction else self._lock:
+            if self.get(columns[0]) is not None:  # another process was faster
+                return False
+            self.execute(_REPLACE, values)
+            return True
+
+    def _check_unwatched(self) -> None:
+        """Refuse what was read while the file changed, where SQLite takes it for unchangeable."""
+        if self._unwatched is not None and self._unwatched != file_state(self.path):
+            raise PnyxError(self._problem("it was written while it was read; run this again"))
 
     def _check_application(self) -> None:
         ((tables,),) = self.execute("SELECT count(*) FROM sqlite_master")
         ((application,),) = self.execute("PRAGMA application_id")
-        if tables and application != _APPLICATION_ID:
+        if tables and application != APPLICATION_ID:
             raise InputError(
                 "found an SQLite database of another program, expected a judgement store",
                 path=self.path,
             )
 
     def _check_tables(self) -> None:
-        """Check that what will be read is plain tables: no view, no computed column."""
+        """Check that what will be read is a store's plain tables."""
         self.execute("PRAGMA cell_size_check = ON")
-        tables = self.execute(
-            "SELECT name FROM sqlite_master WHERE lower(name) IN ('replies', '_pnyx_migrations')"
-            " AND type IN ('table', 'view') AND (type = 'view' OR rootpage > 0) ORDER BY name"
-        )
-        columns = self.execute(
-            "SELECT name, hidden, pk FROM pragma_table_xinfo('replies') ORDER BY cid"
-        )
-        names = tuple(name for name, _, _ in columns)
-        if (
-            tables != [("_pnyx_migrations",), ("replies",)]
-            or any(hidden for _, hidden, _ in columns)
-            or names not in (COLUMNS, COLUMNS[:-1])
-            or columns[0][2] != 1
-        ):
+        try:
+            check_plain(self.execute, "_pnyx_migrations")
+            self.version = self._migrations_done()
+            self.has_tokens, self.has_checksums = check_tables(self.execute, self.version)
+        except ValueError as error:
             raise InputError(
                 "found an SQLite database without the tables of a judgement store", path=self.path
-            )
-        self.version = self._migrations_done()
-        if names != COLUMNS:
-            self._tokens = "NULL"  # of an older version
-
-    def _use_wal(self) -> None:
-        """Switch to the write-ahead log; SQLite does not wait by itself when others do so too."""
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while True:
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-            else:
-                return
+            ) from error
 
     def _migrate(self) -> None:
         with self.transaction():
@@ -354,22 +354,16 @@ class Store:
                 " (number INTEGER PRIMARY KEY, applied_at TEXT NOT NULL,"
                 " pnyx_version TEXT NOT NULL)"
             )
-            done = self._migrations_done()
-            for number, statement in enumerate(_MIGRATIONS[done:], start=done + 1):
-                self.execute(statement)
-                self.execute(
-                    "INSERT INTO _pnyx_migrations VALUES (?, ?, ?)", (number, _now(), __version__)
-                )
-            self.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            migrate(self.execute, self._migrations_done())
 
     def _migrations_done(self) -> int:
         """Return the version of the file; a newer one is refused."""
         ((done,),) = self.execute("SELECT coalesce(max(number), 0) FROM _pnyx_migrations")
-        if type(done) is int and 0 <= done <= len(_MIGRATIONS):
+        if type(done) is int and 0 <= done <= len(MIGRATIONS):
             return done
         raise InputError(
             f"found a judgement store of version {shorten(done, 20)}, expected at most "
-            f"{len(_MIGRATIONS)}: it was written by a newer pnyx",
+            f"{len(MIGRATIONS)}: it was written by a newer pnyx",
             path=self.path,
         )
 
@@ -394,5 +388,5 @@ class Store:
         return f"{place}: the judgement store cannot be used: {shorten(detail)}"
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")

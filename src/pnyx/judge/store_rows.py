@@ -23,11 +23,11 @@ __all__ = [
     "COLUMNS",
     "StoredRow",
     "pack_tokens",
+    "reply_from_columns",
     "request_from",
     "request_key",
     "row_from_columns",
     "row_from_object",
-    "unpack_tokens",
 ]
 
 COLUMNS = (
@@ -48,7 +48,7 @@ COLUMNS = (
 _ROW_FIELDS = {"key", "model", "request", "reply", "created_at", "pnyx_version"}
 _REPLY_FIELDS = {"text", "finish_reason", "model", "usage", "response_format", "tokens"}
 _REQUEST_FIELDS = {"messages", "schema", "temperature", "max_tokens", "seed", "sample"}
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+_WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _MAX_TOKENS_BYTES = 64 * 1024 * 1024
 """Compressed tokens of a foreign store may not unpack to more."""
 
@@ -139,25 +139,41 @@ def row_from_columns(values: Sequence[object]) -> StoredRow:
     Raises:
         ValueError: one is not what it must be.
     """
-    key, model, request, text, finish, name, usage, form, created_at, version, packed = values
-    reply = {
-        "text": text,
-        "finish_reason": finish,
-        "model": name,
-        "usage": _json_object(usage, "usage"),
-        "response_format": form,
-        "tokens": _unpacked(packed),
-    }
+    key, model, request, *_, created_at, version, _ = values
     return row_from_object(
         {
             "key": key,
             "model": model,
             "request": _json_object(request, "request"),
-            "reply": reply,
+            "reply": _reply_object(values),
             "created_at": created_at,
             "pnyx_version": version,
         }
     )
+
+
+def reply_from_columns(values: Sequence[object]) -> tuple[Reply, str, str]:
+    """Return reply, `created_at` and `pnyx_version` out of the values of `COLUMNS`.
+
+    All but the key and the request is checked.
+
+    Raises:
+        ValueError: one is not what it must be.
+    """
+    _text(values[1], "model")
+    return _reply(_reply_object(values)), _time(values[8]), _text(values[9], "pnyx_version")
+
+
+def _reply_object(values: Sequence[object]) -> dict[str, object]:
+    text, finish, name, usage, form = values[3:8]
+    return {
+        "text": text,
+        "finish_reason": finish,
+        "model": name,
+        "usage": _json_object(usage, "usage"),
+        "response_format": form,
+        "tokens": _unpacked(values[10]),
+    }
 
 
 def row_from_object(value: Mapping[str, Any]) -> StoredRow:
@@ -167,28 +183,35 @@ def row_from_object(value: Mapping[str, Any]) -> StoredRow:
         ValueError: a field is missing, unknown or not what it must be.
     """
     _expect_fields(value, _ROW_FIELDS, "")
-    reply = value["reply"]
-    _expect_fields(reply, _REPLY_FIELDS, "reply")
-    created_at = _text(value["created_at"], "created_at")
-    if not _is_time(created_at):
-        raise ValueError(
-            f"created_at: found {shorten(created_at, 40)!r}, expected YYYY-MM-DDTHH:MM:SS+00:00"
-        )
     return StoredRow(
         _text(value["key"], "key"),
         _text(value["model"], "model"),
         request_from(value["request"]),
-        Reply(
-            text=_text(reply["text"], "reply.text"),
-            finish_reason=_text(reply["finish_reason"], "reply.finish_reason"),
-            model=_text(reply["model"], "reply.model"),
-            usage=_usage(reply["usage"]),
-            response_format=_text(reply["response_format"], "reply.response_format"),
-            tokens=_tokens(reply["tokens"]),
-        ),
-        created_at,
+        _reply(value["reply"]),
+        _time(value["created_at"]),
         _text(value["pnyx_version"], "pnyx_version"),
     )
+
+
+def _reply(value: object) -> Reply:
+    reply = _expect_fields(value, _REPLY_FIELDS, "reply")
+    return Reply(
+        text=_text(reply["text"], "reply.text"),
+        finish_reason=_text(reply["finish_reason"], "reply.finish_reason"),
+        model=_text(reply["model"], "reply.model"),
+        usage=_usage(reply["usage"]),
+        response_format=_text(reply["response_format"], "reply.response_format"),
+        tokens=_tokens(reply["tokens"]),
+    )
+
+
+def _time(value: object) -> str:
+    text = _text(value, "created_at")
+    if not _is_time(text):
+        raise ValueError(
+            f"created_at: found {shorten(text, 40)!r}, expected YYYY-MM-DDTHH:MM:SS+00:00"
+        )
+    return text
 
 
 def request_from(content: object) -> ChatRequest:
@@ -228,14 +251,6 @@ def pack_tokens(tokens: tuple[Token, ...] | None) -> bytes | None:
     if tokens is None:
         return None
     return zlib.compress(json.dumps(_plain(tokens), separators=(",", ":")).encode())
-
-
-def unpack_tokens(packed: bytes | None) -> tuple[Token, ...] | None:
-    """Return the tokens that `pack_tokens` packed; its own work is not checked again."""
-    if packed is None:
-        return None
-    plain = json.loads(zlib.decompress(packed))
-    return tuple(Token(text, tuple((a, p) for a, p in others)) for text, others in plain)
 
 
 def _plain(tokens: tuple[Token, ...] | None) -> list[Any] | None:
@@ -338,6 +353,6 @@ def _is_number(value: object) -> bool:
 
 def _is_time(text: str) -> bool:
     try:
-        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+        return _WHEN.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
     except ValueError:
         return False

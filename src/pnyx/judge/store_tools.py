@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError
 from pnyx.files import atomic_text
-from pnyx.judge.store import Store, default_store_path
+from pnyx.judge.store import Store, StoredReply, default_store_path
+from pnyx.judge.store_layout import key_matches
 from pnyx.judge.store_rows import COLUMNS
 
 __all__ = [
@@ -39,11 +40,10 @@ class TokenTotal:
     total: int | None = None
     replies: int = 0
 
-    def add(self, total: int | None, replies: int) -> None:
-        """Add the sum over some more replies."""
-        if total is not None:
-            self.total = (self.total or 0) + total
-            self.replies += replies
+    def add(self, count: int) -> None:
+        """Add what one more reply states."""
+        self.total = (self.total or 0) + count
+        self.replies += 1
 
 
 @dataclass(slots=True)
@@ -79,8 +79,9 @@ class StoreStats:
         path: the file.
         bytes: its size on disk, its write-ahead log included.
         version: of the file's layout.
-        replies: of all models.
+        replies: of all models, and the damaged ones.
         models: by name.
+        damaged: replies that cannot be read, or whose checksum does not fit; of no model.
     """
 
     path: str
@@ -88,6 +89,7 @@ class StoreStats:
     version: int
     replies: int
     models: list[ModelStats]
+    damaged: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -101,45 +103,38 @@ def store_stats(path: str | Path | None = None) -> StoreStats:
         path: the store; `default_store_path()` without.
 
     Raises:
-        InputError: there is none, or it is damaged.
+        InputError: there is none, or it is no store.
+        PnyxError: its file is damaged as a whole.
     """
-    counts = ", ".join(
-        f"sum(json_extract(usage, '$.{name}')), count(json_extract(usage, '$.{name}'))"
-        for name in _TOKEN_COUNTS
-    )
     with Store(path, read_only=True) as store:
-        tokens = "tokens" if store.has_tokens else "NULL"
-        rows = store.execute(
-            f"SELECT model, finish_reason, count(*), min(created_at), max(created_at),"  # noqa: S608
-            f" count({tokens}), {counts} FROM replies GROUP BY model, finish_reason"
-            " ORDER BY model, count(*) DESC, finish_reason"
-        )
         models: dict[str, ModelStats] = {}
-        for row in rows:
-            _add_group(models, row, store.path)
-        total = sum(model.replies for model in models.values())
+        damaged = 0
+        for values, stored, _ in store.scan():
+            if stored is None:
+                damaged += 1
+            else:
+                _add(models, str(values[1]), stored)
+        for model in models.values():
+            often = sorted(model.finish_reasons.items(), key=lambda item: (-item[1], item[0]))
+            model.finish_reasons = dict(often)
+        total = damaged + sum(model.replies for model in models.values())
+        found = [models[name] for name in sorted(models)]
         size = _bytes_on_disk(store.path)
-        return StoreStats(str(store.path), size, store.version, total, list(models.values()))
+        return StoreStats(str(store.path), size, store.version, total, found, damaged)
 
 
-def _add_group(models: dict[str, ModelStats], row: Sequence[Any], path: Path) -> None:
-    """Add the replies of one model that ended in the same way."""
-    name, finish, replies, first, last, with_tokens, *sums = row
-    if not all(isinstance(value, str) for value in (name, finish, first, last)) or any(
-        not isinstance(value, int | None) for value in sums
-    ):
-        raise InputError(
-            f"the replies of {shorten(name, 60)} are damaged, expected names and dates as text, "
-            "and counts",
-            path=path,
-        )
-    model = models.setdefault(name, ModelStats(name, first, last))
-    model.first, model.last = min(model.first, first), max(model.last, last)
-    model.replies += replies
-    model.finish_reasons[finish] = replies
-    model.with_alternatives += with_tokens
-    for count, total, stated in zip(_TOKEN_COUNTS, sums[::2], sums[1::2], strict=True):
-        model.tokens[count].add(total, stated)
+def _add(models: dict[str, ModelStats], name: str, stored: StoredReply) -> None:
+    """Add a reply to what its model has."""
+    reply, when = stored.reply, stored.created_at
+    model = models.setdefault(name, ModelStats(name, when, when))
+    model.first, model.last = min(model.first, when), max(model.last, when)
+    model.replies += 1
+    ends = model.finish_reasons
+    ends[reply.finish_reason] = ends.get(reply.finish_reason, 0) + 1
+    model.with_alternatives += reply.tokens is not None
+    for count in _TOKEN_COUNTS:
+        if count in reply.usage:
+            model.tokens[count].add(reply.usage[count])
 
 
 def _bytes_on_disk(path: Path) -> int:
@@ -181,6 +176,7 @@ def clear_store(
     older_than: timedelta | None = None,
     model: str | None = None,
     finish: str | None = None,
+    damaged: bool = False,
     dry_run: bool = False,
 ) -> Cleared:
     """Delete the replies that meet all criteria that are given, and make the file smaller.
@@ -193,6 +189,7 @@ def clear_store(
         older_than: asked for longer ago than this.
         model: of this model, by the name that was asked for.
         finish: that ended in this way: `length`, `refusal` ...
+        damaged: that cannot be read, or whose checksum does not fit.
         dry_run: only count them.
 
     Raises:
@@ -201,17 +198,18 @@ def clear_store(
         PnyxError: another process does not let go of it.
     """
     where, values = _condition(older_than, model, finish)
+    if not (where or damaged):
+        raise ValueError("expected a criterion: older_than, model, finish or damaged")
     path = default_store_path() if path is None else Path(path)
     # Opened for reading first: this must not make a store where there is none.
     with Store(path, read_only=True) as store:
         before = _bytes_on_disk(path)
         if dry_run:
-            replies, size = _measured(store, where, values)
+            replies, size = _clear(store, where, values, damaged, dry_run)
             return Cleared(str(path), replies, size, dry_run, before, before)
     with Store(path) as store:
         with store.transaction():
-            replies, size = _measured(store, where, values)
-            store.execute(f"DELETE FROM replies WHERE {where}", values)  # noqa: S608
+            replies, size = _clear(store, where, values, damaged, dry_run)
         problem = _compact(store)
         return Cleared(str(path), replies, size, dry_run, before, _bytes_on_disk(path), problem)
 
@@ -219,7 +217,7 @@ def clear_store(
 def _condition(
     older_than: timedelta | None, model: str | None, finish: str | None
 ) -> tuple[str, list[str]]:
-    """Return an SQL condition and its parameters."""
+    """Return an SQL condition, `WHERE` included, and its parameters."""
     criteria: dict[str, str] = {}
     if older_than is not None:
         try:
@@ -231,16 +229,37 @@ def _condition(
         criteria["model = ?"] = model
     if finish is not None:
         criteria["finish_reason = ?"] = finish
-    if not criteria:
-        raise ValueError("expected a criterion: older_than, model or finish")
-    return " AND ".join(criteria), list(criteria.values())
+    where = " AND ".join(criteria)
+    return f"WHERE {where}" if where else "", list(criteria.values())
+
+
+def _clear(
+    store: Store, where: str, values: Sequence[str], damaged: bool, dry_run: bool
+) -> tuple[int, int]:
+    """Delete, unless it is a dry run, and return how many replies of how many bytes."""
+    if not damaged:
+        measured = _measured(store, where, values)
+        if not dry_run:
+            store.execute(f"DELETE FROM replies {where}", values)  # noqa: S608
+        return measured
+    rows = [row for row, reply, _ in store.scan(where, values) if reply is None]
+    for row in rows if not dry_run else ():
+        condition, key = key_matches(row[0])
+        store.execute(f"DELETE FROM replies WHERE {condition}", (key,))  # noqa: S608
+    return len(rows), sum(_size(value) for row in rows for value in row)
+
+
+def _size(value: object) -> int:
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogateescape"))
+    return len(value) if isinstance(value, bytes) else 0
 
 
 def _measured(store: Store, where: str, values: Sequence[str]) -> tuple[int, int]:
     columns = COLUMNS if store.has_tokens else COLUMNS[:-1]
     size = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in columns)
     ((replies, total),) = store.execute(
-        f"SELECT count(*), coalesce(sum({size}), 0) FROM replies WHERE {where}",  # noqa: S608
+        f"SELECT count(*), coalesce(sum({size}), 0) FROM replies {where}",  # noqa: S608
         values,
     )
     return replies, total

@@ -75,4 +75,4 @@ def below_one(chances: Floats) -> Floats:
 
 
 def _starts(lengths: Sequence[int]) -> npt.NDArray[np.intp]:
-    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
+    return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.intp)  # of none, none

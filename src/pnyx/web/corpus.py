@@ -22,7 +22,7 @@ from pnyx._version import __version__
 from pnyx.corpora.pages import extractor_name
 from pnyx.corpora.search_results import QuestionResults, write_search_results
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.files import atomic_text
+from pnyx.files import atomic_text, make_folder
 from pnyx.models.flow import run_blocking
 from pnyx.records import Question
 from pnyx.web.archive import Archive
@@ -219,7 +219,7 @@ def _folder(out: str | Path) -> Path:
         raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
     folder = Path(out)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         names = {entry.name for entry in folder.iterdir()}
     except FileExistsError as error:
         raise InputError("found a file, expected a folder to write", path=out) from error

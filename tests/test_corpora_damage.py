@@ -1,0 +1,78 @@
+"""Readers on data that is wrong or far too large: one line each, and no quadratic time."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from pnyx.corpora import faults
+from pnyx.errors import InputError
+
+DEBATE = {
+    "claim_title": "Tea is healthy",
+    "perspectives_for": [
+        {"perspective_title": "It relaxes", "argument": {"description": ["Tea calms."]}}
+    ],
+    "perspectives_against": [],
+}
+
+
+@pytest.mark.parametrize("name", ["debatewise", "procon"])
+def test_a_bad_address_is_a_fault_of_its_debate_alone(name, tmp_path):
+    path = tmp_path / "d.json"
+    addresses = ["https://a.org/tea", "https://[a.org/tea", "https://a.org/x?y=[z", "http://[::1"]
+    path.write_text(json.dumps([{"url": url, **DEBATE} for url in addresses]))
+    found = list(faults(str(path), name))
+    assert [str(fault)[len(f"{path}: ") :][:28] for fault in found] == [
+        "debate 2: url: found 'https:", "debate 4: url: found 'http:/",
+    ]  # fmt: skip
+    assert all(isinstance(fault, InputError) for fault in found)
+
+
+def columns(n):
+    return ",".join(f"c{i}" for i in range(n)) + ",id,text\n" + "x," * n + "1,hello\n"
+
+
+def perspective(n):
+    return "## 1: Is it so?\n\n- pro: a\n" + "  more\n" * n
+
+
+def question(n):
+    return "## 1: Is it so?\n" + "  more\n" * n + "\n- pro: a\n"
+
+
+def attribute(n):
+    tag = "<title a='" + "xxxxxxxx\n" * n + "'>Is it so?</title>"
+    return f"<topics><topic><number>1</number>{tag}</topic></topics>"
+
+
+def spaces(n):
+    points = [{"perspective_title": "A", "argument": {"description": ["a" + " " * n + "b"]}}]
+    debate = {"url": "https://a.org/tea", **DEBATE, "perspectives_for": points}
+    return json.dumps([debate])
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "size"),
+    [
+        ("csv", columns, 10_000),
+        ("drafts-markdown", perspective, 5_000),
+        ("drafts-markdown", question, 5_000),
+        ("touche-topics", attribute, 10_000),
+        ("procon", spaces, 20_000),
+    ],
+)
+def test_time_grows_with_the_size_and_not_with_its_square(name, make, size, tmp_path):
+    path = tmp_path / "f"
+
+    def seconds(n):
+        path.write_text(make(n))
+        started = time.process_time()
+        assert list(faults(str(path), name)) == []
+        return time.process_time() - started
+
+    small = min(seconds(size) for _ in range(2))
+    # Eight times as much; of its square it would be 64 times.
+    assert seconds(8 * size) < 30 * max(small, 0.01)
