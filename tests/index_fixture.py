@@ -6,6 +6,7 @@ import importlib.util
 import zlib
 
 import numpy as np
+import pytest
 
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.clusters import cluster_documents
@@ -14,7 +15,9 @@ from pnyx.search.index import add_to_index, build_index
 from pnyx.search.quality import QualityModel, score_documents
 from pnyx.search.vectors import embed_documents
 
+# Not by importing it: whoever does so before onnxruntime crashes the process (`pnyx.native`).
 HAS_GRAPHS = importlib.util.find_spec("usearch") is not None
+needs_graphs = pytest.mark.skipif(not HAS_GRAPHS, reason="needs usearch")
 
 
 class Fake:

@@ -11,6 +11,7 @@ import json
 import pytest
 
 from chat_server import ChatServer
+from index_fixture import needs_graphs
 from pnyx import load_example
 from pnyx.cli import main
 from pnyx.corpora.perspectives import perspective_line
@@ -313,8 +314,8 @@ def test_what_cannot_be_made_is_one_line(capsys, plain, options, said):
     assert said in error
 
 
+@needs_graphs
 def test_the_dual_space_and_the_graph_are_options(capsys, tmp_path):
-    pytest.importorskip("usearch")
     folder = tmp_path / "i"
     options = ("--clusters", "--space", "dual", "--cluster-count", 2, "--vectors", "--ann")
     status, _, error = _run(capsys, "index", _corpus(tmp_path, 10), "--out", folder, *options)

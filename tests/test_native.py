@@ -5,8 +5,11 @@ import sys
 
 import pytest
 
-pytest.importorskip("usearch")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the clash is one of Linux wheels")
+from index_fixture import HAS_GRAPHS
+
+pytestmark = pytest.mark.skipif(
+    not HAS_GRAPHS or sys.platform != "linux", reason="the clash is one of usearch's Linux wheels"
+)
 
 PNYX_GRAPH = "from pnyx.search.dense import graph_library; graph_library()"
 PNYX_TEXTS = "from pnyx.models.encoder import load_encoder; load_encoder().encode(['a text'])"

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedding_server import vector_of
+from index_fixture import needs_graphs
 from pnyx.errors import IndexFolderError, InputError, ModelError, PnyxError
 from pnyx.models.encoder import load_encoder
 from pnyx.records import Document
@@ -295,8 +296,8 @@ def test_threads_share_an_index(folder):
 # --- the graph
 
 
+@needs_graphs
 def test_the_graph_finds_what_exact_search_finds(tmp_path):
-    pytest.importorskip("usearch")
     folder = tmp_path / "i"
     build_index(documents(0, 600), folder)
     embed_documents(folder, fake := Fake())
@@ -319,8 +320,8 @@ def test_the_graph_finds_what_exact_search_finds(tmp_path):
     assert shared >= 198
 
 
+@needs_graphs
 def test_a_graph_of_other_vectors_is_not_searched(folder, monkeypatch):
-    pytest.importorskip("usearch")
     embed_documents(folder, Fake())
     build_ann(folder)
     add_to_index(documents(30, 31), folder)
@@ -335,8 +336,8 @@ def test_a_graph_of_other_vectors_is_not_searched(folder, monkeypatch):
     assert dense_rank(Index.open(folder), question, 1)[0].tolist() == [30]
 
 
+@needs_graphs
 def test_a_damaged_graph_is_refused(folder):
-    pytest.importorskip("usearch")
     embed_documents(folder, fake := Fake())
     build_ann(folder)
     (file,) = folder.glob("feature-vectors_ann-*")

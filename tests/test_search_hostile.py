@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import hostile_index
-from hostile_index import HAS_GRAPHS, QUESTION, change
-from index_fixture import Fake, full_index
+from hostile_index import QUESTION, change
+from index_fixture import Fake, full_index, needs_graphs
 from pnyx.cli import main
 from pnyx.errors import IndexFolderError
 from pnyx.search.clusters import clusters_of
@@ -117,7 +117,7 @@ def graph_of(folder):
     return head, head + 64, head + 104, head + 104 + 2 * count
 
 
-@pytest.mark.skipif(not HAS_GRAPHS, reason="needs usearch")
+@needs_graphs
 @pytest.mark.parametrize(
     ("part", "offset", "value"),
     [
@@ -150,7 +150,7 @@ def test_a_graph_is_checked_before_it_is_searched(folder, part, offset, value):
         dense_rank(Index.open(folder), Fake().encode(["x"])[0], 10, ann=True)
 
 
-@pytest.mark.skipif(not HAS_GRAPHS, reason="needs usearch")
+@needs_graphs
 def test_upper_levels_of_a_graph_are_checked(folder):
     levels, nodes = graph_of(folder)[2:]
 

@@ -127,7 +127,7 @@ def _check_nodes(
     """Check each node's own level and its neighbours; return the keys."""
     keys = np.empty(len(levels), dtype=np.uint64)
     for at in _parts(len(levels)):
-        node = content[starts[at, None] + np.arange(_NODE)]
+        node = _rows_at(content, starts[at], _NODE)
         keys[at] = _numbers(node[:, :_KEY], "<u8")[:, 0]
         if not np.array_equal(_numbers(node[:, _KEY : _KEY + _LEVEL], "<i2")[:, 0], levels[at]):
             raise ValueError("its levels do not fit")
@@ -135,7 +135,7 @@ def _check_nodes(
     for level in range(1, int(levels.max()) + 1):
         there = starts[levels >= level] + _NODE + (level - 1) * _UPPER
         for at in _parts(len(there)):
-            _check_list(content[there[at, None] + np.arange(_UPPER)], levels, level)
+            _check_list(_rows_at(content, there[at], _UPPER), levels, level)
     return keys
 
 
@@ -147,6 +147,12 @@ def _check_list(lists: Bytes, levels: NDArray[np.int16], level: int) -> None:
     named = slots[np.arange(slots.shape[1]) < sizes]
     if (named >= len(levels)).any() or (level and (levels[named] < level).any()):
         raise ValueError("a neighbour is not there")
+
+
+def _rows_at(content: Bytes, starts: NDArray[np.int64], size: int) -> Bytes:
+    """Return the `size` bytes from each start on; all lie inside of the content."""
+    rows: Bytes = np.lib.stride_tricks.sliding_window_view(content, size)[starts]
+    return rows
 
 
 def _numbers(columns: Bytes, dtype: str) -> NDArray[Any]:
