@@ -39,7 +39,7 @@ def place(tmp_path_factory):
         ("--help", 0),
         ("search --help", 0),
         ("validate small.jsonl", 0),
-        ("validate no-such-file", 2),
+        ("convert no-such-file --to csv", 2),
         ("convert", 2),
     ],
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import pytest
 
 from pnyx.corpora import faults
+from pnyx.corpora.base import Options
+from pnyx.corpora.folder import scan_folder
 from pnyx.errors import InputError
 
 DEBATE = {
@@ -76,3 +79,49 @@ def test_time_grows_with_the_size_and_not_with_its_square(name, make, size, tmp_
     small = min(seconds(size) for _ in range(2))
     # Eight times as much; of its square it would be 64 times.
     assert seconds(8 * size) < 30 * max(small, 0.01)
+
+
+# --- folders
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """Hold a folder with links of every kind, and what lies outside of it."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "secret.txt").write_text("secret")
+    corpus = tmp_path / "corpus"
+    (corpus / "sub").mkdir(parents=True)
+    (corpus / "sub" / "a.txt").write_text("plain")
+    links = {
+        "in.txt": "sub/a.txt",
+        "secret.txt": "../out/secret.txt",
+        "passwd.txt": "/etc/passwd",
+        "chain.txt": "secret.txt",
+        "elsewhere": "../out",
+        "loop": ".",
+        "self.txt": "self.txt",
+        "gone.txt": "nowhere.txt",
+        "zero.txt": "/dev/zero",
+    }
+    for name, target in links.items():
+        (corpus / name).symlink_to(target)
+    os.mkfifo(corpus / "pipe.txt")
+    return corpus
+
+
+@pytest.mark.parametrize("through", ["corpus", "link"])
+def test_links_out_of_a_folder_are_not_followed(linked, tmp_path, through):
+    (tmp_path / "link").symlink_to(linked)
+    noted: list[str] = []
+    rows = scan_folder(str(tmp_path / through), Options(on_warning=noted.append))
+    assert {row[1].id: row[1].text for row in rows} == {"in.txt": "plain", "sub/a.txt": "plain"}
+    assert noted == [
+        "4 links lead out of the folder and were left out: chain.txt, elsewhere, passwd.txt "
+        "and 1 more"
+    ]
+
+
+def test_a_file_that_no_folder_holds_is_refused(tmp_path):
+    (tmp_path / "a.x").write_text("words")
+    (fault,) = faults(str(tmp_path / "a.x"), "folder")
+    assert "expected a folder, or a file that ends in .txt" in str(fault)

@@ -250,7 +250,7 @@ def test_folder_of_text_and_web_pages(tmp_path):
     assert "antioxidants" in found[1].text
     assert "alert" not in found[1].text
     assert found[1].title == "Tea"
-    assert warnings == ["1 file holds no text and were left out: empty.txt"]
+    assert warnings == ["1 file holds no text and was left out: empty.txt"]
 
 
 def pdf_bytes(text: str) -> bytes:

@@ -17,6 +17,7 @@ from pnyx.corpora import read_evidence
 from pnyx.corpora.split import split_evidence, split_passages
 from pnyx.errors import InputError
 from pnyx.records import Argument, Document, Premise
+from pnyx.search.stored import searched_text
 
 TEXT = "Tea calms. It also keeps people awake at night! Some prefer water. So do I."
 
@@ -69,14 +70,33 @@ def test_passages_keep_what_is_known_of_the_document():
             {"lang": "en", "origin": "d", "passage": 0},
         ),
         Document(
-            "a#0", "Tea calms. it is", "Tea calms",
+            "a#0", "it is warm.", "Tea calms",
             extra={"topic": "Tea?", "stance": "pro", "origin": "a", "passage": 0},
         ),
-        Document(
-            "a#1", "warm.", "Tea calms",
-            extra={"topic": "Tea?", "stance": "pro", "origin": "a", "passage": 1},
-        ),
     ]  # fmt: skip
+
+
+def test_a_conclusion_counts_once_in_each_passage():
+    premises = (Premise("It is warm"), Premise("Tea calms people"))
+    bodies = {
+        None: ["It is warm. Tea", "calms people."],
+        "Tea calms. It is warm and good": ["It is warm and", "good"],
+        "Tea calms: it is warm": ["it is warm"],
+        "Tea calmss nobody here": ["Tea calmss nobody here"],
+        "We say that: Tea calms all": ["We say that: Tea", "calms all"],
+        "Hot Tea calms all": ["Hot Tea calms all"],
+        " Tea calms. ": ["Tea calms."],
+    }
+    for body, texts in bodies.items():
+        argument = Argument("a", "Tea calms", premises, "pro", "Tea?", body=body)
+        passages = list(split_evidence([argument], 4))
+        assert [passage.text for passage in passages] == texts
+        for passage in passages:
+            assert searched_text(passage).count("Tea calms") == 1
+    (alone,) = split_evidence([Argument("a", "Tea calms")], 4)
+    assert (alone.text, alone.title) == ("Tea calms.", "")
+    (no_title,) = split_evidence([Argument("a", "", body="... and warm")], 4)
+    assert (no_title.text, no_title.title) == ("... and warm", "")
 
 
 def test_passages_are_cut_again_but_a_field_of_another_meaning_is_not_lost():

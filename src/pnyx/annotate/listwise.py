@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from pnyx.annotate.labelled import group_of
 from pnyx.corpora.fields import number
-from pnyx.corpora.trec import write_run
+from pnyx.corpora.trec import as_ranked, write_run
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, of_kind
@@ -174,7 +174,7 @@ def write_ranking(
         for order in [_order(one, answer)]
         for rank, position in enumerate(order, 1)
     )
-    write_run(stream, entries)
+    write_run(stream, as_ranked(entries))
 
 
 def _order(one: Listed, answer: Answer) -> list[int]:

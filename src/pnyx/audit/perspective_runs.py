@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pnyx.annotate.applying import apply_judge
 from pnyx.annotate.pairs import PairSource
 from pnyx.corpora import write_run
+from pnyx.corpora.trec import as_ranked
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_text, make_folder
 from pnyx.judge.base import Judge
@@ -110,13 +111,13 @@ class Work:
         embedder = self._embedder if plan.scoring.embeds or plan.diversify == "mmr" else None
         searcher = Searcher(self._index, plan, embedder=embedder, judge=None,
                             perspectives=self._expansions)  # fmt: skip
-        entries = []
+        entries = list[RunEntry]()
         for found in searcher.search(questions, max(self._bench.depths)):
             self.problems += found.problems
-            entries += [
+            entries += as_ranked(
                 RunEntry(found.question.id, hit.doc_id, hit.rank, hit.score, plan.scoring.model)
                 for hit in found.hits
-            ]
+            )
         return entries
 
     def ask_sides(self, test: Sequence[str]) -> dict[str, dict[str, list[RunEntry]]]:

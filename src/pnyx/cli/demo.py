@@ -171,6 +171,7 @@ def _run(
 
 def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]]:
     from pnyx.corpora import write_run
+    from pnyx.corpora.trec import as_ranked
     from pnyx.records import RunEntry
     from pnyx.write.argue import search_text
 
@@ -180,7 +181,7 @@ def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]
         runs[question.id] = [h.doc_id for h in hits]
         entries += [RunEntry(question.id, h.doc_id, h.rank, h.score, "dirichlet") for h in hits]
     with (folder / "run.trec").open("w", encoding="utf-8") as stream:
-        write_run(stream, entries)
+        write_run(stream, as_ranked(entries))
     return runs
 
 

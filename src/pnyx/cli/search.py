@@ -213,6 +213,7 @@ def _facets(index: Index, hits: Sequence[Hit]) -> str:
 
 def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
     from pnyx.corpora import read_questions, write_run
+    from pnyx.corpora.trec import as_ranked
     from pnyx.files import atomic_text
     from pnyx.records import RunEntry
 
@@ -232,7 +233,8 @@ def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
             if not found.hits:
                 (below if found.candidates else empty).append(topic)
             unscored += found.unscored
-            write_run(stream, (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in found.hits))
+            hits = (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in found.hits)
+            write_run(stream, as_ranked(hits))
     for topics, what in (
         (empty, "share no word with the index"),
         (below, "have no document that reaches the threshold"),

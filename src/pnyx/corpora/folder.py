@@ -22,7 +22,8 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
     """Yield a document for each readable file, in the order of their paths.
 
     The id is the path within the folder, with forward slashes. Files that hold no text (a scanned
-    PDF, an empty page) are left out and named in one warning.
+    PDF, an empty page) are left out and named in one warning, and so are links that lead out of
+    the folder: nobody who indexes it means what lies elsewhere.
 
     Raises:
         MissingExtra: there are web pages or PDFs, and what reads them is not installed.
@@ -31,7 +32,10 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
         raise InputError("a folder has no columns to map", path=source)
     root = Path(source)
     single = root.is_file()
-    paths = [root] if single else sorted(_walk(root))
+    if single and root.suffix.lower() not in _READERS:
+        raise InputError(f"expected a folder, or a file that ends in {_ENDINGS}", path=source)
+    outside: list[Path] = []
+    paths = [root] if single else sorted(_walk(root, outside))
     if not single and not root.is_dir():
         raise InputError("cannot be read: No such file or directory", path=source)
     empty: list[str] = []
@@ -46,19 +50,39 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
             yield number, document
         else:
             empty.append(name)
-    if empty and options.on_warning is not None:
-        shown = ", ".join(shorten(name, 60) for name in empty[:3])
-        more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
-        files = "file holds" if len(empty) == 1 else "files hold"
-        options.on_warning(f"{len(empty)} {files} no text and were left out: {shown}{more}")
+    links = sorted(path.relative_to(root).as_posix() for path in outside)
+    for left_out, one, many in (
+        (empty, "file holds no text", "files hold no text"),
+        (links, "link leads out of the folder", "links lead out of the folder"),
+    ):
+        if left_out and options.on_warning is not None:
+            shown = ", ".join(shorten(name, 60) for name in left_out[:3])
+            more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
+            what = f"{one} and was" if len(left_out) == 1 else f"{many} and were"
+            options.on_warning(f"{len(left_out)} {what} left out: {shown}{more}")
 
 
-def _walk(root: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(root):
+def _walk(root: Path, outside: list[Path]) -> Iterator[Path]:
+    """Yield the files to read; links that lead out of the folder go to `outside`.
+
+    Links to folders are not followed: within the folder they lead to what is read anyway.
+    """
+    real = Path(os.path.realpath(root))
+    for folder, folders, names in os.walk(root):
+        outside += (path for path in map(Path(folder).joinpath, folders) if _leaves(path, real))
         for name in names:
             path = Path(folder, name)
             if path.suffix.lower() in SUFFIXES and not name.startswith(".") and path.is_file():
-                yield path  # and never a named pipe, which would be waited for
+                # And never a named pipe, which would be waited for.
+                if _leaves(path, real):
+                    outside.append(path)
+                else:
+                    yield path
+
+
+def _leaves(path: Path, root: Path) -> bool:
+    """Whether it is a link to somewhere outside of `root`, itself without links."""
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
 
 
 def _bytes(path: Path) -> bytes:
@@ -110,5 +134,6 @@ _READERS: dict[str, Callable[[Path, str], Document]] = {
     ".htm": _html,
     ".pdf": _pdf,
 }
+_ENDINGS = ", ".join(_READERS)
 SUFFIXES = tuple(_READERS)
 """The files that are read; others are passed over."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from pnyx.corpora.segment import split_sentences, split_words
@@ -53,7 +55,9 @@ def split_evidence(
 
     A passage is called `ID#0`, `ID#1` ... and keeps title, url, source and unknown fields; `origin`
     holds the record's id and `passage` the number. Passages of an argument keep its topic and
-    stance as fields; premises and their annotations become running text.
+    stance as fields; premises and their annotations become running text. Its conclusion is their
+    title, and counts once in each: it is left out at the start of the text, and where a passage
+    holds it all the same, that passage has no title.
 
     Args:
         records: documents or arguments.
@@ -66,15 +70,33 @@ def split_evidence(
     """
     for record in records:
         extra = _extra(record)
-        for number, passage in enumerate(split_passages(record.text, words, sentences=sentences)):
+        text = _running_text(record)
+        for number, passage in enumerate(split_passages(text, words, sentences=sentences)):
             yield Document(
                 id=f"{record.id}#{number}",
                 text=passage,
-                title=record.title,
+                title="" if _repeats(record, passage) else record.title,
                 url=record.url,
                 source=record.source,
                 extra={**extra, "origin": record.id, "passage": number},
             )
+
+
+def _running_text(record: Evidence) -> str:
+    """Return what is cut: of an argument what follows its conclusion, if anything does."""
+    if not isinstance(record, Argument):
+        return record.text
+    conclusion, body = record.conclusion.strip(), (record.body or "").strip()
+    if record.body is None:
+        rest = replace(record, conclusion="").text
+    else:
+        said = re.match(re.escape(conclusion) + r"(?!\w)[.:!?…]*", body) if conclusion else None
+        rest = body[said.end() :] if said else body
+    return rest if rest.strip() else record.text
+
+
+def _repeats(record: Evidence, passage: str) -> bool:
+    return isinstance(record, Argument) and record.conclusion.strip() in passage
 
 
 def _extra(record: Evidence) -> dict[str, Any]:

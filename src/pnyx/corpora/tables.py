@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
@@ -97,8 +98,7 @@ def _good_lines(source: str, numbers: list[int], faults: list[InputError]) -> It
 
 def _header(row: list[str], source: str, line: int) -> list[str]:
     names = [name.strip() for name in row]
-    seen = set[str]()
-    repeated = next((name for name in names if name in seen or seen.add(name)), None)
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
         shown = shorten(repeated, 40)
         raise InputError(f"column name {shown!r} is repeated", path=source, line=line)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import IO, TypeVar
 
 from pnyx.corpora.base import Row, parse_rows, unique
@@ -13,7 +15,7 @@ from pnyx.files import scan_lines
 from pnyx.records import Qrel, RunEntry
 
 __all__ = ["scan_beir_qrels", "scan_qrels", "scan_run", "write_beir_qrels", "write_qrels"]
-__all__ += ["parse_float", "parse_int", "write_run"]
+__all__ += ["as_ranked", "parse_float", "parse_int", "write_run"]
 
 T = TypeVar("T")
 
@@ -22,6 +24,10 @@ _INT = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"([+-]?[0-9]{1,18})\.0+")
 _FLOAT = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMNS = re.compile(r"[ \t]+")
+_MOST = 3.4e38
+"""About the largest number in single precision."""
+_LEAST_STEP = 1e-30
+"""Far above the numbers near nought that some machines take for nought."""
 
 
 def parse_int(text: str, name: str) -> int:
@@ -73,6 +79,33 @@ def scan_run(source: str) -> Iterator[Row[RunEntry]]:
     """A TREC run; a document may be ranked once for each topic."""
     rows = _lines(source, _run_entry)
     yield from unique(rows, lambda e: (e.topic_id, e.doc_id), source, "topic and document")
+
+
+def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
+    """Yield entries with scores by which trec_eval orders them as they come.
+
+    trec_eval orders by score alone, which it holds in single precision, and equal ones by document
+    id, the last of the alphabet first. So a score that is not below the one before, as trec_eval
+    sees it, is set just below it: by about one part in eight million. All others stay as they are.
+
+    Args:
+        entries: those of a topic together, the best first.
+    """
+    topic, before = None, math.inf
+    for entry in entries:
+        score, single = entry.score, _single(entry.score)
+        if entry.topic_id == topic and not single < before:
+            score = single = _single(before - max(abs(before) * 2**-23, _LEAST_STEP))
+        topic, before = entry.topic_id, single
+        yield entry if score == entry.score else replace(entry, score=score)
+
+
+def _single(score: float) -> float:
+    """Return a number as single precision holds it."""
+    if not math.isfinite(score):
+        return score
+    held: float = struct.unpack("f", struct.pack("f", max(-_MOST, min(score, _MOST))))[0]
+    return held
 
 
 def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:
