@@ -5,8 +5,9 @@
 
 The texts are every string in the files of each set under PNYX_DATA, and random ones: of characters
 from all classes that the rules tell apart, many of one class in a row, so that every rule is met;
-of any characters at all; and words of letters and suffixes that meet the rules of the stemmer. Ends
-with status 1 where any term differs.
+of any characters at all; and words of letters and suffixes that meet the rules of the stemmer. Then
+rankings of idebate's arguments, from the text on (`parity.py`). Ends with status 1 where any term
+differs, or a ranking but for ties.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from processes import EngineError, Lucene
+from speed import Run, parity_table, real_text
 
 from pnyx.corpora.porter import _STEP_2, _STEP_3, _STEP_4
 from pnyx.corpora.tokens import Tokenizer
@@ -166,7 +168,7 @@ def compare(lucene: Lucene, texts: Sequence[str], folder: Path) -> tuple[int, in
 
 def main() -> int:
     parser = arguments(__doc__)
-    parser.add_argument("--characters", type=int, default=5_000_000, help="of each random kind")
+    parser.add_argument("--characters", type=int, default=2_000_000, help="of each random kind")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     data = os.environ.get("PNYX_DATA")
@@ -195,6 +197,10 @@ def main() -> int:
             row = (len(texts), beyond, sum(map(len, texts)), *found)
             report.row(name, *(f"{value:,}" for value in row))
             wrong += found[2] + found[3]
+        here = Path(temporary)
+        if ranked := real_text(Run(here), here / "real", here):
+            parity_table(report, ranked)
+            wrong += sum(one.tied < 1 for *_, one in ranked)
     report.write(options.write)
     return int(wrong > 0)
 
