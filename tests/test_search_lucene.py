@@ -1,5 +1,6 @@
-"""Rankings equal Lucene's: the same documents in the same order, where it is installed."""
+"""Terms and rankings equal Lucene's, from the text on, where it is installed."""
 
+import json
 import random
 import sys
 from pathlib import Path
@@ -42,6 +43,16 @@ def corpus(seed, count=2000, vocabulary=2000):
     rng = random.Random(seed)
     # Words that stemming leaves alone and words that it does not.
     words = [f"{stem}{end}" for stem in ("tax", "vot", "school") for end in ("es", "ing", "", "'s")]
+    words += [
+        "US",
+        "e.g",
+        "7.7",
+        "150,000",
+        "ideology",
+        "http://www.x.org/a_b",
+        "İstanbul\n",
+        "東京",
+    ]
     words += [f"w{number}" for number in range(vocabulary)]
     weights = [1 / (number + 3) for number in range(len(words))]
     texts = [
@@ -57,6 +68,19 @@ def corpus(seed, count=2000, vocabulary=2000):
         for number, text in enumerate(texts)
     ]
     return records, questions
+
+
+def test_terms_equal_lucenes(parity, lucene, tmp_path):
+    import analysis
+
+    golden = json.loads((Path(__file__).parent / "lucene_terms.json").read_text(encoding="utf-8"))
+    texts, terms = zip(*((c["text"], c["terms"]) for c in golden["cases"]), strict=True)
+    assert lucene.terms(texts, tmp_path) == list(terms)
+    for make in (analysis.by_class, analysis.any_at_all, analysis.stems):
+        texts = list(make(random.Random(5), 30_000))
+        ours, theirs, differ, differ_compiled = analysis.compare(lucene, texts, tmp_path)
+        assert ours == theirs > 1000
+        assert differ == differ_compiled == 0
 
 
 def test_rankings_equal_lucenes(parity, lucene, tmp_path):

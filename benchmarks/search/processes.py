@@ -210,10 +210,25 @@ class Lucene:
             raise EngineError(_last_words(done.stderr, done.returncode))
         self._command = [java, *(lean if quick else ()), "-cp", ":".join([str(classes), *found])]
 
-    def index(self, corpus: Path, home: Path, analyzer: str = "english") -> dict[str, Any]:
-        """Index a corpus with its features; `analyzer` is `english` or `whitespace`."""
+    def index(self, corpus: Path, home: Path) -> dict[str, Any]:
+        """Index a corpus with its features."""
         paths = [corpus / "documents.txt", corpus / "features.txt", home]
-        return self._run("-Xmx2g", ["index", *paths, analyzer])
+        return self._run("-Xmx2g", "Harness", ["index", *paths])
+
+    def terms(self, texts: Sequence[str], folder: Path) -> list[list[str]]:
+        """Return the terms of each text; `folder` is for the files they go through."""
+        before, after = folder / "texts.bin", folder / "terms.bin"
+        with before.open("wb") as stream:
+            for text in texts:
+                coded = text.encode()
+                stream.write(len(coded).to_bytes(4, "big") + coded)
+        self._run("-Xmx2g", "Analyze", [before, after])
+        with after.open("rb") as stream:
+
+            def number() -> int:
+                return int.from_bytes(stream.read(4), "big")
+
+            return [[stream.read(number()).decode() for _ in range(number())] for _ in texts]
 
     def search(self, job: dict[str, Any]) -> dict[str, Any]:
         """Ask all questions; as `engines.py` does, and then two threads at once."""
@@ -221,11 +236,11 @@ class Lucene:
         paths = [job["home"], corpus / "questions.txt", corpus / "cosines.txt", job["rankings"]]
         warm_ups = "-" if job["warm_ups"] is None else job["warm_ups"]
         numbers = [job["model"], job["top"], warm_ups, job["wc"], job["wq"]]
-        return self._run("-Xmx1g", ["search", *paths, *numbers])
+        return self._run("-Xmx1g", "Harness", ["search", *paths, *numbers])
 
-    def _run(self, heap: str, arguments: Sequence[Any]) -> dict[str, Any]:
+    def _run(self, heap: str, program: str, arguments: Sequence[Any]) -> dict[str, Any]:
         java, *options = self._command
-        return _last_json([java, heap, *options, "Harness", *map(str, arguments)], None)
+        return _last_json([java, heap, *options, program, *map(str, arguments)], None)
 
 
 def read_rankings(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:

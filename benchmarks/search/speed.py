@@ -228,6 +228,13 @@ def memory_table(report: Report, run: Run, documents: int, touched: float) -> No
     )
 
 
+_PEERS_SAY = {
+    "bm25s": "bm25s orders ties in its own way.",
+    "pisa": "PISA's scores are not the same: it takes lengths as they are, not rounded to Lucene's "
+    "byte.",
+}
+
+
 def parity_table(report: Report, rows: list[tuple[str, str, str, Parity]]) -> None:
     report.head(
         "rankings beside", "corpus", "model", "questions", "identical", "but for ties", "overlap",
@@ -248,10 +255,11 @@ def parity_table(report: Report, rows: list[tuple[str, str, str, Parity]]) -> No
     report.line(
         "Top 1000. Identical: the same documents in the same order; but for ties: scores within "
         "1e-5 of the best count as tied (Lucene sums in float32, Pnyx in float64). Overlap: share "
-        "of our documents that the other has. bm25s orders ties in its own way. PISA's scores are "
-        "not the same: it takes lengths as they are, not rounded to Lucene's byte. On idebate's "
-        "text Lucene gets the terms that Pnyx's tokenizer makes, split at spaces, so that both "
-        "index the same words."
+        "of our documents that the other has. Pnyx and Lucene index the same text, idebate's as it "
+        "was written, each by its own analysis."
+        + " ".join(
+            ["", *(said for name, said in _PEERS_SAY.items() if name in {r[0] for r in rows})]
+        )
     )
 
 

@@ -1,5 +1,6 @@
 import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
@@ -11,8 +12,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.apache.lucene.analysis.Analyzer;
-import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
+import org.apache.lucene.analysis.TokenStream;
 import org.apache.lucene.analysis.en.EnglishAnalyzer;
+import org.apache.lucene.analysis.tokenattributes.CharTermAttribute;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field;
 import org.apache.lucene.document.FieldType;
@@ -43,7 +45,7 @@ import org.apache.lucene.util.Version;
  * Lucene as the benchmarks ask it; the last line of output is JSON.
  *
  * <pre>
- * Harness index DOCUMENTS FEATURES INDEX english|whitespace
+ * Harness index DOCUMENTS FEATURES INDEX
  * Harness search INDEX QUESTIONS COSINES RANKINGS dirichlet|bm25|touche TOP WARM-UPS wC wQ
  * </pre>
  *
@@ -69,9 +71,7 @@ public final class Harness {
     words.setTokenized(true);
     words.setIndexOptions(IndexOptions.DOCS_AND_FREQS); // no positions: no engine here keeps any
     words.freeze();
-    Analyzer analyzer =
-        arguments[4].equals("english") ? new EnglishAnalyzer() : new WhitespaceAnalyzer();
-    IndexWriterConfig config = new IndexWriterConfig(analyzer).setRAMBufferSizeMB(256);
+    IndexWriterConfig config = new IndexWriterConfig(new EnglishAnalyzer()).setRAMBufferSizeMB(256);
     config.setMergePolicy(new LogDocMergePolicy()); // keeps documents in order, so ties too
     boolean features = !arguments[2].equals("-");
     double wall = wallSeconds();
@@ -136,8 +136,11 @@ public final class Harness {
     double[][] factors = model.equals("touche") ? readFactors(arguments) : null;
     double wQ = Double.parseDouble(arguments[9]);
     List<Query> queries = new ArrayList<>();
-    for (int at = 0; at < questions.size(); at++) {
-      queries.add(query(questions.get(at), factors == null ? null : factors[at], wQ));
+    try (Analyzer analyzer = new EnglishAnalyzer()) {
+      for (int at = 0; at < questions.size(); at++) {
+        double[] own = factors == null ? null : factors[at];
+        queries.add(query(analyzer, questions.get(at), own, wQ));
+      }
     }
     String timed = arguments[7].equals("-") ? "" : time(searcher, queries, arguments[7], top);
     try (OutputStream stream = Files.newOutputStream(Path.of(arguments[4]))) {
@@ -173,10 +176,17 @@ public final class Harness {
         Arrays.toString(times), process, memory, throughput(searcher, timed, top));
   }
 
-  private static Query query(String question, double[] factors, double wQ) {
+  private static Query query(Analyzer analyzer, String question, double[] factors, double wQ)
+      throws IOException {
     BooleanQuery.Builder builder = new BooleanQuery.Builder();
-    for (String word : question.split(" ")) {
-      builder.add(new TermQuery(new Term(FIELD, word)), BooleanClause.Occur.SHOULD);
+    try (TokenStream stream = analyzer.tokenStream(FIELD, question)) {
+      CharTermAttribute term = stream.addAttribute(CharTermAttribute.class);
+      stream.reset();
+      while (stream.incrementToken()) {
+        Query one = new TermQuery(new Term(FIELD, term.toString()));
+        builder.add(one, BooleanClause.Occur.SHOULD);
+      }
+      stream.end();
     }
     Query query = builder.build();
     return factors == null ? query : new FunctionScoreQuery(query, new Boost(factors, wQ));

@@ -7,7 +7,6 @@ its newer "english" is another stemmer.
 
 from __future__ import annotations
 
-from array import array
 from typing import Final
 
 __all__ = ["stem"]
@@ -49,8 +48,9 @@ _STEP_4: Final = {
 def stem(word: str) -> str:
     """Return the stem of a word in lower case; Lucene counts its length in UTF-16."""
     if not word.isascii() and max(word) > "\uffff":
-        units = array("H", word.encode("utf-16-le"))
-        stemmed = _stem("".join(map(chr, units)))
+        coded = iter(word.encode("utf-16-le"))
+        units = (chr(low | high << 8) for low, high in zip(coded, coded, strict=True))
+        stemmed = _stem("".join(units))
         return stemmed.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     return _stem(word)
 

@@ -14,8 +14,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import accumulate
+from pathlib import Path
 
 __all__ = ["WINDOW", "Automaton", "automaton", "split_by_automaton", "split_words"]
 
@@ -46,7 +46,7 @@ class Automaton:
 @cache
 def automaton() -> Automaton:
     """Return the automaton of the packaged table."""
-    table = json.loads((files("pnyx.corpora") / "word_breaks.json").read_bytes())
+    table = json.loads(Path(__file__).with_suffix(".json").read_bytes())
     firsts = [*table["firsts"], _POINTS]
     runs = zip(table["classes"], firsts, firsts[1:], strict=False)
     classes = b"".join(bytes((number,)) * (stop - first) for number, first, stop in runs)
@@ -70,8 +70,7 @@ def split_by_automaton(text: str) -> list[str]:
     """Return what `split_words` does, by the automaton alone, in time linear in the text."""
     known = automaton()
     moves, ends = known.moves, known.ends
-    points = text.encode("utf-32-le", "surrogatepass")
-    codes = memoryview(points).cast("I")
+    codes = list(map(ord, text))
     classes = [known.classes[code] for code in codes]
     places = list(accumulate((1 + (code > 0xFFFF) for code in codes), initial=0))
     words = []
