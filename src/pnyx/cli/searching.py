@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 from click.core import ParameterSource
 
+from pnyx.cli.options import warn
 from pnyx.cli.values import Number, NumberRange
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pnyx.search.pipeline import Searcher, SearchPlan
     from pnyx.search.scoring import Scoring
 
-__all__ = ["asks_model", "open_searcher", "searching_options"]
+__all__ = ["asks_model", "open_searcher", "searching_options", "tuning_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,41 +28,49 @@ F = TypeVar("F", bound=Callable[..., Any])
 _LEXICAL = ("dirichlet", "bm25", "touche")
 _PERSPECTIVES = 8
 
+_FLAT = click.option(
+    "--flat", is_flag=True, help="Touché: by topic and quality alone (R fixed to 1)."
+)
+_LEXICAL_PART = click.option(
+    "--lexical",
+    type=click.Choice(_LEXICAL),
+    help="What hybrid fuses with the dense ranking  [default: dirichlet].",
+)
+_FUSION = click.option(
+    "--fusion",
+    type=click.Choice(["minmax", "zscore", "rrf"]),
+    help="How hybrid fuses: normalised scores or reciprocal ranks  [default: minmax].",
+)
+_EMBEDDER = click.option(
+    "--embedder",
+    metavar="SPEC",
+    help="That of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL  "
+    "[default: minilm-int8].",
+)
+
 _SCORING = (
     click.option(
         "--model",
-        type=click.Choice([*_LEXICAL, "dense", "hybrid"]),
-        default="dirichlet",
+        type=click.Choice(["auto", *_LEXICAL, "dense", "hybrid"]),
+        default="auto",
         show_default=True,
-        help="What ranks; touche and dense need an index with --clusters --quality and --vectors.",
+        help="What ranks: touche needs an index with --clusters --quality, dense and hybrid one "
+        "with --vectors; auto is hybrid where the index has vectors, else dirichlet.",
     ),
     click.option("--mu", type=Number(), help="Dirichlet prior, in tokens  [default: 2000]."),
     click.option("--k1", type=Number(), help="BM25 saturation  [default: 1.2]."),
     click.option("--b", type=Number(), help="BM25 length normalisation  [default: 0.75]."),
     click.option("--wc", type=Number(), help="Touché: weight of the topic  [default: 10]."),
     click.option("--wq", type=Number(), help="Touché: weight of quality  [default: 5]."),
-    click.option("--flat", is_flag=True, help="Touché: by topic and quality alone (R fixed to 1)."),
-    click.option(
-        "--lexical",
-        type=click.Choice(_LEXICAL),
-        help="What hybrid fuses with the dense ranking  [default: dirichlet].",
-    ),
-    click.option(
-        "--fusion",
-        type=click.Choice(["rrf", "minmax", "zscore"]),
-        help="How hybrid fuses: reciprocal ranks or normalised scores  [default: rrf].",
-    ),
+    _FLAT,
+    _LEXICAL_PART,
+    _FUSION,
     click.option(
         "--dense-weight",
         type=NumberRange(0, 1),
-        help="Of the dense scores, with --fusion minmax or zscore  [default: 0.5].",
+        help="Of the dense scores, with --fusion minmax or zscore  [default: 0.6].",
     ),
-    click.option(
-        "--embedder",
-        metavar="SPEC",
-        help="That of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL  "
-        "[default: minilm-int8].",
-    ),
+    _EMBEDDER,
 )
 
 _STAGES = (
@@ -123,6 +132,19 @@ def searching_options(function: F) -> F:
     return function
 
 
+def tuning_options(function: F) -> F:
+    """Add --model of those that have parameters, and what of it is not tuned."""
+    model = click.option(
+        "--model",
+        type=click.Choice([*_LEXICAL, "hybrid"]),
+        required=True,
+        help="What ranks, and whose parameters are chosen.",
+    )
+    for option in (_EMBEDDER, _FUSION, _LEXICAL_PART, _FLAT, model):
+        function = option(function)
+    return function
+
+
 def open_searcher(
     ctx: click.Context,
     index: Index,
@@ -144,10 +166,13 @@ def open_searcher(
         InputError: a value out of range, a file that cannot be used.
         UsageError: an option that would change nothing.
     """
+    from dataclasses import replace
+
     from pnyx.search.pipeline import Searcher
 
     by_itself = options["pointwise"] or options["threshold"] is not None
     plan = _plan(options, listwise=model is not None and not by_itself)
+    plan = replace(plan, scoring=_chosen(index, plan.scoring, options["embedder"]))
     _check_used(ctx, plan, options)
     return Searcher(
         index,
@@ -201,6 +226,23 @@ def _scoring(options: dict[str, Any]) -> Scoring:
         flat=options["flat"],
         **{name: value for name, value in others.items() if value is not None},
     )
+
+
+def _chosen(index: Index, scoring: Scoring, spec: str | None) -> Scoring:
+    """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
+    from dataclasses import replace
+
+    from pnyx.models.embedding import PACKAGED, embedder_from
+    from pnyx.search.scoring import AUTO, choose_scoring
+
+    named = scoring.model == AUTO and spec not in (None, PACKAGED)
+    chosen = choose_scoring(index, scoring, embedder_from(spec).name if named else PACKAGED)
+    if not chosen.note:
+        return chosen.scoring
+    if spec is not None:
+        return replace(scoring, model="hybrid")
+    warn(f"ranked by {chosen.scoring}, without the index's vectors: {chosen.note}")
+    return chosen.scoring
 
 
 def _check_used(ctx: click.Context, plan: SearchPlan, options: dict[str, Any]) -> None:

@@ -1,0 +1,194 @@
+"""Topics of several sets in two halves, one to choose on, one to report on; and the report.
+
+Topics that are nearly the same question, in whatever set, stand in the same half, and so do debates
+that share an argument: what was chosen on a question must not be reported on its twin.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+from effectiveness import WORDS
+from effectiveness_sets import Collection
+
+from pnyx.measure.retrieval import Comparison, measure_retrieval
+from pnyx.measure.significance import conclude, holm
+from pnyx.models.embedding import Embedder
+from pnyx.records import Qrel, RunEntry
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+
+__all__ = [
+    "DEVELOPMENT",
+    "MARGIN",
+    "TEST",
+    "Report",
+    "Rows",
+    "arguments",
+    "halves",
+    "report_halves",
+]
+
+DEVELOPMENT, TEST = "development", "test"
+
+MARGIN = 0.02
+"""What a choice may lose to what it was chosen among: set before anything was chosen."""
+
+Rows = dict[str, tuple[dict[str, list[RunEntry]], list[Qrel]]]
+"""Row of the tables -> system -> run; and the qrels."""
+
+NEAR = 0.7
+"""Cosine from which two topics count as one question: "Ban X", "Should X be banned?"."""
+
+_FORMULA = re.compile(
+    r"^\W*(this house|we)\s+(would|believes?( that)?|supports?|regrets?|thinks?)\s+", re.IGNORECASE
+)
+
+Key = tuple[str, str]
+"""Set and topic."""
+
+
+def halves(collections: Sequence[Collection], embedder: Embedder) -> dict[str, dict[str, str]]:
+    """Return the half of each topic, by set.
+
+    Groups of topics are taken in the order of a hash, largest first; each goes to the half that
+    lacks most of the sets it touches, so both halves of each set are about equally large.
+
+    Args:
+        collections: the sets.
+        embedder: tells which topics are nearly the same.
+    """
+    texts = {(c.name, q.id): _FORMULA.sub("", q.text) for c in collections for q in c.questions}
+    keys = list(texts)
+    place = {key: n for n, key in enumerate(keys)}
+    links = _near(embedder.encode(list(texts.values())))
+    links += [(place[a], place[b]) for c in collections for a, b in _sharing(c)]
+    out: dict[str, dict[str, str]] = {c.name: {} for c in collections}
+    balance: dict[str, int] = defaultdict(int)  # set -> development less test
+    for group in sorted(_groups(len(keys), links), key=lambda g: (-len(g), _hash(keys[g[0]]))):
+        sizes: dict[str, int] = defaultdict(int)
+        for n in group:
+            sizes[keys[n][0]] += 1
+        lacking = sum(balance[name] * size for name, size in sizes.items())
+        tie = _hash(keys[group[0]]) % 2 == 0
+        first = lacking < 0 or (lacking == 0 and tie)
+        for name, size in sizes.items():
+            balance[name] += size if first else -size
+        for n in group:
+            name, topic = keys[n]
+            out[name][topic] = DEVELOPMENT if first else TEST
+    return out
+
+
+def _near(vectors: np.ndarray) -> list[tuple[int, int]]:
+    close = np.triu(vectors @ vectors.T >= NEAR, 1)
+    return [(int(a), int(b)) for a, b in np.argwhere(close)]
+
+
+def _sharing(collection: Collection) -> Iterable[tuple[Key, Key]]:
+    """Yield pairs of debates that share a document; sets with graded pools share by design."""
+    first: dict[str, str] = {}
+    for q in collection.qrels.get("sides", ()):
+        known = first.setdefault(q.doc_id, q.topic_id)
+        if known != q.topic_id:
+            yield (collection.name, known), (collection.name, q.topic_id)
+
+
+def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Return the connected components, each in order."""
+    parent = list(range(count))
+
+    def root(n: int) -> int:
+        while parent[n] != n:
+            parent[n] = parent[parent[n]]
+            n = parent[n]
+        return n
+
+    for a, b in links:
+        parent[max(root(a), root(b))] = min(root(a), root(b))
+    found: Mapping[int, list[int]] = defaultdict(list)
+    for n in range(count):
+        found[root(n)].append(n)
+    return list(found.values())
+
+
+def _hash(key: Key) -> int:
+    return int.from_bytes(blake2b("/".join(key).encode(), digest_size=8).digest(), "big")
+
+
+# --- reporting --------------------------------------------------------------------------------
+
+
+def report_halves(
+    report: Report,
+    rows: Rows,
+    chosen: str,
+    others: Sequence[str],
+    measure: str,
+    labels: Mapping[str, str],
+) -> None:
+    """Print means of all systems on the test halves, and the chosen one less each other.
+
+    Args:
+        report: where to.
+        rows: of the test halves.
+        chosen: one of the systems.
+        others: what it is compared with.
+        measure: in the notation of ir-measures.
+        labels: system -> what is put after its name.
+    """
+    headings = []
+    cells: dict[str, list[str]] = {name: [] for name in [*others, chosen]}
+    against: list[tuple[str, Comparison]] = []
+    for row, (runs, qrels) in rows.items():
+        for other in others:
+            pair = {name: runs[name] for name in (other, chosen)}
+            found = measure_retrieval(
+                pair, qrels, [measure], baseline=other, margin=MARGIN, draws=10_000
+            )
+            for run in found.runs[: 2 if other == others[-1] else 1]:
+                value = run.measures[measure]
+                cells[run.name].append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
+            against.append((other, found.comparisons[0]))
+        headings.append(f"{row} ({len(found.runs[0].per_topic)})")
+    report.head(f"{measure}, test halves", *headings)
+    for name, shown in cells.items():
+        report.row(name + labels.get(name, ""), *shown)
+    _differences(report, against, chosen, others, headings)
+
+
+def _differences(
+    report: Report,
+    against: Sequence[tuple[str, Comparison]],
+    chosen: str,
+    others: Sequence[str],
+    headings: Sequence[str],
+) -> None:
+    """Print the chosen one less each other, corrected over all of the table."""
+    two_sided = holm([c.test.p for _, c in against])
+    margins = [c.against for _, c in against]
+    not_lower = holm([m.p_not_lower if m else None for m in margins])
+    equivalent = holm([m.p_equivalent if m else None for m in margins])
+    cells: dict[str, list[str]] = {other: [] for other in others}
+    for (other, c), *ps in zip(against, two_sided, not_lower, equivalent, strict=True):
+        word = WORDS[conclude(c.test.difference, *ps)]
+        p = "–" if ps[0] is None else f"{ps[0]:.3f}" if ps[0] >= 0.0005 else "<.001"
+        cells[other].append(f"{c.test.difference:+.3f} [{c.low:+.3f}, {c.high:+.3f}] p {p}, {word}")
+    report.head(f"test halves: {chosen} less", *headings)
+    for other, shown in cells.items():
+        report.row(other, *shown)
+    report.line()
+    report.line(
+        f"Better, worse: two-sided p below .05; not worse: shown not to lose {MARGIN:g} or more, "
+        "one-sided p below .05; equivalent: nor to gain it; each after "
+        f"Holm's correction over the {len(against)} differences of the table, which p is shown "
+        "after, too; inconclusive: none of these."
+    )
