@@ -47,7 +47,7 @@ def test_what_is_installed(call, tmp_path):
     assert "minilm-int8: intact (SHA-256), embeds" in out
     assert "none yet, writable" in out
     assert "pnyx judge          minilm-int8@1" in out
-    assert "ChatReportRetrieve pairs of 5 questions" in " ".join(out.split())
+    assert "300 ChatReportRetrieve pairs" in " ".join(out.split())
     assert "student:perspectives@" in out
     assert "quality, preference, ranking need one" in out
     assert not (tmp_path / "store.sqlite").exists()

@@ -38,7 +38,7 @@ def one(judge, statement, task="support", text=TEXT, **fields):
 def test_it_is_a_judge_that_says_how_good_it_is(judge):
     assert isinstance(judge, Judge)
     assert judge.kinds == {Support}
-    assert "held out" in judge.card
+    assert "unseen" in judge.card
     assert "\n" not in judge.card
     with pytest.raises(TypeError, match="does not answer Rating"):
         ask(judge, [Rating("r", "text", ("cogency",), (1, 5))])

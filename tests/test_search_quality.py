@@ -36,10 +36,10 @@ LIBRARIES = (
     "cannot otherwise use them."
 )
 GOLDEN = {
-    UNIFORMS: 0.46953,
-    LIBRARIES: 0.21601,
+    UNIFORMS: 0.49584,
+    LIBRARIES: 0.20970,
     "i dont like vaccines they suck and i think nurses is stupid": 0.0,
-    "Trams carry more people than cars on the same road.": 0.14419,
+    "Trams carry more people than cars on the same road.": 0.15391,
 }
 PAIRS = [
     (UNIFORMS, "uniforms are bad lol. i hate them so much!!! vote pro"),
@@ -62,7 +62,7 @@ def one(text):
 
 @pytest.mark.parametrize(("text", "expected"), GOLDEN.items())
 def test_the_packaged_model_says_what_it_said(text, expected):
-    assert MODEL.name == "surface-words@1"
+    assert MODEL.name == "surface-words@2"
     assert one(text) == pytest.approx(expected, abs=1e-4)
 
 
@@ -189,7 +189,7 @@ def test_quality_with_a_new_a_grown_and_an_existing_index(tmp_path, capsys):
     first, more = corpus(tmp_path / "a.jsonl", UNIFORMS, "!"), corpus(tmp_path / "b.jsonl", "lol")
     index = tmp_path / "i"
     shown = pnyx("index", first, "--out", index, "--quality", capsys=capsys)
-    assert "quality of 2 documents (2 new), surface-words@1" in shown.err
+    assert "quality of 2 documents (2 new), surface-words@2" in shown.err
     assert "1 hold no word" in shown.err
     shown = pnyx("index", more, "--add", index, capsys=capsys)
     assert f"no quality yet: pnyx index --update {index} --quality" in shown.err

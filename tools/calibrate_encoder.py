@@ -2,6 +2,7 @@
 
     PNYX_DATA=DATA python tools/calibrate_encoder.py [--cache FILE.npz] [--date YYYY-MM-DD]
     ... --measure [TASK ...]      # leave curves and head as they are, renew figures and card alone
+    ... --unseen FILE             # stance on the pages of another Debatewise dump; writes nothing
 
 Writes src/pnyx/judge/calibrations/minilm-int8.json and prints every held-out figure. Needs
 scikit-learn. What is fitted on what, what was chosen by looking at which figure, and why:
@@ -201,8 +202,15 @@ def idebate_titles() -> dict[tuple[str, str], str]:
 
 def held_out_arguments(source: str) -> list[tuple[Support, bool]]:
     """At most three whole arguments a side of every debate of a portal, against its title."""
+    return arguments_of(portal_pages(source), source)
+
+
+def portal_pages(source: str) -> list[dict[str, Any]]:
+    return json.loads((DATA / f"perspectrum/{source}_raw.json").read_text(encoding="utf-8"))
+
+
+def arguments_of(pages: Sequence[Mapping[str, Any]], source: str) -> list[tuple[Support, bool]]:
     pairs, rng = [], random.Random(0)
-    pages = json.loads((DATA / f"perspectrum/{source}_raw.json").read_text(encoding="utf-8"))
     for number, page in enumerate(pages):
         claim = claims(page["claim_title"])[0]
         if opposite(claim) is None:
@@ -447,15 +455,13 @@ def card(tasks: dict[str, Any]) -> str:
 
     defined = ", ".join(f"{name.upper()} {with_bounds(g, name)}" for name in SHOWN)
     return (
-        f"support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} on {s['pairs']} BERDS pairs of "
-        f"{s['groups']} questions; relevance with a definition {defined} on {g['pairs']} "
-        f"ChatReportRetrieve pairs of {g['groups']} questions, AUROC {short(other['auroc'])} on "
-        f"{other['questions']} others; without one AUROC {short(r['auroc'])} (args.me pools, "
-        "mostly against other topics); which similarity was chosen on these pairs, weights and "
-        f"thresholds on other questions; stance AUROC {with_bounds(unseen, 'auroc')} on Debatewise "
-        f"pages that chose nothing ({short(t['debatewise_auroc'])} there and "
-        f"{short(t['procon_auroc'])} on ProCon where its form was chosen); "
-        "weak: read its verdicts as hints"
+        f"support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} ({s['pairs']} BERDS "
+        f"pairs); relevance with a definition {defined} ({g['pairs']} ChatReportRetrieve pairs, "
+        f"similarity chosen on them; {short(other['auroc'])} on {other['questions']} unseen "
+        f"questions), without {short(r['auroc'])} (args.me, mostly other topics); stance "
+        f"AUROC {with_bounds(unseen, 'auroc')} on unseen Debatewise pages "
+        f"({short(t['debatewise_auroc'])}, ProCon {short(t['procon_auroc'])}, where its form was "
+        "chosen); weak: hints only"
     )
 
 
@@ -464,6 +470,20 @@ SHOWN = ("auroc", "ap", "f1", "ece")
 
 def short(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
+
+
+def measure_unseen(encoder: CachedEncoder, path: Path) -> None:
+    """Print the shipped head's AUROC on the pages of a Debatewise dump that chose nothing."""
+    entry = json.loads(OUT.read_text(encoding="utf-8"))["tasks"]["stance"]
+    known = {page["claim_title"] for page in portal_pages("debatewise")}
+    dump = json.loads(path.read_text(encoding="utf-8"))
+    pages = [page for page in dump if page["claim_title"] not in known]
+    if not pages:
+        raise SystemExit(f"{path}: none of its {len(dump)} pages is unseen: all had a part in "
+                         "choosing the head's form")  # fmt: skip
+    x, y, groups = sides(stance_judge(encoder, entry), arguments_of(pages, "debatewise"))
+    found = with_intervals({"auroc": (weighted_auroc, x)}, y, groups)
+    print(f"{len(y)} arguments of {len(set(groups))} pages that chose nothing: {found}")
 
 
 def fit_all(encoder: CachedEncoder, judge: EncoderJudge) -> dict[str, Any]:
@@ -499,9 +519,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="keep embeddings in this .npz file")
     parser.add_argument("--date", default=datetime.now(UTC).date().isoformat())
     parser.add_argument("--measure", nargs="*", choices=TASKS, metavar="TASK")
+    parser.add_argument("--unseen", type=Path, metavar="FILE", help="a Debatewise dump")
     arguments = parser.parse_args()
     csv.field_size_limit(10**8)
     encoder = CachedEncoder(arguments.cache)
+    if arguments.unseen is not None:
+        measure_unseen(encoder, arguments.unseen)
+        return
     blank = Calibration("", {"similarity": 1.0}, 0.0, 0.5, "", {})
     judge = EncoderJudge(encoder, dict.fromkeys(TASKS[:3], blank))  # type: ignore[arg-type]
     content = {"judge": "minilm-int8@1", "encoder": "minilm-int8", "fitted": arguments.date}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli.tables import interval
+from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -134,16 +134,9 @@ def drawing_options(function: Any) -> Any:
     return function
 
 
-def _positive(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value < math.inf:
-        raise click.BadParameter(f"{value} is not a number above 0.", param=option)
-    return value
-
-
 margin_option = click.option(
     "--margin",
-    type=float,
-    callback=_positive,
+    type=NumberRange(0, min_open=True),
     metavar="X",
     help="Also test that a run is not lower than the baseline by X or more (choose X beforehand).",
 )

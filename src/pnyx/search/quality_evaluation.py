@@ -72,7 +72,10 @@ def cross_validate(
     called = np.ones(len(place), dtype=bool)
     for fold in range(int(place.max()) + 1):
         fit, test = np.flatnonzero(place != fold), np.flatnonzero(place == fold)
-        model, texts = METHODS[method](rated.part(fit), method), [rated.texts[row] for row in test]
+        model, texts = (
+            METHODS[method](rated.part(fit), method),
+            [rated.texts[row] for row in test.tolist()],
+        )
         out[method][test] = model.predict(texts)
         if isinstance(model, PaperModel):
             called[test] = [model.accepts(text) for text in texts]
@@ -96,7 +99,8 @@ def _by_length(fit: RatedTexts, test: RatedTexts) -> Floats:
         np.stack([one.surface for one in part.seen])[:, LENGTHS] for part in (fit, test)
     )
     line = make_pipeline(StandardScaler(), Ridge(10.0)).fit(known, fit.quality)
-    return np.clip(np.asarray(line.predict(asked)), 0.0, 1.0)
+    predicted: Floats = np.asarray(line.predict(asked), dtype=np.float64)
+    return predicted.clip(0.0, 1.0)
 
 
 def _measures(rated: RatedTexts, quality: Floats, called: NDArray[np.bool_]) -> dict[str, Measured]:
