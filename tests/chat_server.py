@@ -194,7 +194,8 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.body: dict[str, Any] = json.loads(raw)
         self.prompt = "\n".join(m["content"] for m in self.body["messages"])
-        self.key = key_of(self.body["messages"])
+        limit = self.body.get("max_tokens", self.body.get("max_completion_tokens"))
+        self.key = key_of(self.body["messages"], limit)
         self.handed = ""
         said = self.body["messages"]
         behaviour = self.server.behaviour(self.prompt, key_of(said[:2]), len(said) // 2)
@@ -267,6 +268,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_length(self) -> None:
         self.complete(self.verdict()[:-20], finish_reason="length")
+
+    def do_tight(self) -> None:
+        """Thinks so long that less than 1,000 tokens are not enough."""
+        limit = self.body.get("max_tokens", self.body.get("max_completion_tokens"))
+        self.do_length() if limit is not None and limit < 1000 else self.do_ok()
 
     def do_content_filter(self) -> None:
         self.complete("", finish_reason="content_filter")
@@ -467,10 +473,10 @@ def mark_of(prompt: str) -> str:
     return marked.group(1) if marked else ""
 
 
-def key_of(messages: Sequence[Mapping[str, str]]) -> str:
-    """Return what a prompt is called in the log."""
+def key_of(messages: Sequence[Mapping[str, str]], limit: int | None = None) -> str:
+    """Return what a prompt is called in the log: with more room for its reply it is another."""
     said = [[message["role"], message["content"]] for message in messages]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([said, limit]).encode()).hexdigest()
 
 
 def answered(log: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -53,7 +53,8 @@ TROUBLES = {
     "prose": Trouble("schema", 2, 0, 30),
     "out_of_range": Trouble("schema", 2, 0, 30),
     "refusal": Trouble("refusal", 1, 0, 30),
-    "length": Trouble("length", 1, 0, 30),
+    "length": Trouble("length", 2, 0, 30),
+    "tight": Trouble(None, 2, 0, 30),
     "content_filter": Trouble("content_filter", 1, 0, 30),
 }
 CONCURRENCY = 4
@@ -117,10 +118,13 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 def stored_keys(path: Path) -> set[str]:
     """Return what is in a store, as the server's log calls it."""
     with Store(path) as store:
-        messages = [row.request.messages for row in store.rows()]
+        requests = [row.request for row in store.rows()]
     return {
-        key_of([{"role": m.role, "content": printable(m.content)} for m in prompt])
-        for prompt in messages
+        key_of(
+            [{"role": m.role, "content": printable(m.content)} for m in request.messages],
+            request.max_tokens,
+        )
+        for request in requests
     }
 
 
@@ -195,7 +199,15 @@ def _check_spending(manifest: dict[str, Any]) -> None:
 
 KILLED = {
     name: TROUBLES[name]._replace(items=10)
-    for name in ("fenced", "429_once", "500_once", "reset_once", "prose_unrepaired", "refusal")
+    for name in (
+        "fenced",
+        "429_once",
+        "500_once",
+        "reset_once",
+        "prose_unrepaired",
+        "refusal",
+        "tight",
+    )
 }
 
 

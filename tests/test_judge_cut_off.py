@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_server import ChatServer
+from chat_server import ChatServer, key_of
 from pnyx.cli import main
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.asking import Asking
@@ -23,6 +23,7 @@ from pnyx.judge.plan import plan_run
 from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import Preference, Support
 from pnyx.judge.store import Store
+from pnyx.judge.tasks import TASKS
 from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience
 from pnyx.models.ledger import Ledger, bound_of
 from pnyx.records import Document, Question
@@ -203,8 +204,10 @@ def test_killed_between_the_tries_a_run_asks_only_the_second(tmp_path, monkeypat
         run.send_signal(signal.SIGKILL)
         run.wait()
         server.stdin.close()
+    (asked_for,) = TASKS["support"].read("items.jsonl")
+    said = [{"role": m.role, "content": m.content} for m in Asking().request([asked_for]).messages]
     with ChatServer() as server:
-        server._seen.update([row_item(Path("log.jsonl"))])
+        server._seen.update([key_of(said)])
         with pytest.raises(SystemExit) as ended:
             main([*judge, server.spec])
     assert ended.value.code == 0
@@ -213,7 +216,3 @@ def test_killed_between_the_tries_a_run_asks_only_the_second(tmp_path, monkeypat
 
 def asked(log: str) -> int:
     return Path(log).read_text().count('"asked"') if Path(log).exists() else 0
-
-
-def row_item(log: Path) -> str:
-    return json.loads(log.read_text().splitlines()[0])["key"]

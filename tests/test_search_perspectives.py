@@ -112,7 +112,7 @@ def test_a_reply_that_cannot_be_read_gets_one_repair_turn(store):
     [
         ({"default": "prose"}, "schema: ", 2),
         ({"default": "refusal"}, "refusal: ", 1),
-        ({"default": "length"}, "length: ", 1),
+        ({"default": "length"}, "length: ", 2),
         ({"default": "empty"}, "empty", None),
         ({"reply": '{"perspectives": []}'}, "schema: perspectives", 2),
         ({"reply": reply(("Yes.", "pro"), ("No.", "con"))}, "schema: perspectives.0.statement", 2),

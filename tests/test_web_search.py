@@ -18,6 +18,7 @@ from pnyx.corpora.search_results import (
     write_search_results,
 )
 from pnyx.errors import InputError, PnyxError
+from pnyx.files import clean_text
 from pnyx.models.patience import Patience
 from pnyx.records import Question
 from pnyx.web.archive import Archive
@@ -185,7 +186,7 @@ def test_an_api_that_answers_nothing_is_given_up(tmp_path):
 
 # --- files of results
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(clean_text)
 filled = texts.filter(str.strip)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "load_prompt",
     "parse_prompt",
     "prompt_bytes",
+    "prompt_file",
     "prompt_names",
     "read_prompt",
 ]
@@ -223,9 +224,9 @@ def _table(content: bytes, path: str) -> dict[str, Any]:
         table = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not valid TOML: {shorten(str(error))}", path=path) from error
-    for name, kind in _OPTIONAL.items():
-        table.setdefault(name, kind())
-    for name, kind in {**_FIELDS, **_OPTIONAL}.items():
+    for name, make in _OPTIONAL.items():
+        table.setdefault(name, make())
+    for name, kind in (_FIELDS | _OPTIONAL).items():
         if not isinstance(table.get(name), kind) or isinstance(table[name], bool):
             found = "nothing" if name not in table else shorten(_shown(table[name]), 40)
             raise InputError(f"field {name!r}: found {found}", path=path)
