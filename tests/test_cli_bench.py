@@ -208,6 +208,7 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--expand", "llm"), "--expand llm needs --llm"),
         (("--expand", "none.jsonl"), "none.jsonl"),
         (("--human", "labels.jsonl"), "--human goes with --labelled"),
+        (("--shift", "1"), "--shift goes with --labelled"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(capsys, index, views, tmp_path, more, line):

@@ -229,41 +229,90 @@ def test_qrels_that_list_only_what_supports(world, capsys):
     assert row["measures"]["MRecall@2"]["value"] == 1 / 12
 
 
-def test_the_judges_errors_are_taken_into_account(world, capsys):
-    answers = []
-    for n in range(40):
-        for doc in range(3):
-            for letter in "ab":
-                yes = (doc + n) % 3 == 0
-                answers.append(
-                    {"id": f"{n}{doc}{letter}", "task": "support", "value": yes, "judge": "j",
-                     "unscored": None, "probability": 0.8 if yes else 0.2, "question_id": f"l{n}",
-                     "doc_id": f"x{doc}", "perspective_id": letter,
-                     "label": yes if n % 4 else not yes}
-                )  # fmt: skip
+def people(questions, label):
+    """Write answers with labels: (question, document, perspective) of some questions."""
+    answers = [
+        {"id": f"{q}/{doc}/{letter}", "task": "support", "value": yes, "judge": "j",
+         "unscored": None, "probability": 0.8 if yes else 0.2, "question_id": q,
+         "doc_id": doc, "perspective_id": letter, "label": label(n, yes)}
+        for n, (q, documents) in enumerate(questions.items())
+        for place, doc in enumerate(documents)
+        for letter in "ab"
+        for yes in [(place + n) % 3 == 0]
+    ]  # fmt: skip
     Path("people.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+
+
+@pytest.fixture
+def answered(world):
     rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
     verdicts = [
         {**one, "task": "support", "unscored": None, "judge": "j", "probability": None}
         for one in rows
     ]
     Path("answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in verdicts))
-    command = ("good.run", "--perspectives", "views.jsonl", "--verdicts", "answers.jsonl", "--k", 2,
-               "--labelled", "people.jsonl")  # fmt: skip
-    row = measured(capsys, *command)
+    return ("good.run", "--perspectives", "views.jsonl", "--verdicts", "answers.jsonl", "--k", 2,
+            "--labelled", "people.jsonl")  # fmt: skip
+
+
+def others(count):
+    return {f"l{n}": ["x0", "x1", "x2"] for n in range(count)}
+
+
+def test_the_judges_errors_are_taken_into_account(answered, capsys):
+    people(others(40), lambda n, yes: yes if n % 4 else not yes)
+    row = measured(capsys, *answered)
+    effects = {name: row["correction"].pop(name) for name in
+               ("question_spread", "perspective_spread")}  # fmt: skip
+    assert all(value >= 0 for value in effects.values())
     assert row["correction"] == {
         "judge": "j", "signal": "verdict", "pairs": 240, "unscored": 0, "yes": 100,
-        "questions": 40, "documents": 120,
-        "errors_together": row["correction"]["errors_together"],
+        "questions": 40, "fewest_questions": 8, "few_questions": 30, "documents": 120, "shift": 0.0,
     }  # fmt: skip
+    widths = {}
     for name in ("MRecall@2", "Precision@2"):
         corrected = row["runs"][0]["corrected"][name]
-        assert 0 < corrected["low"] < corrected["value"] < corrected["high"] < 1
+        assert 0 <= corrected["low"] < corrected["value"] < corrected["high"] <= 1
         assert (corrected["scored"], corrected["asked"]) == (12, 12)
-    assert run("measure perspectives", *command) == 0
-    assert "with the judge's errors on 240 labelled pairs of 40" in capsys.readouterr().out
-    others = ("good.run", *USUAL, "--labelled", "people.jsonl")
-    assert "expected the same judge" in refused(capsys, *others)
+        assert (corrected["method"], corrected["labelled"]) == ("calibrated", 40)
+        widths[name] = corrected["high"] - corrected["low"]
+    shifted = measured(capsys, *answered, "--shift", 1)["runs"][0]["corrected"]
+    assert all(shifted[n]["high"] - shifted[n]["low"] > width for n, width in widths.items())
+    assert run("measure perspectives", *answered) == 0
+    printed = capsys.readouterr()
+    assert "with the judge's errors on 240 labelled pairs of 40" in printed.out
+    assert "calibrated on labels of other questions" in printed.out
+    assert "warning: corrected by labels of other questions: holds only where" in printed.err
+    others_ = ("good.run", *USUAL, "--labelled", "people.jsonl")
+    assert "expected the same judge" in refused(capsys, *others_)
+
+
+def test_labels_of_few_questions_are_warned_of_and_of_fewer_refused(answered, capsys):
+    people(others(8), lambda n, yes: yes)
+    assert run("measure perspectives", *answered) == 0
+    printed = capsys.readouterr()
+    assert "warning: corrected by labels of 8 questions: the estimate depends" in printed.err
+    people(others(7), lambda n, yes: yes)
+    row = measured(capsys, *answered)
+    assert all(one["value"] is None for one in row["runs"][0]["corrected"].values())
+    assert run("measure perspectives", *answered) == 0
+    assert "not corrected: labels of 7 questions, expected at least 8" in capsys.readouterr().err
+
+
+def test_labels_of_the_measured_questions_power_the_judges_verdicts(answered, capsys):
+    first = {}
+    for line in Path("good.run").read_text().splitlines():
+        question, _, doc, *_ = line.split()
+        first.setdefault(question, []).append(doc)
+    people({q: docs[:2] for q, docs in list(first.items())[:9]}, lambda n, yes: n % 2 == 0)
+    row = measured(capsys, *answered)
+    for one in row["runs"][0]["corrected"].values():
+        assert (one["method"], one["labelled"]) == ("prediction-powered", 9)
+        assert one["low"] <= one["value"] <= one["high"]
+    assert run("measure perspectives", *answered) == 0
+    printed = capsys.readouterr()
+    assert "prediction-powered, 9 or more of the measured questions labelled" in printed.out
+    assert "of other questions" not in printed.err
 
 
 def test_leaning(world, capsys):
@@ -319,6 +368,9 @@ def test_bad_input_is_one_line(world, capsys):
         (("--measure", "Nothing@5"), "is no measure"),
         (("--baseline", "none.run"), "is neither a file nor one of"),
         (("--labels", "labels.jsonl"), "--labels goes with --labelled"),
+        (("--shift", "1"), "--shift goes with --labelled"),
+        (("--labelled", "labels.jsonl", "--shift", "nan"), "--shift"),
+        (("--labelled", "labels.jsonl", "--shift", "-1"), "--shift"),
         (("--qrels-out", "views.jsonl"), "names the same file as"),
         (("--qrels-out", "-", "--json"), "both write to standard output"),
     ):

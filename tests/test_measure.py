@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -13,7 +14,7 @@ from sklearn import metrics
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.measure import binary
 from pnyx.measure.base import Measured
-from pnyx.measure.intervals import wilson
+from pnyx.measure.intervals import log_odds_interval, student_quantile, wilson
 from pnyx.measure.sentences import citation_precision, sentence_precision, sentence_verdict
 from pnyx.records import Citation, Response, Sentence
 
@@ -53,6 +54,21 @@ def test_f1_and_accuracy_equal_scikit_learn(pairs: list[tuple[bool, bool]]) -> N
     else:
         assert ours == pytest.approx(metrics.f1_score(labels, values, zero_division=0))
     assert binary.accuracy(labels, values) == pytest.approx(metrics.accuracy_score(labels, values))
+
+
+@given(degrees=st.floats(1, 500))
+def test_students_quantile_is_scipys(degrees: float) -> None:
+    assert student_quantile(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), rel=1e-4)
+
+
+def test_an_interval_in_log_odds_by_hand() -> None:
+    """A fifth, a standard deviation of ln 2 and 10 degrees: t = 2.228, odds 1/4 x 2^(+-2.228)."""
+    low, high = log_odds_interval(0.2, math.log(2) ** 2, 10)
+    odds = [0.25 * 2**-2.2281, 0.25 * 2**2.2281]
+    assert (low, high) == pytest.approx([o / (1 + o) for o in odds], abs=1e-4)
+    assert log_odds_interval(0.0, 1.0) == (0.0, 0.0)
+    assert log_odds_interval(1.0, 1.0) == (1.0, 1.0)
+    assert log_odds_interval(0.5, 1e9) == (0.0, 1.0)
 
 
 def test_wilson_by_hand() -> None:

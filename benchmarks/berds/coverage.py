@@ -6,7 +6,8 @@
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
 BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
 wrote to search with. Each set is one `pnyx bench perspectives`; the judge also answers the pairs of
-BERDS that people labelled, so that its errors are taken into account. Interrupted, it goes on.
+BERDS that people labelled, so that its errors are taken into account. Those are of other questions
+and of web pages, so the judge may be off here: SHIFT. Interrupted, it goes on.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
 from common import Report, arguments
 
 SETS = {"Arguana": "arguana_generated", "Kialo": "kialo", "OpinionQA": "opinionqa"}
+SHIFT = 0.7
+"""Odds of yes twice or half as high as on the labelled pairs, in one standard deviation."""
 MEASURES = ("MRecall@5", "Precision@5", "MRecall@10", "Precision@10")
 
 
@@ -135,12 +138,14 @@ def main() -> None:
         asked = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
         pnyx("bench", "perspectives", "--index", index, "--questions", asked, "--expand", asked,
-             "--sides", "order", "--leaning", "--labelled", labelled, "--out", out)  # fmt: skip
+             "--sides", "order", "--leaning", "--labelled", labelled, "--shift", SHIFT,
+             "--out", out)  # fmt: skip
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
         if name == next(iter(SETS)):
             c = row["correction"]
             report.line(f"Judge: {row['judge']}; corrected by its answers to {c['pairs']} pairs of "
-                        f"{c['questions']} questions that people labelled.")  # fmt: skip
+                        f"{c['questions']} other questions that people labelled, its log-odds "
+                        f"off by {c['shift']:g} (standard deviation).")  # fmt: skip
         show(report, name, row)
         show_leaning(report, row)
     report.write(options.write)

@@ -151,6 +151,7 @@ def bench_perspectives(
     embedder: Embedder | None = None,
     expansions: PerspectiveSource | None = None,
     labelled: Labelled | None = None,
+    shift: float = 0.0,
     settings: Mapping[str, Any] | None = None,
     on_pairs: Callable[[int], None] | None = None,
 ) -> Benched:
@@ -169,6 +170,7 @@ def bench_perspectives(
         expansions: writes the perspectives that are searched; those to be covered are the answer,
             and no expansion.
         labelled: see `measure_perspectives`.
+        shift: see `measure_perspectives`.
         settings: see `apply_judge`.
         on_pairs: told how many pairs there are to judge, before each of the two rounds.
 
@@ -207,6 +209,7 @@ def bench_perspectives(
         verdicts,
         depths=bench.depths,
         labelled=labelled,
+        shift=shift,
         baseline=next(iter(runs)) if len(runs) > 1 else None,
         draws=bench.draws,
         seed=bench.seed,

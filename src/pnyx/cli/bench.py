@@ -20,6 +20,7 @@ from pnyx.cli.judging import (
     open_judge,
     prices_of,
 )
+from pnyx.cli.measure_runs import shift_option
 from pnyx.cli.options import json_option, model_options, open_model, spending_options, warn
 from pnyx.cli.progress import watched
 from pnyx.cli.values import NumberRange
@@ -158,6 +159,7 @@ def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     "takes its errors into account.",
 )
 @click.option("--human", metavar="LABELS", help="The labels of --labelled (JSONL), by id.")
+@shift_option
 @click.option(
     "--draws",
     type=click.IntRange(0, 1_000_000),
@@ -313,6 +315,8 @@ def _plan(work: _Work, opened: Opened, options: dict[str, Any], as_json: bool) -
 
 def _labelled(options: dict[str, Any]) -> Labelled | None:
     if options["labelled"] is None:
+        if options["shift"] is not None:
+            raise click.UsageError("--shift goes with --labelled")
         if options["human"] is not None:
             raise click.UsageError("--human goes with --labelled")
         return None
@@ -341,6 +345,7 @@ def _run(work: _Work, opened: Opened, options: dict[str, Any]) -> Benched:
             embedder=work.embedder,
             expansions=work.expansions,
             labelled=labelled,
+            shift=options["shift"] or 0.0,
             settings=deciding_settings(opened, options),
             on_pairs=to_judge,
         )

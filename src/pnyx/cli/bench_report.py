@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pnyx.cli.measure_perspectives_report import leaning_rows
+from pnyx.cli.measure_perspectives_report import correction_legend, leaning_rows
 from pnyx.cli.measure_runs import BETTER, WORSE, draws_legend, mark, test_legend
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import shorten
@@ -64,11 +64,8 @@ def _legend(found: Benched, opened: bool, corrected: bool) -> list[str]:
         said.append("p, n: share of documents for the supporting and for the opposing perspective")
     if opened:
         said.append("bounds: over all questions, with unscored pairs read as no, and as yes")
-    if corrected and coverage.correction is not None:
-        said.append(
-            f"corrected: with the judge's errors on {coverage.correction['pairs']} labelled pairs "
-            f"of {coverage.correction['questions']} questions taken into account"
-        )
+    if corrected:
+        said += correction_legend(coverage)
     if coverage.baseline is not None:
         said.append(
             f"{BETTER} {WORSE} higher, lower than {shorten(coverage.baseline, 40)}: "

@@ -10,7 +10,13 @@ import click
 
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_perspectives_report import notes, report
-from pnyx.cli.measure_runs import MeasuresCommand, drawing_options, run_names, with_baseline
+from pnyx.cli.measure_runs import (
+    MeasuresCommand,
+    drawing_options,
+    run_names,
+    shift_option,
+    with_baseline,
+)
 from pnyx.cli.options import json_option, refuse_same_file
 from pnyx.errors import InputError, shorten
 
@@ -39,7 +45,8 @@ opposite perspectives (stance pro and con), it also says which side is covered. 
 
 A pair without a verdict is never taken for a no: a question whose value it could change has none,
 the mean is over the others, and bounds say what it can be over all. --labelled also gives the
-values with the judge's own errors taken into account. docs/measures.md defines all of this.
+values with the judge's own errors taken into account: label the first documents of some of the
+measured questions, picked at random. docs/measures.md defines all of this.
 Exit status 3: a pair within the depth is unscored.
 """
 
@@ -112,6 +119,7 @@ _OPTIONS = (
         "takes its errors into account.",
     ),
     click.option("--labels", metavar="LABELS", help="The labels of --labelled (JSONL), by id."),
+    shift_option,
     click.option(
         "--unjudged",
         type=click.Choice(["unscored", "no"]),
@@ -194,6 +202,7 @@ def perspectives(as_json: bool, per_topic: bool, **options: Any) -> int:
         depths=options["depths"],
         union_depth=options["union_depth"],
         labelled=_labelled(options),
+        shift=options["shift"] or 0.0,
         topics_of=options["topics_of"],
         baseline=None if chosen is None else names[chosen],
         test=options["test"],
@@ -223,6 +232,8 @@ def _check_usage(paths: Sequence[str], options: dict[str, Any], as_json: bool) -
         raise click.UsageError("--json and --qrels-out - both write to standard output")
     if options["labels"] is not None and options["labelled"] is None:
         raise click.UsageError("--labels goes with --labelled")
+    if options["shift"] is not None and options["labelled"] is None:
+        raise click.UsageError("--shift goes with --labelled")
     if options["qrels_out"] is not None:
         others = {f"file {n}": path for n, path in enumerate(filter(None, sources), 1)}
         refuse_same_file("--qrels-out", options["qrels_out"], **others)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pnyx.measure.perspective_table import Bounded
     from pnyx.measure.retrieval import Comparison
 
-__all__ = ["leaning_rows", "notes", "report"]
+__all__ = ["correction_legend", "leaning_rows", "notes", "report"]
 
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 
@@ -43,18 +43,67 @@ def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
     untested = sum(c.p_holm is None for c in found.comparisons)
     if untested:
         lines.append(f"{untested} comparisons have too few questions or no variance for the test")
-    correction = found.correction
-    if correction is not None:
-        if correction["unscored"]:
-            lines.append(f"{correction['unscored']} labelled pairs are unscored and left out")
-        if not correction["documents"]:
-            lines.append(
-                "Precision is not corrected: no labelled document has labels for all perspectives "
-                "of its question (doc_id, perspective_id)"
-            )
-        lines += few_warning(found.draws, correction["questions"], "labelled question")
+    lines += _correction_notes(found)
     fewest = min(len(run.per_topic) for run in found.runs)
     return lines + few_warning(found.draws, fewest, "question")
+
+
+def _correction_notes(found: PerspectiveCoverage) -> list[str]:
+    """Return whether the corrected values may be used."""
+    correction = found.correction
+    if correction is None:
+        return []
+    lines = []
+    if correction["unscored"]:
+        lines.append(f"{correction['unscored']} labelled pairs are unscored and left out")
+    labels = f"labels of {correction['questions']} question"
+    labels += "" if correction["questions"] == 1 else "s"
+    if correction["questions"] < correction["fewest_questions"]:
+        fewest = correction["fewest_questions"]
+        return [*lines, f"warning: not corrected: {labels}, expected at least {fewest}"]
+    if not correction["documents"]:
+        lines.append(
+            "Precision is not corrected: no labelled document has labels for all perspectives "
+            "of its question (doc_id, perspective_id)"
+        )
+    if correction["questions"] < correction["few_questions"]:
+        lines.append(f"warning: corrected by {labels}: the estimate depends on single questions")
+    if "calibrated" in _methods(found):
+        lines.append(
+            "warning: corrected by labels of other questions: holds only where these and their "
+            "documents are of the same kind as those measured"
+            + ("; else state --shift" if not correction["shift"] else "")
+            + ". Better label the first documents of some measured questions, picked at random"
+        )
+    return lines
+
+
+def _methods(found: PerspectiveCoverage) -> dict[str, int]:
+    """Return how values were corrected, and by how many labelled questions at least."""
+    by: dict[str, int] = {}
+    for one in (one for run in found.runs for one in run.corrected.values()):
+        if one.method is not None:
+            by[one.method] = min(one.labelled, by.get(one.method, one.labelled))
+    return by
+
+
+def correction_legend(found: PerspectiveCoverage) -> list[str]:
+    """Say what corrected values rest on; nothing where there are none."""
+    c = found.correction
+    if c is None:
+        return []
+    methods = _methods(found)
+    lines = [
+        f"corrected: with the judge's errors on {c['pairs']} labelled pairs of "
+        f"{c['questions']} questions taken into account"
+    ]
+    if "prediction-powered" in methods:
+        count = methods["prediction-powered"]
+        lines[0] += f"; prediction-powered, {count} or more of the measured questions labelled"
+    if "calibrated" in methods:
+        shift = f", judge's log-odds off by {c['shift']:g}" if c["shift"] else ""
+        lines[0] += f"; calibrated on labels of other questions{shift}"
+    return lines
 
 
 def _run_notes(run: MeasuredCoverage) -> list[str]:
@@ -197,12 +246,7 @@ def _legend(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]
     lines = []
     if any(mean.open for run in found.runs for mean in run.measures.values()):
         lines.append("bounds: over all questions, with unscored pairs read as no, and as yes")
-    if found.correction is not None:
-        c = found.correction
-        lines.append(
-            f"corrected: with the judge's errors on {c['pairs']} labelled pairs of "
-            f"{c['questions']} questions taken into account"
-        )
+    lines += correction_legend(found)
     if leaning:
         lines.append("p, n: share of documents for the supporting and for the opposing perspective")
     if found.baseline is not None:

@@ -33,6 +33,7 @@ __all__ = [
     "mark",
     "rearranged_note",
     "run_names",
+    "shift_option",
     "spaced",
     "test_legend",
     "with_baseline",
@@ -139,6 +140,22 @@ margin_option = click.option(
     type=NumberRange(0, min_open=True),
     metavar="X",
     help="Also test that a run is not lower than the baseline by X or more (choose X beforehand).",
+)
+
+
+def _from_zero(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 <= value < math.inf:
+        raise click.BadParameter(f"{value} is not a number from 0.", param=option)
+    return value
+
+
+shift_option = click.option(
+    "--shift",
+    type=float,
+    callback=_from_zero,
+    metavar="S",
+    help="Where the pairs of --labelled come from another corpus or retriever: standard deviation "
+    "of how far the judge's log-odds may be off on those measured (0.7: odds twice or half).",
 )
 
 

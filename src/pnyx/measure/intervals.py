@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
-__all__ = ["wilson"]
+import numpy as np
+
+__all__ = ["log_odds_interval", "student_quantile", "wilson"]
 
 _Z95 = 1.959963984540054
 
@@ -31,3 +34,43 @@ def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
     )
     # It always holds the share itself; rounding could leave 0 and 1 just outside.
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
+
+
+@lru_cache(maxsize=256)
+def student_quantile(degrees: float, below: float = 0.975) -> float:
+    """Return the value below which Student's t lies with a chance `below`.
+
+    Args:
+        degrees: of freedom, at least 1, whole or not.
+        below: in [0.5, 1).
+
+    Raises:
+        ValueError: one is out of range.
+    """
+    if not degrees >= 1 or not 0.5 <= below < 1:
+        raise ValueError(f"found {degrees} degrees and {below}, expected from 1, and [0.5, 1)")
+    # t = sqrt(degrees) tan(a) has a density of cos(a)^(degrees - 1) in a.
+    angles = np.linspace(0.0, math.pi / 2, 20_001)
+    density = np.cos(angles) ** (degrees - 1)
+    area = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    angle = float(np.interp(2 * below - 1, area / area[-1], angles))
+    return math.sqrt(degrees) * math.tan(angle)
+
+
+def log_odds_interval(
+    value: float, variance: float, degrees: float = math.inf
+) -> tuple[float, float]:
+    """Return the 95 % interval of a share that is symmetric in log-odds; within (0, 1).
+
+    Args:
+        value: in [0, 1]; 0 and 1 have no log-odds and are their own interval.
+        variance: of its log-odds.
+        degrees: of freedom of the variance.
+    """
+    if not 0 < value < 1:
+        return value, value
+    z = _Z95 if degrees > 1e6 else student_quantile(max(1.0, round(degrees, 1)))
+    half = z * math.sqrt(variance)
+    centre = math.log(value) - math.log1p(-value)
+    low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + d)))) for d in (-half, half))
+    return low, high

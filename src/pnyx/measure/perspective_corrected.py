@@ -1,28 +1,32 @@
 """MRecall and Precision with the judge's own errors taken into account.
 
 A judge that is wrong on one pair in seven moves every figure. Where people labelled pairs that it
-also answered, each verdict can be read as the chance that people would say yes, and the measure is
-what these chances give on average: a prediction-powered estimate (Angelopoulos et al., Science
-382, 2023) with the recalibrated judge as the predictor, whose mean error on the labelled pairs
-is nought by its fit.
+also answered, there are two ways to take that into account:
 
-What it assumes:
+- `prediction-powered`: where enough of the measured questions are labelled themselves, down to the
+  depth measured (`perspective_powered`). It assumes only that these were picked at random.
+- `calibrated`: each verdict is read as the chance that people would say yes, by a curve fitted on
+  the labelled pairs, and the measure is what these chances give on average.
 
-- People's yes has the same chance for a given verdict (and probability) on the labelled pairs as
-  on those measured. It holds where the former are a random sample of the latter; where they come
-  from other retrievers or corpora, it is an assumption. The share of yes may differ.
-- Perspectives of a question are covered independently of each other, given the verdicts.
-- Within a perspective the judge's errors may fall together: one that misreads it does so on every
-  document. The estimate lies between errors that fall apart and errors that fall together
-  entirely, where the labelled perspectives lie (`Correction.together`).
-- Questions, labelled and measured, are drawn independently of each other. Both are drawn anew in
-  each draw of the bootstrap, and the curve is fitted again, so that the interval holds what is
-  not known of the judge, too.
+The second assumes:
+
+- Labelled and measured questions are drawn from the same kind of questions, with the same kind of
+  documents: people's yes has the same chance for a given verdict, but for what differs from
+  question to question. Where they come from elsewhere, that the judge's log-odds are off by a
+  common amount of standard deviation `shift`, which is stated and not learned.
+- What differs between questions and between perspectives are log-odds that their pairs share, given
+  the verdicts (`perspective_effects`).
+
+The interval is to hold what people would say of the measured questions, and what they would say on
+average of others like them. So in each draw the estimate is moved, in log-odds, by as much as the
+labelled questions leave open (each is left out in turn and all learned anew; Student's t, since
+they are few) and by a shift; the measured questions are drawn anew; and what people say of each is
+drawn, given the chances and what its pairs share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -30,27 +34,50 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
-from pnyx.judge.curves import Curve, fit
-from pnyx.measure.bootstrap import draw_weights, percentile_interval
-from pnyx.measure.perspective_covering import Covering, below_one
+from pnyx.judge.curves import Platt, fit
+from pnyx.measure.comparisons import DRAWS
+from pnyx.measure.perspective_covering import Covering
+from pnyx.measure.perspective_effects import (
+    Effects,
+    effects_of,
+    logit,
+    shared_spread,
+)
 from pnyx.measure.perspective_labelled import Labelled
-from pnyx.measure.perspective_table import Table
+from pnyx.measure.perspective_people import Covered, People, Shares, drawn_interval
+from pnyx.measure.perspective_powered import Labels, powered
+from pnyx.measure.perspective_table import Table, mrecall, precision
 from pnyx.measure.weighted import Floats
 
 __all__ = [
+    "FEW",
+    "FEWEST",
     "Corrected",
     "Correction",
+    "Method",
     "Signal",
 ]
 
+FEWEST = 8
+"""With fewer labelled questions nothing is corrected: the intervals do not hold
+(docs/decisions/perspective-measures.md)."""
+
+FEW = 30
+"""With fewer there is a warning: the intervals are wide, and the estimates depend on single
+questions."""
+
 Signal: TypeAlias = Literal["probability", "verdict"]
 """What the chance that people say yes is read from."""
+
+Method: TypeAlias = Literal["calibrated", "prediction-powered"]
+"""How a value was corrected; see the module's docstring."""
 
 Index: TypeAlias = npt.NDArray[np.intp]
 
 _YES, _NO = 0.75, 0.25
 """Any two numbers: of a verdict alone, the curve learns one chance for yes and one for no."""
-_NO_INFORMATION = 1e-9
+_GROUPS = 40
+"""So many times labelled questions are left out, in groups where there are more questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +85,17 @@ class Corrected:
     """A mean over questions, with the judge's errors taken into account.
 
     Attributes:
-        value: the estimate; None where it cannot be said how far errors fall together.
+        value: the estimate; None where there are too few labelled questions, or where it cannot be
+            said how far errors fall together.
         low: lower end of its 95 % interval, of the estimate with all errors falling together
-            where `value` is None.
+            where only the latter is not known.
         high: upper end, of that with all errors falling apart.
         scored: questions of which all pairs within the depth are scored; the others are left out.
         asked: all questions.
-        apart: of MRecall, the estimate with errors that fall apart; it is the higher.
+        apart: of a calibrated MRecall, the estimate with errors that fall apart; it is the higher.
         together: with errors that fall together within a perspective.
+        method: how it was corrected; None where it was not.
+        labelled: questions with labels that it rests on.
     """
 
     value: float | None
@@ -75,10 +105,36 @@ class Corrected:
     asked: int
     apart: float | None = None
     together: float | None = None
+    method: Method | None = None
+    labelled: int = 0
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What some labelled questions say of the judge.
+
+    Attributes:
+        pairs: the curve of a pair.
+        effects: what its question and its perspective add; None where that is open.
+        documents: the curve of a whole document; None without labelled ones.
+    """
+
+    pairs: Platt
+    effects: Effects | None
+    documents: Platt | None
+
+    def shifted(self, by: float) -> _Learned:
+        """Return it for a judge whose log-odds are off by so much."""
+        documents = None if self.documents is None else _shifted(self.documents, by)
+        return _Learned(_shifted(self.pairs, by), self.effects, documents)
+
+
+Estimate: TypeAlias = Callable[[_Learned], Floats]
+"""From what is learned to the expectation of each measured question."""
 
 
 class Correction:
@@ -88,18 +144,34 @@ class Correction:
         labelled: what it is learned from.
         tables: what it is for. The judge's probabilities count where it gives one for every pair,
             labelled and measured, else its verdicts alone.
-        draws: of the bootstrap; 0 for no intervals.
-        seed: of the bootstrap.
+        shift: standard deviation of how far the judge's log-odds may be off, all in the same
+            direction, on the measured pairs; 0 where labelled and measured questions are of the
+            same kind.
+        draws: of the interval; 0 for none.
+        seed: of the draws.
 
     Attributes:
         signal: which of them.
-        together: how far the judge's errors fall together within a perspective, from 0, apart,
-            to 1: where the share of labelled perspectives that some document supports lies between
-            what either would give. None where no labelled perspective has two documents.
+        effects: what questions and perspectives share beyond the judge's answers; None where no
+            labelled perspective has two documents.
+
+    Raises:
+        ValueError: the shift is not a number from 0.
     """
 
-    def __init__(self, labelled: Labelled, tables: Sequence[Table], draws: int, seed: int) -> None:
-        self._judge, self._labelled, self._draws, self._seed = labelled.judge, labelled, draws, seed
+    def __init__(
+        self,
+        labelled: Labelled,
+        tables: Sequence[Table],
+        *,
+        shift: float = 0.0,
+        draws: int = DRAWS,
+        seed: int = 0,
+    ) -> None:
+        if not 0 <= shift < np.inf:
+            raise ValueError(f"shift: found {shift!r}, expected a number from 0")
+        self._labelled, self._shift = labelled, shift
+        self._draws, self._seed = draws, seed
         pairs = labelled.pairs
         stated = all(one.probability is not None for one in pairs) and not any(
             np.isnan(table.probability[~table.unscored]).any() for table in tables
@@ -109,25 +181,21 @@ class Correction:
             [one.probability if stated else _YES if one.value else _NO for one in pairs],
             dtype=np.float64,
         )
-        self._truth = np.array([one.truth for one in pairs], dtype=np.bool_)
-        questions = _numbered([one.question_id for one in pairs])
-        self._questions = int(questions.max()) + 1
-        self._samples = [np.arange(len(pairs)), *_resampled(questions, draws, seed)]
-        self._curves = [self._fit(self._signals, self._truth, rows) for rows in self._samples]
+        self._truth = np.array([one.truth for one in pairs], dtype=np.float64)
+        self._question_of = _numbered([one.question_id for one in pairs])
+        self._questions = int(self._question_of.max()) + 1
         named = all(one.perspective_id for one in pairs)
-        perspectives = [(one.question_id, one.perspective_id) for one in pairs] if named else []
-        self._perspectives = _numbered(perspectives)
-        self._apartness = np.array(
-            [1 - self._together(curve, rows) for curve, rows in
-             zip(self._curves, self._samples, strict=True)]
-        )  # fmt: skip
-        self._document_curves = self._of_documents()
-
-    @property
-    def together(self) -> float | None:
-        """See the class."""
-        found = 1 - float(self._apartness[0])
-        return None if np.isnan(found) else found
+        self._perspective_of = (
+            _numbered([(one.question_id, one.perspective_id) for one in pairs]) if named else None
+        )
+        self._documents = _whole(labelled)
+        self._labels = Labels(labelled)
+        self._learned = self._learn(np.ones(self._questions, dtype=np.bool_))
+        self.effects = self._learned.effects
+        self._anew: list[_Learned] = []
+        if draws and self._questions >= FEWEST:
+            groups = np.arange(self._questions) % min(self._questions, _GROUPS)
+            self._anew = [self._learn(groups != left_out) for left_out in range(groups.max() + 1)]
 
     def check_judge(self, judge: str) -> None:
         """Refuse verdicts of another judge.
@@ -135,8 +203,8 @@ class Correction:
         Raises:
             InputError: `judge` is another one than that of the labelled pairs.
         """
-        if judge != self._judge:
-            theirs, own = shorten(judge, 60), shorten(self._judge, 60)
+        if judge != self._labelled.judge:
+            theirs, own = shorten(judge, 60), shorten(self._labelled.judge, 60)
             raise InputError(
                 f"the labelled pairs were answered by {own!r}, the verdicts are of {theirs!r}: "
                 "expected the same judge"
@@ -144,148 +212,195 @@ class Correction:
 
     def row(self) -> dict[str, Any]:
         """Return what the estimates rest on, for `--json`."""
-        documents = self._document_curves
+        effects = self.effects
         return {
-            "judge": self._judge,
+            "judge": self._labelled.judge,
             "signal": self.signal,
             "pairs": len(self._labelled.pairs),
             "unscored": self._labelled.unscored,
             "yes": int(self._truth.sum()),
             "questions": self._questions,
-            "documents": 0 if documents is None else documents[1],
-            "errors_together": self.together,
+            "fewest_questions": FEWEST,
+            "few_questions": FEW,
+            "documents": len(self._documents),
+            "question_spread": None if effects is None else effects.question,
+            "perspective_spread": None if effects is None else effects.perspective,
+            "shift": self._shift,
         }
 
     def mrecall(self, tables: Sequence[Table], k: int) -> Corrected:
         """Return the mean of MRecall@k that people's verdicts would give.
 
-        A perspective is covered unless people would say no to all its documents: with a chance of 1
-        less the product of these, where errors fall apart, or of the largest yes, where they fall
-        together, or in between (`together`).
+        Calibrated, a perspective is covered unless people would say no to all its documents, over
+        what these have in common.
         """
         closed = [table for table in tables if not table.unscored[:k].any()]
+        found = self._powered(closed, len(tables), k, mrecall, 1.0)
+        if found is not None or not closed or self._questions < FEWEST:
+            return found or Corrected(None, None, None, len(closed), len(tables))
         covering = Covering(closed, k, self._signals_of)
-        apart, together, between = list[float](), list[float](), list[float]()
-        drawn = zip(self._curves, self._apartness, self._topics(len(closed)), strict=True)
-        for curve, share, weights in drawn:
-            alone, alike = covering.chances(curve)
-            for means, chances in (
-                (apart, alone),
-                (together, alike),
-                (between, share * alone + (1 - share) * alike),
-            ):
-                means.append(_weighted_mean(covering.recalls(chances), weights))
-        open_ = self.together is None
+
+        def expected(learned: _Learned) -> Floats:
+            return covering.expected(learned.pairs, learned.effects or Effects(0.0, 0.0))
+
+        def apart(learned: _Learned) -> Floats:
+            return covering.recalls(covering.chances(learned.pairs)[0])
+
+        def together(learned: _Learned) -> Floats:
+            return covering.recalls(covering.chances(learned.pairs)[1])
+
+        open_ = self.effects is None
+        if open_:
+            low, high = self._interval(together)[0], self._interval(apart)[1]
+        else:
+            low, high = self._interval(expected)
         return Corrected(
-            _first(between),
-            self._end(together if open_ else between, len(closed), 0),
-            self._end(apart if open_ else between, len(closed), 1),
+            None if open_ else float(expected(self._learned).mean()),
+            low,
+            high,
             len(closed),
             len(tables),
-            _first(apart),
-            _first(together),
+            float(apart(self._learned).mean()),
+            float(together(self._learned).mean()),
+            "calibrated",
+            self._questions,
         )
 
     def precision(self, tables: Sequence[Table], k: int) -> Corrected:
         """Return the mean of Precision@k that people's verdicts would give.
 
-        A document's chance to support some perspective is read from the greatest of the judge's
-        probabilities for it (or whether there is a yes), by a curve fitted on labelled documents
-        all of whose perspectives are labelled: no independence is assumed here. None without such.
+        Calibrated, a document's chance to support some perspective is read from the greatest of the
+        judge's probabilities for it (or whether there is a yes), by a curve fitted on labelled
+        documents all of whose perspectives are labelled. None without such.
         """
         closed = [table for table in tables if not table.unscored[:k].any()]
-        if self._document_curves is None:
-            return Corrected(None, None, None, 0, len(tables))
-        curves, _ = self._document_curves
+        found = self._powered(closed, len(tables), k, precision, 1 / k)
+        learned = self._learned.documents
+        questions = len({int(self._question_of[own[0]]) for own in self._documents})
+        if found is not None or not closed or learned is None or questions < FEWEST:
+            return found or Corrected(None, None, None, len(closed), len(tables))
         signals = [self._signals_of(table)[:k].max(axis=1) for table in closed]
-        topics = np.repeat(np.arange(len(closed)), [len(one) for one in signals])
-        flat = np.concatenate(signals) if signals else np.empty(0)
-        drawn = []
-        for curve, weights in zip(curves, self._topics(len(closed)), strict=True):
-            shares = np.bincount(topics, weights=curve(flat), minlength=len(closed)) / k
-            drawn.append(_weighted_mean(shares, weights))
-        low, high = (self._end(drawn, len(closed), end) for end in (0, 1))
-        return Corrected(_first(drawn), low, high, len(closed), len(tables))
+        sizes = np.array([len(one) for one in signals])
+        topics = np.repeat(np.arange(len(closed)), sizes)
+        flat = np.concatenate(signals)
+
+        def expected(learned: _Learned) -> Floats:
+            chances = (learned.documents or learned.pairs)(flat)
+            return np.bincount(topics, weights=chances, minlength=len(closed)) / k
+
+        shared = self._shared_by_documents(learned)
+        people = Shares(learned(flat), topics, len(closed), k, shared)
+        low, high = self._interval(expected, people)
+        value = float(expected(self._learned).mean())
+        return Corrected(
+            value, low, high, len(closed), len(tables), method="calibrated", labelled=questions
+        )
 
     def _signals_of(self, table: Table) -> Floats:
         if self.signal == "probability":
             return table.probability
         return np.where(table.yes, _YES, _NO)
 
-    def _fit(self, signals: Floats, truth: npt.NDArray[np.bool_], rows: Index) -> Curve:
-        return fit("platt", signals[rows].tolist(), truth[rows].tolist())
+    def _learn(self, kept: npt.NDArray[np.bool_]) -> _Learned:
+        """Learn from some labelled questions, (questions,)."""
+        rows = kept[self._question_of]
+        signals, truth = self._signals[rows], self._truth[rows]
+        pairs = _fit(signals, truth)
+        effects = None
+        if self._perspective_of is not None:
+            clusters = self._question_of[rows], self._perspective_of[rows]
+            effects = effects_of(pairs(signals), truth, *clusters)
+        whole = [own for own in self._documents if kept[self._question_of[own[0]]]]
+        documents = _fit(*self._of_documents(whole)) if whole else None
+        return _Learned(pairs, effects, documents)
 
-    def _together(self, curve: Curve, rows: Index) -> float:
-        """Return how far errors fall together among some labelled pairs; NaN where that is open."""
-        if not len(self._perspectives):
-            return np.nan
-        # A question that was drawn twice has its perspectives twice.
-        times = np.bincount(rows, minlength=len(self._truth))
-        chances = curve(self._signals)
-        clusters = self._perspectives
-        weights = np.zeros(int(clusters.max()) + 1)
-        weights[clusters] = times
-        largest, observed = np.zeros(len(weights)), np.zeros(len(weights))
-        np.maximum.at(largest, clusters, chances)
-        np.maximum.at(observed, clusters, self._truth.astype(np.float64))
-        apart = 1 - np.exp(np.bincount(clusters, weights=np.log1p(-below_one(chances))))
-        between = float(weights @ (apart - largest))
-        if between < _NO_INFORMATION:
-            return np.nan
-        return float(np.clip(weights @ (apart - observed) / between, 0.0, 1.0))
+    def _of_documents(self, whole: Sequence[Sequence[int]]) -> tuple[Floats, Floats]:
+        """Return the signal of each document, and whether people say that it supports some."""
+        own = [list(places) for places in whole]
+        signals = np.array([self._signals[places].max() for places in own])
+        return signals, np.array([self._truth[places].max() for places in own])
 
-    def _of_documents(self) -> tuple[list[Curve], int] | None:
-        """Return the curves of whole documents, and how many documents they rest on."""
-        pairs = self._labelled.pairs
-        if not all(one.doc_id and one.perspective_id for one in pairs):
+    def _shared_by_documents(self, curve: Platt) -> float:
+        """Return the standard deviation of what a question's documents share, in log-odds."""
+        signals, truth = self._of_documents(self._documents)
+        questions = np.array([self._question_of[own[0]] for own in self._documents])
+        return shared_spread(curve(signals), truth, questions)
+
+    def _interval(
+        self, estimate: Estimate, people: People | None = None
+    ) -> tuple[float | None, float | None]:
+        """Return the interval of a mean; see the module's docstring.
+
+        Args:
+            estimate: of each measured question.
+            people: what they say of each; by default whether it is covered, by its chance.
+        """
+        means = estimate(self._learned)
+        value = float(means.mean())
+        if not self._anew or len(means) < 2:
+            return None, None
+        if not 0 < value < 1:
+            return value, value
+        centre, *anew = (_log_odds(estimate(one)) for one in (self._learned, *self._anew))
+        left = len(anew)
+        learned = ((left - 1) / left * sum((one - centre) ** 2 for one in anew)) ** 0.5
+        lower, upper = (
+            _log_odds(estimate(self._learned.shifted(by))) for by in (-self._shift, self._shift)
+        )
+        rng = np.random.default_rng(self._seed)
+        moves = learned * rng.standard_t(left - 1, self._draws)
+        moves += (upper - lower) / 2 * rng.normal(size=self._draws)
+        return drawn_interval(people or Covered(means), moves, rng) or (None, None)
+
+    def _powered(
+        self,
+        closed: Sequence[Table],
+        asked: int,
+        k: int,
+        measure: Callable[[Table, int], Any],
+        weight: float,
+    ) -> Corrected | None:
+        """Return the prediction-powered estimate; None where too few questions are labelled."""
+        judged, people = self._labels.values(closed, k, measure)
+        known = int(np.isfinite(people).sum())
+        if known < FEWEST:
             return None
-        places: dict[tuple[str, str], list[int]] = {}
-        known: dict[str, set[str]] = {}
-        for place, one in enumerate(pairs):
-            places.setdefault((one.question_id, one.doc_id), []).append(place)
-            known.setdefault(one.question_id, set()).add(one.perspective_id)
-        whole = [own for (question, _), own in places.items() if len(own) == len(known[question])]
-        if not whole:
-            return None
-        signals = np.array([self._signals[own].max() for own in whole])
-        truth = np.array([bool(self._truth[own].any()) for own in whole])
-        own = _numbered([pairs[document[0]].question_id for document in whole])
-        samples = [np.arange(len(whole)), *_resampled(own, self._draws, self._seed)]
-        return [self._fit(signals, truth, rows) for rows in samples], len(whole)
+        filled = len(judged) / len(closed)  # of a question without documents all is known
+        value, low, high = (filled * one for one in powered(people, judged, weight))
+        ends = (low, high) if self._draws else (None, None)
+        return Corrected(
+            value, *ends, len(closed), asked, method="prediction-powered", labelled=known
+        )
 
-    def _topics(self, count: int) -> Iterator[Floats]:
-        """Yield the weights of the measured questions: each once, then as often as drawn."""
-        yield np.ones(count)
-        # Not the seed of the labelled ones: the two are drawn independently.
-        for block in draw_weights(np.arange(count), self._draws, self._seed + 1):
-            yield from block
-        if not count:
-            yield from np.ones((self._draws, 0))
 
-    def _end(self, drawn: Sequence[float], topics: int, end: int) -> float | None:
-        if len(drawn) < 2 or topics < 2 or self._questions < 2:
-            return None
-        interval = percentile_interval(np.array(drawn[1:]))
-        return None if interval is None else interval[end]
+def _whole(labelled: Labelled) -> list[list[int]]:
+    """Return the pairs of each document that has labels for all perspectives of its question."""
+    pairs = labelled.pairs
+    if not all(one.doc_id and one.perspective_id for one in pairs):
+        return []
+    places: dict[tuple[str, str], list[int]] = {}
+    known: dict[str, set[str]] = {}
+    for place, one in enumerate(pairs):
+        places.setdefault((one.question_id, one.doc_id), []).append(place)
+        known.setdefault(one.question_id, set()).add(one.perspective_id)
+    return [own for (question, _), own in places.items() if len(own) == len(known[question])]
+
+
+def _fit(signals: Floats, truth: Floats) -> Platt:
+    found = fit("platt", signals.tolist(), truth.tolist())
+    assert isinstance(found, Platt)  # noqa: S101 - by its name
+    return found
+
+
+def _shifted(curve: Platt, by: float) -> Platt:
+    return Platt(curve.slope, curve.intercept + by)
+
+
+def _log_odds(means: Floats) -> float:
+    return float(logit(means.mean()[None])[0])
 
 
 def _numbered(keys: Sequence[Any]) -> Index:
     """Return the number of each key, in the order of their first places."""
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
-
-
-def _resampled(clusters: Index, draws: int, seed: int) -> Iterator[Index]:
-    """Yield the places of what is drawn, clusters whole."""
-    for block in draw_weights(clusters, draws, seed):
-        for weights in block:
-            yield np.repeat(np.arange(len(clusters)), weights.astype(np.intp))
-
-
-def _weighted_mean(values: Floats, weights: Floats) -> float:
-    total = float(weights.sum())
-    return float(weights @ values) / total if total else np.nan
-
-
-def _first(drawn: Sequence[float]) -> float | None:
-    return None if np.isnan(drawn[0]) else drawn[0]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.judge.curves import Curve
+from pnyx.measure.perspective_effects import Effects, given
 from pnyx.measure.perspective_table import Table
 from pnyx.measure.weighted import Floats
 
@@ -47,6 +48,19 @@ class Covering:
         yes = below_one(curve(self._flat))
         apart = 1 - np.exp(np.add.reduceat(np.log1p(-yes), self._starts))
         return apart, np.maximum.reduceat(yes, self._starts)
+
+    def expected(self, curve: Curve, effects: Effects) -> Floats:
+        """Return each topic's chance that enough perspectives are covered, over shared effects."""
+        found = np.zeros(self._count)
+        if not len(self._flat):
+            return found
+        for weight, pairs in given(curve(self._flat), effects.question):
+            chances = np.zeros(len(self._starts))
+            for share, alone in given(pairs, effects.perspective):
+                none = np.add.reduceat(np.log1p(-below_one(alone)), self._starts)
+                chances += share * (1 - np.exp(none))
+            found += weight * self.recalls(chances)
+        return found
 
     def recalls(self, chances: Floats) -> Floats:
         """Return each topic's chance that enough perspectives are covered."""

@@ -91,6 +91,7 @@ def measure_perspectives(
     depths: Sequence[int] = PERSPECTIVE_DEPTHS,
     union_depth: int | None = None,
     labelled: Labelled | None = None,
+    shift: float = 0.0,
     topics_of: PerspectiveTopics = "perspectives",
     baseline: str | None = None,
     test: Test = "randomisation",
@@ -111,7 +112,9 @@ def measure_perspectives(
         union_depth: also measure how deep each run must be read to cover everything (Table 5), and
             what so many documents of each run cover together (Table 6).
         labelled: pairs that the same judge answered and people labelled: MRecall and Precision are
-            then also given with the judge's errors taken into account.
+            then also given with the judge's errors taken into account (`Correction`).
+        shift: how far the judge's log-odds may be off where the labelled questions come from
+            elsewhere: a standard deviation, 0.7 for odds that are twice or half as high.
         topics_of: which questions count.
         baseline: the run that the others are compared with, by its name, on MRecall and Precision
             or on all of `measures`.
@@ -124,7 +127,7 @@ def measure_perspectives(
             perspectives or contradicts itself, no verdict is on a pair of the runs, or the
             labelled pairs were answered by another judge.
         MissingExtra: the t-test, or a measure of ir-measures, needs the extra `retrieval`.
-        ValueError: no run, no perspectives, or no run of the baseline's name.
+        ValueError: no run, no perspectives, or no run of the baseline's name; a shift below 0.
     """
     if not runs or not perspectives or (baseline is not None and baseline not in runs):
         raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
@@ -146,7 +149,8 @@ def measure_perspectives(
     )
     correction = None
     if labelled is not None:
-        fitted = Correction(labelled, [t for own in tables.values() for t in own], draws, seed)
+        every = [table for own in tables.values() for table in own]
+        fitted = Correction(labelled, every, shift=shift, draws=draws, seed=seed)
         fitted.check_judge(verdicts.judge)
         measured = tuple(
             replace(run, corrected=_corrected(chosen, tables[run.name], fitted)) for run in measured
