@@ -17,6 +17,7 @@ from sklearn import metrics
 from pnyx.errors import InputError
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.bootstrap import draw_weights, percentile_interval
+from pnyx.measure.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.gold import Gold, Joined, Pair, join_labels, read_labels
 from pnyx.measure.registry import RANKING_MEASURES
 
@@ -334,3 +335,25 @@ def test_no_interval_from_one_cluster_or_from_few_defined_draws():
     assert percentile_interval(np.array([1.0, 1.0, np.nan, np.nan])) == (1, 1)
     assert percentile_interval(np.empty(0)) is None
     assert list(draw_weights(np.array([0, 1]), 0, 0)) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=2, max_size=30))
+def test_pearson_and_r2_are_scikit_learns(pairs):
+    gold, score = (np.array(side, dtype=np.float64) / 7 for side in zip(*pairs, strict=True))
+    ones = np.ones((1, len(gold)))
+    r, r2 = (measure(gold, score, ones)[0] for measure in (weighted_pearson, weighted_r2))
+    if np.ptp(gold) == 0 or np.ptp(score) == 0:
+        assert np.isnan(r)
+    else:
+        assert r == pytest.approx(np.corrcoef(gold, score)[0, 1], abs=1e-9)
+    if np.ptp(gold) == 0:
+        assert np.isnan(r2)
+    else:
+        assert r2 == pytest.approx(metrics.r2_score(gold, score), rel=1e-9, abs=1e-9)
+    # A weight of two is the pair twice.
+    weights = np.arange(1, len(gold) + 1, dtype=np.float64)
+    twice = [np.repeat(side, weights.astype(int)) for side in (gold, score)]
+    for measure in (weighted_pearson, weighted_r2):
+        once = measure(gold, score, weights[None])[0]
+        assert once == pytest.approx(measure(*twice, np.ones((1, len(twice[0]))))[0], nan_ok=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
-import functools
 import gzip
 import hashlib
 import io
@@ -155,7 +154,7 @@ def train_and_choose(
     target = standard_target(ibm, ibm_rows)
     model = scaled_model([*long.seen, *short.seen], NAME)
     inputs, ours = ridge_inputs(model, short.seen), ridge_inputs(model, long.seen)
-    penalty = short_penalty(ibm, tuple(ibm_rows.tolist()))
+    penalty = short_penalty(ibm, ibm_rows)
     head = fit_head(inputs, target, penalty)
     settings = choose(long, left_out(ours, long.quality, long.topics), _scores(head, ours), penalty)
     model = dataclasses.replace(
@@ -176,21 +175,17 @@ def standard_target(ibm: Arguments, rows: np.ndarray) -> np.ndarray:
     return ((labels - labels.mean(axis=0)) / labels.std(axis=0)).mean(axis=1)
 
 
-_SETS: dict[str, Arguments] = {}
+_PENALTIES: dict[tuple[bytes, bytes], float] = {}
 
 
-def short_penalty(ibm: Arguments, rows: tuple[int, ...]) -> float:
+def short_penalty(ibm: Arguments, rows: np.ndarray) -> float:
     """Return the penalty of the short head, chosen on IBM's rows alone; each choice once."""
-    _SETS["ibm"] = ibm
-    return _short_penalty(rows)
-
-
-@functools.cache
-def _short_penalty(rows: tuple[int, ...]) -> float:
-    ibm, places = _SETS["ibm"], np.array(rows)
-    part = ibm.rated.part(places)
-    inputs = ridge_inputs(scaled_model(part.seen, NAME), part.seen)
-    return best_penalty(inputs, standard_target(ibm, places), part.topics)
+    key = rows.tobytes(), ibm.labels[rows].tobytes()
+    if key not in _PENALTIES:
+        part = ibm.rated.part(rows)
+        inputs = ridge_inputs(scaled_model(part.seen, NAME), part.seen)
+        _PENALTIES[key] = best_penalty(inputs, standard_target(ibm, rows), part.topics)
+    return _PENALTIES[key]
 
 
 def choose(

@@ -1,0 +1,39 @@
+"""Every card says beside its figures what was chosen by looking at them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pnyx
+from pnyx.judge.packaged import load_perspective_student
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(pnyx.__file__).parent
+CARDS = sorted(
+    [*PACKAGE.glob("models/weights/*/card.md"), *ROOT.glob("docs/model-cards/*.md")], key=str
+)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_card_says_what_was_chosen_by_its_figures(card):
+    text = card.read_text(encoding="utf-8").lower()
+    assert "chosen" in text
+    assert any(word in text for word in ("chose nothing", "nothing was chosen", "no choice"))
+
+
+def test_the_line_of_each_packaged_judge_says_so_too():
+    files = list(PACKAGE.glob("judge/calibrations/*.json"))
+    assert files
+    cards = [json.loads(path.read_text(encoding="utf-8"))["card"] for path in files]
+    for line in (*cards, load_perspective_student().card):
+        assert "unseen" in line or "chose nothing" in line
+        assert "chosen" in line or "looked at" in line
+
+
+def test_the_quality_model_names_the_settings_that_were_chosen():
+    path = PACKAGE / "search" / "weights" / "quality.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert set(kept["chosen"]["penalties"]) == {"long", "short"}
