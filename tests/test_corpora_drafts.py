@@ -15,12 +15,15 @@ from pnyx.corpora.draft_sources import read_argument_pairs, read_claims, read_su
 from pnyx.corpora.drafts import clean, finished, read_drafts, write_drafts
 from pnyx.corpora.drafts_markdown import write_drafts_markdown
 from pnyx.errors import InputError
+from pnyx.files import clean_text
 
 lines = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(clean).filter(bool)
 words = st.from_regex(r"[\w.:/#-]{1,8}", fullmatch=True).filter(lambda w: not w.isspace())
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8).map(clean_text),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4).map(clean_text), inner)
+    ),
     max_leaves=4,
 )
 views = st.builds(

@@ -13,10 +13,17 @@ from hypothesis import strategies as st
 from pnyx.corpora import FORMATS, faults, read_items, sniff
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.errors import InputError
+from pnyx.files import clean_text
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5).map(clean_text),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4).map(clean_text), inner)
+    ),
     max_leaves=6,
 )
 

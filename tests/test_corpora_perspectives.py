@@ -17,6 +17,7 @@ from pnyx.corpora import FORMATS
 from pnyx.corpora.perspectives import read_perspectives
 from pnyx.corpora.segment import split_words
 from pnyx.errors import InputError
+from pnyx.files import clean_text
 from pnyx.records import Perspective
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "berds"
@@ -27,7 +28,7 @@ DEV = {
 }
 """Set -> questions, gold perspectives, expansions, most perspectives of a question."""
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).map(clean_text)
 filled = texts.filter(str.strip)
 extras = st.dictionaries(st.sampled_from(["x", "origin", "side_by"]), st.integers() | texts)
 records = st.builds(
