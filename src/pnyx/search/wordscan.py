@@ -14,7 +14,8 @@ _PRIME, _MIX, _FOLD = np.uint64(0x100000001B3), np.uint64(0xFF51AFD7ED558CCD), n
 """FNV-1a's prime, and the last step of MurmurHash3."""
 
 _LOWER = np.frombuffer(bytes(range(256)).lower(), dtype=np.uint8)
-_START = 1
+_START = np.uint8(1)
+_BEYOND_ASCII = 0x80
 _TWO_UNITS = 4
 """Bytes of a character that UTF-16 writes as two units."""
 
@@ -122,28 +123,40 @@ def _word(
     Where none begins: the next place, negative.
     """
     at, left, state = place, window, _START
-    stop = np.int64(0)
+    stop = -(place + _width(text[place]))
     code = found = basis
     while at < size:
-        point = np.uint32(text[at])
-        width = 1
-        if point >= 0x80:
-            width = 2 if point < 0xE0 else 3 if point < 0xF0 else _TWO_UNITS
-            point = point & np.uint32(0xFF >> (width + 1))
-            for step in range(1, width):
-                point = point << np.uint32(6) | np.uint32(text[at + step] & 0x3F)
-        left -= 1 + (width == _TWO_UNITS)
-        state = moves[state, classes[point]]
-        if at == place:
-            stop = -(at + width)
-        if left < 0 or state == 0:
-            break
-        for step in range(at, at + width):
-            code = (code ^ np.uint64(_LOWER[text[step]])) * _PRIME
-        at += width
+        byte = text[at]
+        if byte < _BEYOND_ASCII:
+            state = moves[state, classes[byte]]
+            left -= 1
+            if left < 0 or state == 0:
+                break
+            code = (code ^ np.uint64(_LOWER[byte])) * _PRIME
+            at += 1
+        else:
+            width = _width(byte)
+            point = np.uint32(byte & (0xFF >> (width + 1)))
+            for step in range(at + 1, at + width):
+                point = point << np.uint32(6) | np.uint32(text[step] & 0x3F)
+            state = moves[state, classes[point]]
+            left -= 1 + (width == _TWO_UNITS)
+            if left < 0 or state == 0:
+                break
+            for step in range(at, at + width):
+                code = (code ^ np.uint64(text[step])) * _PRIME
+            at += width
         if ends_word[state]:
             stop, found = at, code
     return stop, found
+
+
+@jit
+def _width(byte: Any) -> Any:
+    """Return how many bytes of UTF-8 a character has, by its first."""
+    if byte < _BEYOND_ASCII:
+        return 1
+    return 2 if byte < 0xE0 else 3 if byte < 0xF0 else _TWO_UNITS
 
 
 @jit
