@@ -67,7 +67,7 @@ SCENES: dict[str, tuple[World, World, float]] = {
     "questions by 1.5": (World(question=1.5), World(question=1.5), 0.0),
     "the judge's slope by 0.4": (replace(PLAIN, slopes=0.4), replace(PLAIN, slopes=0.4), 0.0),
     "a sixth of perspectives misread": (World(misread=1 / 6), World(misread=1 / 6), 0.0),
-    "twice as many yes where measured": (PLAIN, replace(PLAIN, seen=-0.7), 0.0),
+    "people say yes more often where measured": (PLAIN, replace(PLAIN, seen=-0.7), 0.0),
     "judge's log-odds +0.7 where measured": (PLAIN, replace(PLAIN, offset=1.0), 0.0),
     "the same, with a shift of 0.7": (PLAIN, replace(PLAIN, offset=1.0), 0.7),
     "judge's slope halved where measured": (PLAIN, replace(PLAIN, slope=0.65), 0.0),

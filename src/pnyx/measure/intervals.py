@@ -41,14 +41,14 @@ def student_quantile(degrees: float, below: float = 0.975) -> float:
     """Return the value below which Student's t lies with a chance `below`.
 
     Args:
-        degrees: of freedom, at least 1, whole or not.
+        degrees: of freedom, at least 2, whole or not.
         below: in [0.5, 1).
 
     Raises:
         ValueError: one is out of range.
     """
-    if not degrees >= 1 or not 0.5 <= below < 1:
-        raise ValueError(f"found {degrees} degrees and {below}, expected from 1, and [0.5, 1)")
+    if not degrees >= 2 or not 0.5 <= below < 1:
+        raise ValueError(f"found {degrees} degrees and {below}, expected from 2, and [0.5, 1)")
     # t = sqrt(degrees) tan(a) has a density of cos(a)^(degrees - 1) in a.
     angles = np.linspace(0.0, math.pi / 2, 20_001)
     density = np.cos(angles) ** (degrees - 1)
@@ -65,11 +65,11 @@ def log_odds_interval(
     Args:
         value: in [0, 1]; 0 and 1 have no log-odds and are their own interval.
         variance: of its log-odds.
-        degrees: of freedom of the variance.
+        degrees: of freedom of the variance, at least 2.
     """
     if not 0 < value < 1:
         return value, value
-    z = _Z95 if degrees > 1e6 else student_quantile(max(1.0, round(degrees, 1)))
+    z = _Z95 if degrees > 1e6 else student_quantile(max(2.0, round(degrees, 1)))
     half = z * math.sqrt(variance)
     centre = math.log(value) - math.log1p(-value)
     low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + d)))) for d in (-half, half))

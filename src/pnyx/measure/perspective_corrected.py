@@ -367,9 +367,15 @@ class Correction:
             return None
         filled = len(judged) / len(closed)  # of a question without documents all is known
         value, low, high = (filled * one for one in powered(people, judged, weight))
-        ends = (low, high) if self._draws else (None, None)
+        shown = self._draws > 0
         return Corrected(
-            value, *ends, len(closed), asked, method="prediction-powered", labelled=known
+            value,
+            low if shown else None,
+            high if shown else None,
+            len(closed),
+            asked,
+            method="prediction-powered",
+            labelled=known,
         )
 
 
