@@ -219,7 +219,7 @@ def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
     questions = list(read_questions(options["topics"]))
     if not questions:
         raise InputError("found no topics, expected at least one", path=options["topics"])
-    tag = options["tag"] or _tag(options)
+    tag = options["tag"] or _tag(searcher, options)
     empty: list[str] = []
     below: list[str] = []
     unscored = 0
@@ -244,10 +244,10 @@ def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
     return EXIT_UNSCORED if unscored else 0
 
 
-def _tag(options: dict[str, Any]) -> str:
+def _tag(searcher: Searcher, options: dict[str, Any]) -> str:
     threshold = options["threshold"]
     judged = "rerank" if options["rerank"] else None
     if threshold is not None:
         judged = f"p{threshold:g}"
     stages = [judged, options["diversify"], options["stance"]]
-    return "-".join(filter(None, [options["model"], *stages]))
+    return "-".join(filter(None, [searcher.plan.scoring.model, *stages]))

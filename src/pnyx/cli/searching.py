@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 from click.core import ParameterSource
 
+from pnyx.cli.options import warn
+
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
@@ -28,10 +30,11 @@ _PERSPECTIVES = 8
 _SCORING = (
     click.option(
         "--model",
-        type=click.Choice([*_LEXICAL, "dense", "hybrid"]),
-        default="dirichlet",
+        type=click.Choice(["auto", *_LEXICAL, "dense", "hybrid"]),
+        default="auto",
         show_default=True,
-        help="What ranks; touche and dense need an index with --clusters --quality and --vectors.",
+        help="What ranks: touche needs an index with --clusters --quality, dense and hybrid one "
+        "with --vectors; auto is hybrid where the index has vectors, else dirichlet.",
     ),
     click.option("--mu", type=float, help="Dirichlet prior, in tokens  [default: 2000]."),
     click.option("--k1", type=float, help="BM25 saturation  [default: 1.2]."),
@@ -46,13 +49,13 @@ _SCORING = (
     ),
     click.option(
         "--fusion",
-        type=click.Choice(["rrf", "minmax", "zscore"]),
-        help="How hybrid fuses: reciprocal ranks or normalised scores  [default: rrf].",
+        type=click.Choice(["minmax", "zscore", "rrf"]),
+        help="How hybrid fuses: normalised scores or reciprocal ranks  [default: minmax].",
     ),
     click.option(
         "--dense-weight",
         type=click.FloatRange(0, 1),
-        help="Of the dense scores, with --fusion minmax or zscore  [default: 0.5].",
+        help="Of the dense scores, with --fusion minmax or zscore  [default: 0.6].",
     ),
     click.option(
         "--embedder",
@@ -142,10 +145,15 @@ def open_searcher(
         InputError: a value out of range, a file that cannot be used.
         UsageError: an option that would change nothing.
     """
+    from dataclasses import replace
+
     from pnyx.search.pipeline import Searcher
+    from pnyx.search.scoring import AUTO
 
     by_itself = options["pointwise"] or options["threshold"] is not None
     plan = _plan(options, listwise=model is not None and not by_itself)
+    if plan.scoring.model == AUTO:
+        plan = replace(plan, scoring=_chosen(index, options["embedder"]))
     _check_used(ctx, plan, options)
     return Searcher(
         index,
@@ -199,6 +207,21 @@ def _scoring(options: dict[str, Any]) -> Scoring:
         flat=options["flat"],
         **{name: value for name, value in others.items() if value is not None},
     )
+
+
+def _chosen(index: Index, spec: str | None) -> Scoring:
+    """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
+    from pnyx.models.embedding import PACKAGED, embedder_from
+    from pnyx.search.scoring import Scoring, choose_scoring
+
+    named = spec not in (None, PACKAGED)
+    chosen = choose_scoring(index, embedder_from(spec).name if named else PACKAGED)
+    if not chosen.note:
+        return chosen.scoring
+    if spec is not None:
+        return Scoring("hybrid")
+    warn(f"ranked by {chosen.scoring}, without vectors: {chosen.note}")
+    return chosen.scoring
 
 
 def _check_used(ctx: click.Context, plan: SearchPlan, options: dict[str, Any]) -> None:

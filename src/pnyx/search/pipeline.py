@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError
 from pnyx.judge.base import Judge
+from pnyx.models.embedding import PACKAGED, embedder_from
 from pnyx.records import Perspective, Question, Side
 from pnyx.search.diversify import in_order, mmr, of_best
 from pnyx.search.features import read_feature
@@ -33,7 +34,7 @@ from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
 from pnyx.search.pointwise import at_least, rerank_pointwise
 from pnyx.search.rerank import Listwise, Reranked, rerank_many
-from pnyx.search.scoring import Scoring, rank_documents
+from pnyx.search.scoring import AUTO, Scoring, choose_scoring, rank_documents
 from pnyx.search.sides import CERTAINTY, Sided, sides_of
 from pnyx.search.stored import searched_text
 from pnyx.search.vectors import VECTORS, document_vectors
@@ -178,13 +179,19 @@ class Searcher:
 
     Args:
         index: what is searched.
-        plan: how.
-        embedder: embeds questions; needed where the scoring model embeds them. It also embeds
-            documents for `mmr` where the index has no vectors; the packaged one by default.
+        plan: how; the model `auto` becomes the one that suits the index.
+        embedder: embeds questions; needed where the scoring model embeds them, but for `auto`. It
+            also embeds documents for `mmr` where the index has no vectors; the packaged one by
+            default.
         judge: for listwise reranking one that ranks, such as a language model; for pointwise
             reranking and for sides one that answers Support questions, by default the packaged
             encoder.
         perspectives: where `diversify` takes perspectives from; by default the index itself.
+
+    Attributes:
+        index: what is searched.
+        plan: how, with the model that `auto` became.
+        note: why vectors that the index has are not used by `auto`; empty as a rule.
 
     Raises:
         InputError: listwise reranking without a judge.
@@ -201,6 +208,12 @@ class Searcher:
     ) -> None:
         self.index = index
         self.plan = plan or SearchPlan()
+        self.note = ""
+        if self.plan.scoring.model == AUTO:
+            chosen = choose_scoring(index, embedder.name if embedder is not None else PACKAGED)
+            self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
+            if embedder is None and chosen.scoring.embeds:
+                embedder = embedder_from()
         if self.plan.rerank == "listwise" and judge is None:
             raise InputError("listwise reranking needs a judge that ranks, e.g. a language model")
         self._embedder = embedder
@@ -364,8 +377,6 @@ class Searcher:
             kept: NDArray[np.float32] = rows[[hit.number for hit in hits]].astype(np.float32)
             return kept
         if self._embedder is None:
-            from pnyx.models.embedding import embedder_from
-
             self._embedder = embedder_from()
         return self._embedder.encode(self._texts(hits))
 

@@ -6,31 +6,52 @@ rank_documents(index, "Should voting be compulsory?", Scoring("touche"), 10, emb
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from pnyx.errors import InputError, shorten
 from pnyx.search.dense import dense_rank
+from pnyx.models.embedding import PACKAGED
+from pnyx.search.features import read_feature
 from pnyx.search.fusion import Normalisation, RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.index import DEFAULT_MODEL, Index
 from pnyx.search.models import MODELS
 from pnyx.search.touche import DEFAULT_WC, touche_rank
-from pnyx.search.vectors import embed_question
+from pnyx.search.vectors import EMBED_FIRST, VECTORS, embed_question
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
-__all__ = ["FUSIONS", "LEXICAL", "SCORINGS", "Scoring", "rank_documents"]
+__all__ = [
+    "AUTO",
+    "DEFAULT_DENSE_WEIGHT",
+    "FUSIONS",
+    "LEXICAL",
+    "SCORINGS",
+    "Chosen",
+    "Scoring",
+    "choose_scoring",
+    "depth_of_parts",
+    "fuse_parts",
+    "parameters_of",
+    "rank_documents",
+]
+
+AUTO: Final = "auto"
+"""The model that stands for the best that an index can do; see `choose_scoring`."""
 
 LEXICAL: Final = (*MODELS, "touche")
 """Models that rank by the words of the question."""
 
-SCORINGS: Final = (*LEXICAL, "dense", "hybrid")
+SCORINGS: Final = (AUTO, *LEXICAL, "dense", "hybrid")
 """Every model."""
 
-FUSIONS: Final = ("rrf", "minmax", "zscore")
+FUSIONS: Final = ("minmax", "zscore", "rrf")
 """How a hybrid makes two rankings one."""
+
+DEFAULT_DENSE_WEIGHT: Final = 0.6
+"""Chosen, with partner and fusion, on development topics of six sets (docs/decisions/hybrid.md)."""
 
 _FUSED_FROM: Final = 1000
 """Depth of the rankings that a hybrid fuses: a document that one of them leaves out counts as its
@@ -43,12 +64,12 @@ class Scoring:
 
     Attributes:
         model: one of `SCORINGS`. `touche` is Dirichlet boosted by topic and quality, `dense` the
-            cosine of vectors, `hybrid` both kinds fused.
+            cosine of vectors, `hybrid` both kinds fused, `auto` what `choose_scoring` says.
         parameters: the model's own: `mu` (Dirichlet, Touché), `k1` and `b` (BM25), `wc` and `wq`
             (Touché); those of `lexical` in a hybrid.
         flat: Touché with R fixed to 1.
         lexical: what a hybrid fuses with the dense ranking, one of `LEXICAL`.
-        fusion: of `FUSIONS`: reciprocal ranks, or scores made comparable.
+        fusion: of `FUSIONS`: scores made comparable, or reciprocal ranks.
         dense_weight: of the dense scores in `minmax` and `zscore`, 0 to 1; the others have the
             rest.
 
@@ -57,12 +78,12 @@ class Scoring:
             be is checked when something is ranked.
     """
 
-    model: str = DEFAULT_MODEL
+    model: str = AUTO
     parameters: Mapping[str, float] = field(default_factory=dict)
     flat: bool = False
     lexical: str = "dirichlet"
-    fusion: str = "rrf"
-    dense_weight: float = 0.5
+    fusion: str = "minmax"
+    dense_weight: float = DEFAULT_DENSE_WEIGHT
 
     def __post_init__(self) -> None:
         for what, name, known in (
@@ -81,39 +102,92 @@ class Scoring:
         self._check_parameters()
 
     def _check_parameters(self) -> None:
-        known = _parameters(self.by_words) if self.by_words else ()
+        known = parameters_of(self.by_words)
         for name in self.parameters:
             if name not in known:
                 found = f"model {self.model} has no parameter {shorten(name, 40)!r}"
-                raise InputError(f"{found}, expected: {', '.join(known) or 'none'}")
+                expected = "a model named" if self.model == AUTO else ", ".join(known) or "none"
+                raise InputError(f"{found}, expected: {expected}")
         if self.flat and self.by_words != "touche":
             raise InputError(f"model {self.model} has no relevance score to fix at 1")
 
     @property
     def by_words(self) -> str:
-        """The lexical model that takes part; empty if none does."""
-        return {"dense": "", "hybrid": self.lexical}.get(self.model, self.model)
+        """The lexical model that takes part; empty if none does, or none is chosen yet."""
+        return {AUTO: "", "dense": "", "hybrid": self.lexical}.get(self.model, self.model)
 
     @property
     def embeds(self) -> bool:
-        """Whether the question is embedded."""
+        """Whether the question is embedded; of `auto`, whether it may be."""
         topics = self.by_words == "touche" and self.parameters.get("wc", DEFAULT_WC) != 0.0
-        return topics or self.model in ("dense", "hybrid")
+        return topics or self.model in (AUTO, "dense", "hybrid")
+
+    @property
+    def parts(self) -> tuple[Scoring, ...]:
+        """The models whose rankings are fused, the dense one last; none but of a hybrid."""
+        if self.model != "hybrid":
+            return ()
+        return Scoring(self.lexical, self.parameters, flat=self.flat), Scoring("dense")
 
     def __str__(self) -> str:
         parts = [self.model]
         if self.model == "hybrid":
-            parts = [f"hybrid of {self.lexical} and dense ({self.fusion})"]
+            how = self.fusion
+            if how != "rrf":
+                how += f", weight {self.dense_weight:g} on dense"
+            parts = [f"hybrid of {self.lexical} and dense ({how})"]
         if self.flat:
             parts.append("R fixed to 1")
         parts += [f"{name} {value:g}" for name, value in self.parameters.items()]
         return ", ".join(parts)
 
 
-def _parameters(name: str) -> tuple[str, ...]:
+def parameters_of(name: str) -> tuple[str, ...]:
+    """Return the names of a lexical model's parameters; none for other models."""
     if name == "touche":
         return ("mu", "wc", "wq")
-    return tuple(f.name for f in dataclasses.fields(MODELS[name]))
+    return tuple(f.name for f in dataclasses.fields(MODELS[name])) if name in MODELS else ()
+
+
+# What an index can do ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What `auto` stands for.
+
+    Attributes:
+        scoring: the model.
+        note: why vectors that the index has are not used; empty if they are, or there are none.
+    """
+
+    scoring: Scoring
+    note: str = ""
+
+
+def choose_scoring(index: Index, embedder: str = PACKAGED) -> Chosen:
+    """Return the best model for an index: a hybrid, or Dirichlet where there are no vectors.
+
+    Both were chosen on development topics and are reported on others (docs/decisions/hybrid.md).
+
+    Args:
+        index: what is to be searched.
+        embedder: name of what would embed the questions.
+    """
+    by_words = Scoring(DEFAULT_MODEL)
+    feature = read_feature(index.path, index.manifest, VECTORS)
+    if feature is None:
+        return Chosen(by_words)
+    made_by = str(feature.meta.get("embedder"))
+    if feature.documents != len(index):
+        note = f"{len(index) - feature.documents} documents have no vector yet"
+        return Chosen(by_words, f"{note}: {EMBED_FIRST}")
+    if made_by != embedder:
+        return Chosen(by_words, f"the vectors are of {shorten(made_by, 60)}: name it by --embedder")
+    return Chosen(Scoring("hybrid"))
+
+
+# Ranking -----------------------------------------------------------------------------------------
 
 
 def rank_documents(
@@ -124,7 +198,7 @@ def rank_documents(
     Args:
         index: with what the model needs: clusters and quality for `touche`, vectors for `dense`.
         text: the question, plain text.
-        scoring: the model.
+        scoring: the model; not `auto`, which `choose_scoring` replaces.
         k: how many documents at most, at least 1.
         embedder: that of the clusters or vectors; needed where `scoring.embeds`.
 
@@ -136,28 +210,37 @@ def rank_documents(
             the command that adds it), or another embedder than the index was made with.
         IndexFolderError: a part of the index is damaged.
         ModelError: the embedder cannot be used.
+        ValueError: the model is `auto`.
     """
+    if scoring.model == AUTO:
+        raise ValueError("auto names no model before choose_scoring has chosen one")
+    if parts := scoring.parts:
+        rankings = [rank_documents(index, text, part, depth_of_parts(k), embedder) for part in parts]
+        return fuse_parts(scoring, rankings, k)
     if scoring.model == "dense":
         return _dense(index, text, k, embedder)
-    if scoring.model != "hybrid":
-        return _lexical(index, text, scoring, k, embedder)
-    deep = max(k, _FUSED_FROM)
-    both = [
-        _lexical(index, text, scoring, deep, embedder),
-        _dense(index, text, deep, embedder),
-    ]
+    if scoring.model == "touche":
+        return touche_rank(index, text, embedder, k, flat=scoring.flat, **scoring.parameters)
+    return index.rank(text, scoring.model, k, boosts=None, **scoring.parameters)
+
+
+def depth_of_parts(k: int) -> int:
+    """Return how many documents of each part are fused where `k` are wanted."""
+    return max(k, _FUSED_FROM)
+
+
+def fuse_parts(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
+    """Fuse the rankings of a model's parts.
+
+    Args:
+        scoring: a model with `parts`.
+        rankings: one for each part, as deep as `depth_of_parts` says.
+        k: how many documents at most, at least 1.
+    """
     if scoring.fusion == "rrf":
-        return fuse_rrf(both, k=k)
+        return fuse_rrf(rankings, k=k)
     weights = [1.0 - scoring.dense_weight, scoring.dense_weight]
-    return fuse_weighted(both, weights, k, cast("Normalisation", scoring.fusion))
-
-
-def _lexical(
-    index: Index, text: str, scoring: Scoring, k: int, embedder: Embedder | None
-) -> RankedList:
-    if scoring.by_words != "touche":
-        return index.rank(text, scoring.by_words, k, boosts=None, **scoring.parameters)
-    return touche_rank(index, text, embedder, k, flat=scoring.flat, **scoring.parameters)
+    return fuse_weighted(rankings, weights, k, cast("Normalisation", scoring.fusion))
 
 
 def _dense(index: Index, text: str, k: int, embedder: Embedder | None) -> RankedList:

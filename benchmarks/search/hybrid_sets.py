@@ -1,0 +1,123 @@
+"""The sets of `hybrid.py`: those of `effectiveness.py`, and real Touché topics over debates."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from effectiveness_sets import DATA, Collection, _words, debates, sigir, webis
+from effectiveness_systems import prepare
+
+from pnyx.models.embedding import Embedder
+from pnyx.records import Qrel, Question
+from pnyx.search.features import put_feature, read_feature
+from pnyx.search.index import Index, build_index
+from pnyx.search.vectors import VECTORS
+
+__all__ = ["Searched", "searched_sets"]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A set with its index.
+
+    Attributes:
+        collection: topics and judgements.
+        index: with vectors.
+        qrels: grades of what is ranked.
+        debates: document -> the debates that it stands for where debates are ranked, each at its
+            best document; empty where documents are.
+    """
+
+    collection: Collection
+    index: Index
+    qrels: Sequence[Qrel]
+    debates: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """That of the set."""
+        return self.collection.name
+
+    def ranked(self, numbers: np.ndarray) -> list[str]:
+        """Return what a ranking of documents ranks, best first, each once."""
+        ids = self.index.doc_ids(numbers)
+        if not self.debates:
+            return ids
+        return list(dict.fromkeys(one for doc in ids for one in self.debates.get(doc, ())))
+
+
+def searched_sets(work: Path, embedder: Embedder) -> list[Searched]:
+    """Return all sets; indexes are made in `work`, or used from an earlier run."""
+    graded = [webis(), sigir()]
+    titled = debates()
+    out = [
+        Searched(c, prepare(c, work, embedder).index, c.qrels["relevance"]) for c in graded
+    ]
+    by_name = {c.name: Searched(c, prepare(c, work, embedder).index, _plain(c)) for c in titled}
+    return [*out, *by_name.values(), _touche(work, by_name["idebate"], by_name["debatewise"])]
+
+
+def _plain(collection: Collection) -> list[Qrel]:
+    pairs = dict.fromkeys((q.topic_id, q.doc_id) for q in collection.qrels["sides"])
+    return [Qrel(*pair, 1) for pair in pairs]
+
+
+# --- Touché topics over debates ---------------------------------------------------------------
+
+
+def _touche(work: Path, *portals: Searched) -> Searched:
+    """Touché 2020 and 2021: of judged arguments it is known from which debate they are.
+
+    A debate has the best grade of its judged arguments. Few debates are judged (two a topic), and
+    none by a dense engine; the others count as not relevant, for every engine alike.
+    """
+    titles = {
+        (p.name, _words(q.text)): q.id for p in portals for q in p.collection.questions
+    }
+    grades: dict[tuple[str, str], int] = defaultdict(int)
+    with (DATA / "touche/debate_links_idebate_debatewise.tsv").open(encoding="utf-8") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            debate = titles.get((row["portal"], _words(row["debate_title"])))
+            if debate is not None:
+                key = (row["topic"], debate)
+                grades[key] = max(grades[key], int(row["relevance"]))
+    found = {topic for (topic, _), grade in grades.items() if grade > 0}
+    texts = {n: t for year in (2020, 2021) for n, t in _topics(year).items() if n in found}
+    stands_for: dict[str, list[str]] = defaultdict(list)
+    for portal in portals:
+        for q in portal.qrels:
+            stands_for[q.doc_id].append(q.topic_id)
+    qrels = [Qrel(topic, debate, g) for (topic, debate), g in grades.items() if topic in texts]
+    collection = Collection(
+        "touche",
+        [record for portal in portals for record in portal.collection.records],
+        [Question(number, text) for number, text in texts.items()],
+        {"relevance": qrels}, None, "", {},
+    )  # fmt: skip
+    return Searched(collection, _joined(work, collection, portals), qrels, dict(stands_for))
+
+
+def _topics(year: int) -> dict[str, str]:
+    root = ElementTree.parse(DATA / f"touche/topics-task-1-{year}.xml").getroot()  # noqa: S314
+    return {
+        topic.findtext("number", "").strip(): topic.findtext("title", "").strip()
+        for topic in root.iter("topic")
+    }
+
+
+def _joined(work: Path, collection: Collection, portals: Sequence[Searched]) -> Index:
+    """Index the documents of several sets with the vectors that they have already."""
+    folder = work / collection.name
+    if not folder.exists():
+        build_index(collection.records, folder)
+        parts = [read_feature(p.index.path, p.index.manifest, VECTORS) for p in portals]
+        rows = np.concatenate([part.array(VECTORS) for part in parts if part is not None])
+        meta = dict(parts[0].meta) if parts[0] is not None else {}
+        put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(rows), meta=meta)
+    return Index.open(folder)

@@ -1,0 +1,473 @@
+"""Parameters of a model chosen on topics with qrels, and what the choice is worth.
+
+    found = tune(Index.open("my.index"), questions, qrels, Tuning(Scoring("bm25")))
+
+Every setting ranks every topic once. The setting that is best on all topics is the one to use, but
+its mean there is too high: the same topics chose it. What it is worth is told by cross-validation.
+The topics are dealt into folds, and each fold is measured with the setting that is best on the
+other folds, so no topic has a say in the setting that it is measured with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pnyx.errors import InputError, shorten
+from pnyx.measure.base import Measured
+from pnyx.measure.bootstrap import mean_intervals
+from pnyx.measure.comparisons import differ, method_rows
+from pnyx.measure.irmeasures import Scorer, parse_measures
+from pnyx.measure.rankings import Judgements, judgements_of
+from pnyx.measure.significance import PairedTest, Test
+from pnyx.measure.weighted import Floats
+from pnyx.records import Qrel, Question
+from pnyx.search.fusion import RankedList
+from pnyx.search.index import Index
+from pnyx.search.models import MODELS
+from pnyx.search.scoring import (
+    AUTO,
+    Scoring,
+    depth_of_parts,
+    fuse_parts,
+    parameters_of,
+    rank_documents,
+)
+from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pnyx.models.embedding import Embedder
+
+__all__ = [
+    "GRIDS",
+    "MOST_SETTINGS",
+    "Fold",
+    "Setting",
+    "Tuned",
+    "Tuning",
+    "tunable",
+    "tune",
+]
+
+GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
+    "mu": (10, 25, 50, 100, 250, 500, 1000, 1500, 2000, 3000, 5000),
+    "k1": (0.3, 0.6, 0.9, 1.2, 1.5, 2.0, 3.0),
+    "b": (0.0, 0.25, 0.4, 0.5, 0.75, 1.0),
+    "wc": (0, 1, 2, 5, 10, 20),
+    "wq": (0, 1, 2, 5, 10, 20),
+    "dense_weight": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+}
+"""Values that are tried of each parameter, unless others are named."""
+
+MOST_SETTINGS: Final = 10_000
+
+_WEIGHT: Final = "dense_weight"
+_DEPTH: Final = 1000
+"""Documents ranked where the measure has no cutoff."""
+_SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
+"""Parameters of a measure that looks no further than its cutoff."""
+
+Parameters = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What is tuned, and by what.
+
+    Attributes:
+        scoring: the model; its parameters are those that the choice is compared with.
+        tried: parameter -> values; by default all of the model with `GRIDS`. Those of `scoring`
+            are always among them; parameters that are not here stay as they are.
+        measure: in the notation of ir-measures.
+        folds: of the cross-validation, at least 2.
+        test: of the difference to the defaults.
+        draws: of the bootstrap over topics; 0 for no intervals.
+        seed: of the folds, the bootstrap and the randomisation test.
+
+    Raises:
+        InputError: a parameter that the model does not have, no value, too many settings, a model
+            without parameters, or a number out of range.
+    """
+
+    scoring: Scoring
+    tried: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    measure: str = "nDCG@10"
+    folds: int = 5
+    test: Test = "t"
+    draws: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        known = tunable(self.scoring)
+        if not known:
+            raise InputError(f"model {self.scoring.model} has no parameter to tune")
+        for name, values in self.tried.items():
+            if name not in known:
+                found = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{found} to tune, expected: {', '.join(known)}")
+            if not values:
+                raise InputError(f"no value to try of {name}, expected at least one")
+        if self.folds < 2:
+            raise InputError(f"folds is {self.folds}, expected at least 2")
+        count = np.prod([float(len(values)) for values in self.grid.values()])
+        if count > MOST_SETTINGS:
+            raise InputError(
+                f"{count:,.0f} settings, expected at most {MOST_SETTINGS:,}: try fewer values"
+            )
+
+    @property
+    def default(self) -> Parameters:
+        """The parameters that the choice is compared with."""
+        return {name: _value(self.scoring, name) for name in tunable(self.scoring)}
+
+    @property
+    def grid(self) -> dict[str, tuple[float, ...]]:
+        """What is tried of each parameter that is tuned, rising, the default among them."""
+        default = self.default
+        tried = self.tried or {name: GRIDS[name] for name in default}
+        return {
+            name: tuple(sorted({float(v) for v in (*tried[name], default[name])}))
+            for name in default
+            if name in tried
+        }
+
+    def settings(self) -> list[Parameters]:
+        """Return all settings; those nearest to the default first, so that ties go to it."""
+        grid, default = self.grid, self.default
+        places = {name: {v: n for n, v in enumerate(values)} for name, values in grid.items()}
+
+        def far(setting: Parameters) -> int:
+            return sum(abs(at[setting[n]] - at[default[n]]) for n, at in places.items())
+
+        # Of a hybrid, the weight varies fastest, so the rankings that it weighs are made once.
+        every = [default | dict(zip(grid, v, strict=True)) for v in itertools.product(*grid.values())]
+        return sorted(every, key=far)
+
+
+def tunable(scoring: Scoring) -> tuple[str, ...]:
+    """Return the names of the parameters that a model's ranking depends on."""
+    names = parameters_of(scoring.by_words)
+    if scoring.flat:
+        names = tuple(name for name in names if name != "mu")
+    weighed = scoring.model == "hybrid" and scoring.fusion != "rrf"
+    return (*names, _WEIGHT) if weighed else names
+
+
+def _value(scoring: Scoring, name: str) -> float:
+    if name == _WEIGHT:
+        return scoring.dense_weight
+    own = {"wc": DEFAULT_WC, "wq": DEFAULT_WQ}
+    for model in MODELS.values():
+        own |= {f.name: f.default for f in dataclasses.fields(model)}
+    return float(scoring.parameters.get(name, own[name]))
+
+
+def _with(scoring: Scoring, setting: Parameters) -> Scoring:
+    parameters = {name: value for name, value in setting.items() if name != _WEIGHT}
+    weight = setting.get(_WEIGHT, scoring.dense_weight)
+    return dataclasses.replace(scoring, parameters=parameters, dense_weight=weight)
+
+
+# What comes of it --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Values of all parameters that can be tuned, and the mean over the topics."""
+
+    parameters: Parameters
+    mean: Measured
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {"parameters": dict(self.parameters), **self.mean.row()}
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Some topics, and the setting that is best on all others."""
+
+    topics: tuple[str, ...]
+    chosen: Parameters
+    value: float
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {
+            "topics": list(self.topics), "parameters": dict(self.chosen), "value": self.value,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What tuning found.
+
+    Attributes:
+        tuning: what was asked for.
+        measure: its canonical name.
+        settings: all that were tried; their means are over all topics.
+        best: of the settings: the one to use. Its own mean is too high, since it was chosen by it.
+        default: of the settings: what the choice is compared with.
+        folds: of the cross-validation.
+        held_out: the mean where each topic has the setting that is best on other folds.
+        test: of that less the default, over topics.
+        low: lower end of the 95 % interval of that difference, None where there is none.
+        high: upper end.
+        undefined: topics where the measure is not defined for some setting; they are left out.
+        unjudged: topics without qrels; they are left out.
+        unasked: topics of the qrels that were not asked; they are left out.
+    """
+
+    tuning: Tuning
+    measure: str
+    settings: tuple[Setting, ...]
+    best: Setting
+    default: Setting
+    folds: tuple[Fold, ...]
+    held_out: Measured
+    test: PairedTest
+    low: float | None
+    high: float | None
+    undefined: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    unasked: tuple[str, ...]
+
+    @property
+    def topics(self) -> int:
+        """How many topics chose and are measured."""
+        return sum(len(fold.topics) for fold in self.folds)
+
+    def options(self) -> list[str]:
+        """Return what `pnyx search` takes for the best setting."""
+        scoring = self.tuning.scoring
+        out = ["--model", scoring.model]
+        if scoring.model == "hybrid":
+            out += ["--lexical", scoring.lexical, "--fusion", scoring.fusion]
+        out += ["--flat"] if scoring.flat else []
+        for name, value in self.best.parameters.items():
+            out += [f"--{name.replace('_', '-')}", f"{value:g}"]
+        return out
+
+    def curve(self, name: str) -> list[tuple[float, Setting]]:
+        """Return the settings by one parameter, the others as in the best, rising."""
+        others = {n: v for n, v in self.best.parameters.items() if n != name}
+        found = [
+            (setting.parameters[name], setting)
+            for setting in self.settings
+            if all(setting.parameters[n] == v for n, v in others.items())
+        ]
+        return sorted(found, key=lambda pair: pair[0])
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` (docs/measures.md)."""
+        tuning = self.tuning
+        return {
+            "task": "tuning",
+            "model": str(dataclasses.replace(tuning.scoring, parameters={})),
+            "measure": self.measure,
+            "topics": {
+                "measured": self.topics,
+                "undefined": list(self.undefined),
+                "unjudged": list(self.unjudged),
+                "unasked": list(self.unasked),
+            },
+            "options": self.options(),
+            "best": self.best.row(),
+            "default": self.default.row(),
+            "cross_validation": {
+                "folds": [fold.row() for fold in self.folds],
+                **self.held_out.row(),
+                "difference": self.test.difference,
+                "difference_low": self.low,
+                "difference_high": self.high,
+                "p": self.test.p,
+                "effect": self.test.effect,
+            },
+            "settings": [setting.row() for setting in self.settings],
+            **method_rows("topics", (), tuning.test, tuning.draws, tuning.seed),
+        }
+
+
+# Tuning ------------------------------------------------------------------------------------------
+
+
+def tune(
+    index: Index,
+    questions: Sequence[Question],
+    qrels: Sequence[Qrel],
+    tuning: Tuning,
+    *,
+    embedder: Embedder | None = None,
+    report: Callable[[int, int, str], None] = lambda _done, _of, _word: None,
+) -> Tuned:
+    """Choose a model's parameters on topics, and say what the choice is worth on others.
+
+    Args:
+        index: with what the model needs.
+        questions: the topics; those without qrels are left out.
+        qrels: judgements of documents of the index.
+        tuning: what is tuned.
+        embedder: that of the index, where the model embeds questions.
+        report: called with settings done, of how many, and a word.
+
+    Raises:
+        InputError: fewer topics with qrels than folds, a parameter out of range, an index without
+            what the model needs, or a measure that cannot be computed.
+        MissingExtra: what computes the measure is not installed.
+        ModelError: the embedder cannot be used.
+    """
+    parsed = parse_measures([tuning.measure])
+    (name,) = parsed
+    judgements = judgements_of(qrels)
+    asked = {q.id: q.text for q in questions}
+    texts = {topic: asked[topic] for topic in judgements.by_topic if topic in asked}
+    known = Judgements({topic: judgements.by_topic[topic] for topic in texts})
+    _enough(len(texts), tuning)
+    scorer = Scorer(parsed, known)
+    settings = tuning.settings()
+    ranker = _Ranker(index, texts, _depth(parsed[name]), embedder)
+    table = np.full((len(texts), len(settings)), np.nan)
+    for done, column in enumerate(_in_turn(settings, tuning)):
+        report(done, len(settings), name)
+        values = scorer.score(ranker.rank(_with(tuning.scoring, settings[column])))
+        table[:, column] = [np.nan if (v := values[t][name]) is None else v for t in texts]
+    defined = np.isfinite(table).all(axis=1)
+    topics = [topic for topic, has in zip(texts, defined, strict=True) if has]
+    _enough(len(topics), tuning)
+    return _judge(
+        tuning, name, settings, topics, table[defined],
+        undefined=tuple(t for t in texts if t not in set(topics)),
+        unjudged=tuple(t for t in asked if t not in judgements.by_topic),
+        unasked=tuple(t for t in judgements.by_topic if t not in asked),
+    )  # fmt: skip
+
+
+def _enough(topics: int, tuning: Tuning) -> None:
+    if topics < tuning.folds:
+        found = "no topic has" if not topics else f"only {topics} topics have"
+        raise InputError(
+            f"{found} judgements to choose by, expected at least one for each of {tuning.folds} "
+            "folds"
+        )
+
+
+def _depth(measure: Any) -> int:
+    cutoff = measure.params.get("cutoff")
+    return int(cutoff) if cutoff and set(measure.params) <= _SHALLOW else _DEPTH
+
+
+def _in_turn(settings: Sequence[Parameters], tuning: Tuning) -> list[int]:
+    """Return the columns in an order that makes few rankings anew: the weight varies fastest."""
+    return sorted(range(len(settings)), key=lambda n: [settings[n][name] for name in tuning.grid])
+
+
+class _Ranker:
+    """Ranks all topics; of the parts of a fused model, those that have not changed are kept."""
+
+    def __init__(
+        self, index: Index, texts: Mapping[str, str], k: int, embedder: Embedder | None
+    ) -> None:
+        self._index, self._texts, self._k = index, texts, k
+        self._embedder = None if embedder is None else _Remembering(embedder)
+        self._kept: dict[tuple[str, int], tuple[Scoring, RankedList]] = {}
+
+    def rank(self, scoring: Scoring) -> dict[str, list[str]]:
+        """Return topic -> document ids, best first."""
+        if scoring.model == AUTO:
+            raise ValueError("auto has no parameters")
+        return {
+            topic: self._index.doc_ids(self._rank(topic, text, scoring)[0])
+            for topic, text in self._texts.items()
+        }
+
+    def _rank(self, topic: str, text: str, scoring: Scoring) -> RankedList:
+        if not scoring.parts:
+            return rank_documents(self._index, text, scoring, self._k, self._embedder)
+        rankings = [
+            self._part(topic, n, text, part) for n, part in enumerate(scoring.parts)
+        ]
+        return fuse_parts(scoring, rankings, self._k)
+
+    def _part(self, topic: str, number: int, text: str, part: Scoring) -> RankedList:
+        kept = self._kept.get((topic, number))
+        if kept is None or kept[0] != part:
+            deep = depth_of_parts(self._k)
+            kept = part, rank_documents(self._index, text, part, deep, self._embedder)
+            self._kept[topic, number] = kept
+        return kept[1]
+
+
+class _Remembering:
+    """An embedder that embeds a question once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.name, self.dimensions = embedder.name, embedder.dimensions
+        self._kept: dict[str, NDArray[np.float32]] = {}
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        for text in texts:
+            if text not in self._kept:
+                self._kept[text] = self._embedder.encode([text])[0]
+        return np.stack([self._kept[text] for text in texts])
+
+
+# Choosing ----------------------------------------------------------------------------------------
+
+
+def _judge(
+    tuning: Tuning,
+    measure: str,
+    settings: Sequence[Parameters],
+    topics: Sequence[str],
+    table: Floats,
+    **left_out: tuple[str, ...],
+) -> Tuned:
+    """Choose, and cross-validate.
+
+    Args:
+        table: (topics, settings), the default first.
+    """
+    own = np.empty(len(topics))
+    folds = []
+    for part in _folds(len(topics), tuning.folds, tuning.seed):
+        others = np.setdiff1d(np.arange(len(topics)), part)
+        chosen = _best(table[others])
+        own[part] = table[part, chosen]
+        names = tuple(topics[n] for n in part)
+        folds.append(Fold(names, settings[chosen], float(own[part].mean())))
+    columns = np.column_stack([table, own])
+    bounds = mean_intervals(columns, tuning.draws, tuning.seed)
+    means = [
+        Measured(float(column.mean()), len(topics), len(topics), *interval)
+        for column, interval in zip(columns.T, bounds, strict=True)
+    ]
+    difference = (own - table[:, 0])[:, None]
+    ((test, low, high),) = differ(difference, tuning.test, tuning.draws, tuning.seed)
+    found = tuple(map(Setting, settings, means[:-1]))
+    return Tuned(
+        tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],
+        test, low, high, **left_out,
+    )  # fmt: skip
+
+
+def _folds(topics: int, folds: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Deal the topics into folds; each is in order."""
+    places = list(range(topics))
+    random.Random(seed).shuffle(places)  # noqa: S311 - not for secrets
+    for fold in range(folds):
+        yield np.sort(np.array(places[fold::folds], dtype=np.int64))
+
+
+def _best(table: Floats) -> int:
+    """Return the setting of the highest mean; of equal ones the first, nearest to the default."""
+    means = table.mean(axis=0)
+    return int(np.flatnonzero(means >= means.max() - 1e-12)[0])
