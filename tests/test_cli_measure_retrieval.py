@@ -97,6 +97,36 @@ def test_json_of_one_run_is_the_contract(files, capsys):
     assert m["value"] == pytest.approx(mean)
 
 
+def test_not_lower_is_shown_against_a_margin_only(files, capsys):
+    base, good, same, qrels = files
+    arguments = (base, good, same, "--qrels", qrels, "--measure", "P@5", "--baseline", "base")
+    assert run(*arguments, "--json") == 0
+    assert "conclusion" not in capsys.readouterr().out
+    shown = {}
+    for margin in ("0.02", "0.9"):
+        assert run(*arguments, "--margin", margin, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["test"]["level_against_margin"] == 0.025
+        shown[margin] = {c["run"]: c["conclusion"] for c in found["comparisons"]}
+        better, alike = found["comparisons"]
+        assert better["margin"] == float(margin)
+        assert alike["p_not_lower_holm"] >= alike["p_not_lower"]
+        assert alike["p_equivalent"] >= alike["p_not_lower"]
+    assert shown == {
+        "0.02": {"good": "higher", "same": "inconclusive"},
+        "0.9": {"good": "higher", "same": "equivalent"},
+    }
+    assert run(*arguments, "--margin", "0.02") == 0
+    out = capsys.readouterr().out
+    assert "p not lower" in out
+    assert "not lower: than the baseline by 0.02 or more, one-sided p (Holm) < .025" in out
+    for margin in ("0", "-1", "nan", "inf", "x"):
+        assert "--margin" in refused(capsys, *arguments, "--margin", margin)
+    assert "--margin goes with --baseline" in refused(
+        capsys, base, "--qrels", qrels, "--margin", "0.1"
+    )
+
+
 def test_runs_against_a_baseline(files, capsys):
     base, good, same, qrels = files
     arguments = (base, good, same, "--qrels", qrels, "--measure", "P@5", "AP", "--baseline", "base")

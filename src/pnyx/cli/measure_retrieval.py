@@ -18,6 +18,9 @@ from pnyx.cli.measure_runs import (
     draws_legend,
     few_warning,
     listed,
+    margin_cells,
+    margin_legend,
+    margin_option,
     mark,
     rearranged_note,
     run_names,
@@ -40,7 +43,8 @@ _HELP = """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels
 
 Any measure of ir-measures, by its notation; each with a 95 % interval from drawing topics anew.
 With --baseline, each other run is compared with it: difference, its interval, a paired two-sided
-test corrected by Holm-Bonferroni over all runs and measures, and the effect size.
+test corrected by Holm-Bonferroni over all runs and measures, and the effect size. That a run is
+not worse is shown by --margin only: no difference found is inconclusive.
 Documents are ordered by score, equal scores by document id, last first, as in trec_eval.
 
 \b
@@ -85,6 +89,7 @@ Example:
     show_default=True,
     help="Paired test against the baseline.",
 )
+@margin_option
 @click.option(
     "--topics-of",
     type=click.Choice(["qrels", "run", "both"]),
@@ -102,6 +107,7 @@ def retrieval(
     measures: tuple[str, ...],
     baseline: str | None,
     test: Any,
+    margin: float | None,
     topics_of: Any,
     per_topic: bool,
     plot: str | None,
@@ -111,6 +117,8 @@ def retrieval(
 ) -> int:
     """Measure runs; see `_HELP`."""
     check_plot(plot)
+    if margin is not None and baseline is None:
+        raise click.UsageError("--margin goes with --baseline")
     paths, chosen = with_baseline(list(runs), baseline)
     if [*paths, qrels].count("-") > 1:
         raise click.UsageError("only one of RUN and QRELS can be standard input")
@@ -126,6 +134,7 @@ def retrieval(
         topics_of=topics_of,
         baseline=None if chosen is None else names[chosen],
         test=test,
+        margin=margin,
         draws=draws,
         seed=seed,
     )
@@ -191,9 +200,11 @@ def _report(found: Retrieval, qrels: str, per_topic: bool) -> list[str]:
 
 def _rows(found: Retrieval) -> list[list[str]]:
     compared = _comparisons(found)
+    margins = any(c.against for c in found.comparisons)
     header = ["measure", "run", "mean" + ("  " if compared else ""), "95 % interval", "topics"]
     if found.baseline is not None:
         header += ["difference", "95 % interval", "p", "p (Holm)", "d"]
+    header += ["p not lower", "(Holm)", "shown"] if margins else []
     rows = [header]
     for name in found.runs[0].measures:
         for place, run in enumerate(found.runs):
@@ -209,6 +220,7 @@ def _rows(found: Retrieval) -> list[list[str]]:
             ]
             if found.baseline is not None:
                 cells += _compared(compared.get((run.name, name)))
+            cells += margin_cells(compared.get((run.name, name))) if margins else []
             rows.append(cells)
     return rows
 
@@ -235,6 +247,7 @@ def _legend(found: Retrieval) -> list[str]:
             f"{BETTER} {WORSE} higher, lower than {shorten(found.baseline, 40)}: "
             + test_legend(found.test, found.comparisons)
         )
+        lines += margin_legend(found.comparisons)
     if found.draws:
         lines.append(draws_legend("the topics", found.draws, found.seed))
     return lines

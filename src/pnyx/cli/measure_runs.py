@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ __all__ = [
     "draws_legend",
     "few_warning",
     "listed",
+    "margin_cells",
+    "margin_legend",
+    "margin_option",
     "mark",
     "rearranged_note",
     "run_names",
@@ -127,6 +131,43 @@ def drawing_options(function: Any) -> Any:
     ):
         function = option(function)
     return function
+
+
+def _positive(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise click.BadParameter(f"{value} is not a number above 0.", param=option)
+    return value
+
+
+margin_option = click.option(
+    "--margin",
+    type=float,
+    callback=_positive,
+    metavar="X",
+    help="Also test that a run is not lower than the baseline by X or more (choose X beforehand).",
+)
+
+
+def margin_cells(c: Compared | None) -> list[str]:
+    """Return the one-sided p against the margin, the corrected one, and what is shown."""
+    if c is None or c.against is None:
+        return ["", "", ""]
+    against = c.against
+    return [_chance(against.p_not_lower), _chance(against.p_not_lower_holm), c.conclusion]
+
+
+def margin_legend(comparisons: Sequence[Compared]) -> list[str]:
+    """Say what is shown by the tests against a margin, if there are any."""
+    from pnyx.measure.significance import ONE_SIDED
+
+    margin = next((c.against.margin for c in comparisons if c.against), None)
+    if margin is None:
+        return []
+    level = f"{ONE_SIDED:g}".removeprefix("0")
+    return [
+        f"not lower: than the baseline by {margin:g} or more, one-sided p (Holm) < {level}; "
+        "equivalent: nor higher; inconclusive: shown neither"
+    ]
 
 
 def difference_cells(c: Compared) -> list[str]:

@@ -13,6 +13,7 @@ from pnyx.measure.bootstrap import mean_intervals
 from pnyx.measure.comparisons import (
     DRAWS,
     SIGNIFICANT,
+    AgainstMargin,
     Compared,
     differ,
     family,
@@ -108,6 +109,7 @@ class Comparison(Compared):
         low: lower end of the 95 % interval of the difference, None where there is none.
         high: upper end.
         p_holm: p, corrected for all comparisons of the same call; None where p is.
+        against: the tests against a margin; None without one.
     """
 
     run: str
@@ -116,6 +118,7 @@ class Comparison(Compared):
     low: float | None
     high: float | None
     p_holm: float | None
+    against: AgainstMargin | None = None
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
@@ -178,6 +181,7 @@ def measure_retrieval(
     topics_of: TopicsOf = "qrels",
     baseline: str | None = None,
     test: Test = "t",
+    margin: float | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Retrieval:
@@ -193,6 +197,8 @@ def measure_retrieval(
         baseline: the run that the others are compared with, by its name.
         test: of the differences to the baseline, over topics; always two-sided and corrected by
             Holm-Bonferroni over all runs and measures.
+        margin: also test, one-sided, that a run is not lower than the baseline by so much or more;
+            in the units of the measure, and chosen before the runs are looked at.
         draws: of the bootstrap over topics; 0 for no intervals.
         seed: of the bootstrap and of the randomisation test.
 
@@ -200,7 +206,7 @@ def measure_retrieval(
         InputError: a measure cannot be computed from these qrels, a run shares no topic with
             them, or a run or the qrels contradict themselves.
         MissingExtra: the extra `retrieval` is not installed.
-        ValueError: no run, or no run of the baseline's name.
+        ValueError: no run, or no run of the baseline's name; a margin that is not above 0.
     """
     if not runs or (baseline is not None and baseline not in runs):
         raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
@@ -225,7 +231,9 @@ def measure_retrieval(
     )
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        comparisons = compare_runs(tables, topics, list(parsed), baseline, test, draws, seed)
+        comparisons = compare_runs(
+            tables, topics, list(parsed), baseline, test, draws, seed, margin
+        )
     empty = judgements.without_relevant
     return Retrieval(measured, topics_of, empty, comparisons, baseline, test, draws, seed)
 
@@ -288,6 +296,7 @@ def compare_runs(
     test: Test,
     draws: int,
     seed: int,
+    margin: float | None = None,
 ) -> tuple[Comparison, ...]:
     """Test each run's differences to the baseline, measure by measure, as one family.
 
@@ -299,6 +308,7 @@ def compare_runs(
         test: of the differences over the topics of both.
         draws: of the bootstrap over topics.
         seed: of the bootstrap and of the randomisation test.
+        margin: also test against it.
     """
     pairs = {
         name: _differences(table, topics[name], tables[baseline], topics[baseline])
@@ -310,7 +320,9 @@ def compare_runs(
         (
             (run, name, tested)
             for run, differences in pairs.items()
-            for name, tested in zip(names, differ(differences, test, draws, seed), strict=True)
+            for name, tested in zip(
+                names, differ(differences, test, draws, seed, margin), strict=True
+            )
         ),
     )
 

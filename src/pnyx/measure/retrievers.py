@@ -14,7 +14,14 @@ from pnyx.measure.annotations import Annotation
 from pnyx.measure.base import Measured
 from pnyx.measure.bootstrap import mean_intervals
 from pnyx.measure.columns import numbers
-from pnyx.measure.comparisons import DRAWS, Compared, differ, family, method_rows
+from pnyx.measure.comparisons import (
+    DRAWS,
+    AgainstMargin,
+    Compared,
+    differ,
+    family,
+    method_rows,
+)
 from pnyx.measure.correlation import kendall_tau_b
 from pnyx.measure.rankings import scores_of, topic_order
 from pnyx.measure.significance import PairedTest, Test
@@ -102,6 +109,7 @@ class RetrieverComparison(Compared):
         low: lower end of the 95 % interval of the difference, None where there is none.
         high: upper end.
         p_holm: p, corrected for all comparisons of the same call; None where p is.
+        against: the tests against a margin; None without one.
     """
 
     run: str
@@ -110,6 +118,7 @@ class RetrieverComparison(Compared):
     low: float | None
     high: float | None
     p_holm: float | None
+    against: AgainstMargin | None = None
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""

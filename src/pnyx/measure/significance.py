@@ -1,11 +1,14 @@
-"""Is one system better than another on the same topics? Paired tests, and Holm's correction.
+"""Is one system better than another on the same topics? Paired tests, and what they show.
 
-Both tests are two-sided and take the differences of two systems, one for each topic.
+The tests take the differences of two systems, one for each topic. That no difference was found
+shows nothing: that a system is not worse is shown by a test against a margin (`not_lower`), which
+is chosen before the runs are looked at. `conclude` is the rule that turns corrected p-values into
+words; nothing else decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -16,10 +19,15 @@ from pnyx.measure.weighted import Floats
 
 __all__ = [
     "FLIPS",
+    "ONE_SIDED",
+    "SIGNIFICANT",
     "TESTS",
+    "Conclusion",
     "PairedTest",
     "Test",
+    "conclude",
     "holm",
+    "not_lower",
     "paired_randomisation",
     "paired_t",
 ]
@@ -28,6 +36,17 @@ Test: TypeAlias = Literal["t", "randomisation"]
 """Student's paired t-test, or Fisher's paired randomisation test."""
 
 TESTS: tuple[Test, ...] = get_args(Test)
+
+SIGNIFICANT = 0.05
+"""A two-sided p below this shows a difference."""
+
+ONE_SIDED = SIGNIFICANT / 2
+"""A one-sided p against a margin below this shows that a system is not lower: it is half the
+two-sided level, so that it asks what a 95 % interval above -margin does (ICH E9, section 5.5)."""
+
+Conclusion: TypeAlias = Literal["higher", "lower", "equivalent", "not lower", "inconclusive"]
+"""What is shown of a system against another: `equivalent` is neither lower nor higher by the margin
+or more, `not lower` leaves higher open, `inconclusive` leaves lower by the margin open, too."""
 
 FLIPS = 100_000
 """Random sign patterns of the randomisation test where they are not all tried."""
@@ -98,16 +117,68 @@ def paired_randomisation(differences: Sequence[float] | Floats, seed: int = 0) -
     signed = values[values != 0]
     if len(signed) == 0:
         return PairedTest(len(values), mean, None, 1.0 if len(values) else None, effect)
-    observed = abs(signed.sum()) - _NOISE * np.abs(signed).sum()
-    exact = len(signed) <= _EXACT_TOPICS
-    patterns = _all_flips(len(signed)) if exact else _drawn_flips(len(signed), seed)
-    # Flipping a difference takes it from the sum twice.
-    large = sum(
-        int(np.count_nonzero(np.abs(signed.sum() - 2 * (flips @ signed)) >= observed))
-        for flips in patterns
-    )
-    p = large / 2 ** len(signed) if exact else (1 + large) / (1 + FLIPS)
-    return PairedTest(len(values), mean, None, p, effect)
+    return PairedTest(len(values), mean, None, _as_large(signed, np.abs, seed), effect)
+
+
+def not_lower(
+    differences: Sequence[float] | Floats, margin: float, test: Test = "t", seed: int = 0
+) -> float | None:
+    """Test that a system is not lower than another by a margin or more (non-inferiority).
+
+    One-sided, of the hypothesis that the mean difference is -margin or less. Called once with the
+    differences and once with their negatives it is Schuirmann's two one-sided tests: the larger p
+    is that of equivalence (J. Pharmacokin. Biopharm. 15, 1987).
+
+    Args:
+        differences: one for each topic, system less other.
+        margin: above 0, in the units of the measure.
+        test: `t`, or signs at random of the differences with the margin added.
+        seed: of the signs.
+
+    Returns:
+        p; None where the test says nothing: without a topic, and for `t` with one topic or without
+        variance.
+
+    Raises:
+        ValueError: the margin is not a number above 0.
+        MissingExtra: scipy is not installed, which the t-test needs.
+    """
+    if not 0 < margin < np.inf:
+        raise ValueError(f"margin: found {margin!r}, expected a number above 0")
+    shifted = np.asarray(differences, dtype=np.float64) + margin
+    if test == "t":
+        _, effect = _mean_and_effect(shifted)
+        if effect is None:
+            return None
+        return _student_below(-effect * len(shifted) ** 0.5, len(shifted) - 1)
+    signed = shifted[shifted != 0]
+    if len(signed) == 0:
+        return 1.0 if len(shifted) else None
+    return _as_large(signed, np.positive, seed)
+
+
+def conclude(
+    difference: float | None,
+    p: float | None,
+    p_not_lower: float | None = None,
+    p_equivalent: float | None = None,
+) -> Conclusion:
+    """Return what is shown of a system by tests of its differences to another.
+
+    Args:
+        difference: the mean; its sign counts, never its size.
+        p: two-sided, corrected for all comparisons that are looked at together.
+        p_not_lower: one-sided, against the margin (`not_lower`), corrected in the same way; None
+            where no margin was set, or the test says nothing.
+        p_equivalent: the larger of that and of the same test of the negated differences, corrected.
+    """
+    if difference is not None and p is not None and p < SIGNIFICANT:
+        return "higher" if difference > 0 else "lower"
+    if p_equivalent is not None and p_equivalent < ONE_SIDED:
+        return "equivalent"
+    if p_not_lower is not None and p_not_lower < ONE_SIDED:
+        return "not lower"
+    return "inconclusive"
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -140,6 +211,19 @@ def _mean_and_effect(values: Floats) -> tuple[float | None, float | None]:
 def _certain(values: Floats) -> float | None:
     """Return p where the differences have no variance."""
     return 1.0 if len(values) >= 2 and not values.any() else None
+
+
+def _as_large(signed: Floats, size: Callable[[Floats], Floats], seed: int) -> float:
+    """Return the share of patterns of signs whose sum has a size as large as the one observed."""
+    observed = float(size(signed.sum())) - _NOISE * np.abs(signed).sum()
+    exact = len(signed) <= _EXACT_TOPICS
+    patterns = _all_flips(len(signed)) if exact else _drawn_flips(len(signed), seed)
+    # Flipping a difference takes it from the sum twice.
+    large = sum(
+        int(np.count_nonzero(size(signed.sum() - 2 * (flips @ signed)) >= observed))
+        for flips in patterns
+    )
+    return large / 2 ** len(signed) if exact else (1 + large) / (1 + FLIPS)
 
 
 def _student_below(statistic: float, degrees: int) -> float:
