@@ -109,7 +109,7 @@ def test_a_failing_run_leaves_nothing(index, tmp_path, capsys):
     ("options", "expected"),
     [
         (["--mu", "-1"], "mu is -1, expected a number from"),
-        (["--k1", "1"], "model dirichlet has no parameter 'k1', expected: mu"),
+        (["--k1", "1"], "model auto has no parameter 'k1', expected: mu"),
         (["--model", "bm25", "--b", "2"], "b is 2, expected a number from 0 to 1"),
         (["--model", "bm25", "--mu", "2"], "model bm25 has no parameter 'mu', expected: k1, b"),
         (["-k", "0"], "0 is not in the range"),

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 
 import pytest
 
 from chat_server import ChatServer
+from embedding_server import EmbeddingServer
 from pnyx import load_example
 from pnyx.cli import main
 from pnyx.corpora.perspectives import perspective_line
@@ -121,7 +123,8 @@ def test_one_side_comes_first(capsys, index, model, rerank):
 def test_a_model_is_told_the_side_and_then_ranks_for_it(capsys, index):
     with ChatServer() as server:
         options = ("--rerank", "--stance", "pro", "--llm", server.spec, "--window", 4, "--step", 2)
-        status, _, error = _run(capsys, "search", index, QUESTION, *options)
+        by_words = ("--model", "dirichlet")
+        status, _, error = _run(capsys, "search", index, QUESTION, *by_words, *options)
         assert (status, error) == (0, "")
         prompts = [asked["messages"][-1]["content"] for asked in server.asked()]
     assert len(prompts) == 3  # of seven documents: 4-7, 2-5, 1-4
@@ -181,7 +184,7 @@ def test_what_a_model_does_not_answer_is_said_and_exit_status_3(capsys, index):
     with ChatServer(default="refusal") as server:
         for options, said in (
             (("--rerank",), "1 of 1 windows got no answer and kept their order: "),
-            (("--rerank", "--pointwise"), "7 of 7 documents got no verdict and stand behind"),
+            (("--rerank", "--pointwise"), "10 of 10 documents got no verdict and stand behind"),
             (("--diversify", "perspectives"), "no perspectives: the question itself is searched"),
         ):
             arguments = ("search", index, QUESTION, "--llm", server.spec, *options, "--json")
@@ -214,10 +217,10 @@ WRONG = [
     (("--model", "touche", "--wc", "-1"), "wc is -1, expected a number from 0 to 1e+06"),
     (("--model", "touche", "--wq", "nan"), "wq is nan, expected a number from 0 to 1e+06"),
     (("--model", "touche", "--mu", "0"), "mu is 0, expected a number from"),
-    (("--wc", "1"), "model dirichlet has no parameter 'wc', expected: mu"),
+    (("--wc", "1"), "model auto has no parameter 'wc', expected: mu"),
     (("--model", "dense", "--mu", "1"), "model dense has no parameter 'mu', expected: none"),
     (("--model", "hybrid", "--k1", "1"), "model hybrid has no parameter 'k1', expected: mu"),
-    (("--flat",), "model dirichlet has no relevance score to fix at 1"),
+    (("--flat",), "model auto has no relevance score to fix at 1"),
     (("--model", "dense", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
     (
         ("--model", "dense", "--embedder", "http://127.0.0.1:9/v1#other"),
@@ -230,9 +233,15 @@ WRONG = [
     (("--diversify", "mmr", "--lambda", "2"), "lambda is 2, expected a number from 0 to 1"),
     (("--stance", "pro", "--certainty", "2"), "certainty is 2, expected a number from 0.5 to 1"),
     (("--lambda", ".5"), "--lambda goes with --diversify mmr"),
-    (("--fusion", "rrf"), "--fusion goes with --model hybrid"),
-    (("--model", "hybrid", "--dense-weight", ".3"), "--dense-weight goes with --model hybrid and"),
-    (("--embedder", "minilm-int8"), "--embedder goes with --model touche, dense or hybrid"),
+    (("--model", "bm25", "--fusion", "rrf"), "--fusion goes with --model hybrid"),
+    (
+        ("--model", "hybrid", "--fusion", "rrf", "--dense-weight", ".3"),
+        "--dense-weight goes with --model hybrid and",
+    ),
+    (
+        ("--model", "bm25", "--embedder", "minilm-int8"),
+        "--embedder goes with --model touche, dense or hybrid",
+    ),
     (("--window", "5"), "--window goes with --rerank by --llm"),
     (("--rerank", "--step", "5"), "--step goes with --rerank by --llm"),
     (("--pointwise",), "--pointwise goes with --rerank"),
@@ -267,6 +276,64 @@ def test_questions_without_words_find_nothing_and_break_nothing(capsys, index, s
             options += ["--diversify", diversify] if diversify else []
             status, _, error = _run(capsys, "search", index, "", *options)
             assert status == 0, (options, error)
+
+
+# --- what auto stands for
+
+
+def test_auto_is_the_hybrid_where_there_are_vectors_and_dirichlet_where_not(
+    capsys, index, plain, tmp_path
+):
+    def found(folder, *options):
+        status, out, error = _run(capsys, "search", folder, QUESTION, *options, "--json")
+        assert (status, error) == (0, "")
+        return json.loads(out)
+
+    hybrid = found(index, "--model", "hybrid", "--lexical", "dirichlet", "--fusion", "minmax",
+                   "--dense-weight", "0.6", "--mu", "500")  # fmt: skip
+    assert found(index, "--mu", "500") == found(index, "--model", "auto", "--mu", "500") == hybrid
+    assert found(plain, "--mu", "500") == found(plain, "--model", "dirichlet", "--mu", "500")
+    assert hybrid != found(index, "--model", "dirichlet", "--mu", "500")
+    topics, run = tmp_path / "topics.jsonl", tmp_path / "a.run"
+    topics.write_text(json.dumps({"id": "1", "question": QUESTION}) + "\n")
+    for folder, tag in ((index, "hybrid"), (plain, "dirichlet")):
+        assert _run(capsys, "search", folder, "--topics", topics, "--out", run)[0] == 0
+        assert {line.split()[5] for line in run.read_text().splitlines()} == {tag}
+
+
+def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
+    grown = tmp_path / "grown"
+    shutil.copytree(index, grown)
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + "\n")
+    assert _run(capsys, "index", more, "--add", grown)[0] == 0
+    status, out, error = _run(capsys, "search", grown, QUESTION, "--json")
+    by_words = _run(capsys, "search", grown, QUESTION, "--model", "dirichlet", "--json")[1]
+    assert (status, out) == (0, by_words)
+    assert error == (
+        "pnyx: warning: ranked by dirichlet, without the index's vectors: 1 documents have no "
+        "vector yet: pnyx index --update INDEX --vectors\n"
+    )
+    with EmbeddingServer() as server:
+        own = tmp_path / "own"
+        corpus = _corpus(tmp_path, 8)
+        assert (
+            _run(capsys, "index", corpus, "--out", own, "--vectors", "--embedder", server.spec)[0]
+            == 0
+        )
+        error = _run(capsys, "search", own, QUESTION)[2]
+        assert "ranked by dirichlet, without the index's vectors: they are by endpoint:" in error
+        assert error.endswith("name it by --embedder\n")
+        status, out, error = _run(
+            capsys, "search", own, QUESTION, "--embedder", server.spec, "--json"
+        )
+        assert (status, error) == (0, "")
+        assert len(json.loads(out)) == 8
+    status, _, error = _run(
+        capsys, "search", index, QUESTION, "--embedder", "http://127.0.0.1:9/v1#x"
+    )
+    assert status == 2
+    assert "the index was embedded by minilm-int8" in error
 
 
 # --- making it
@@ -335,7 +402,8 @@ def test_argue_searches_by_the_same_pipeline(capsys, index):
     assert status == 0
     search = json.loads(out)["settings"]["search"]
     assert search.startswith(
-        "hybrid of touche and dense (rrf); MMR of 100 with lambda 0.75, by question; 10 documents"
+        "hybrid of touche and dense (minmax, weight 0.6 on dense); MMR of 100 with lambda 0.75, "
+        "by question; 10 documents"
     )
 
 

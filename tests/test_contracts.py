@@ -61,7 +61,7 @@ from pnyx.records import (
     Sentence,
 )
 from pnyx.search.clusters import DEFAULT_SPACE
-from pnyx.search.index import DEFAULT_MODEL, Index, build_index
+from pnyx.search.index import Index, build_index
 from pnyx.search.models import MODELS
 from pnyx.search.pipeline import SearchPlan
 from pnyx.search.rerank import Listwise
@@ -497,7 +497,7 @@ def test_a_model_is_finite_deterministic_and_prefers_the_word(name, index):
 
 def test_the_command_line_offers_every_model_style_and_task():
     for verb in ("search", "argue"):
-        assert _choices(verb, "model") == [*LEXICAL, *(m for m in SCORINGS if m not in LEXICAL)]
+        assert _choices(verb, "model") == list(SCORINGS)
         assert _choices(verb, "lexical") == list(LEXICAL)
         assert _choices(verb, "fusion") == list(FUSIONS)
     assert _choices("argue", "style") == _choices("convert", "style") == list(CITATION_STYLES)
@@ -535,7 +535,7 @@ def test_the_command_lines_defaults_are_those_of_python():
     assert f"[default: {DEFAULT_SPACE}]" in _parameter("index", "space").help
     assert f"[default: {SearchPlan().certainty:g}]" in _parameter("search", "certainty").help
     for verb in ("search", "argue"):
-        assert _parameter(verb, "model").default == DEFAULT_MODEL
+        assert _parameter(verb, "model").default == Scoring().model
         for name, default in search.items():
             shown = f"{default:g}" if isinstance(default, int | float) else default
             assert f"[default: {shown}]" in _parameter(verb, name).help, name

@@ -15,7 +15,7 @@ from pnyx.search.perspectives import PerspectiveSet
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.pointwise import rerank_pointwise
 from pnyx.search.rerank import Listwise
-from pnyx.search.scoring import SCORINGS, Scoring, rank_documents
+from pnyx.search.scoring import AUTO, SCORINGS, Scoring, rank_documents
 from pnyx.search.vectors import embed_documents
 
 BY = Provenance("oracle")
@@ -228,9 +228,45 @@ def test_every_model_refuses_what_it_cannot_use(index, model):
         Scoring(model, {"zeta": 1.0})
     scoring = Scoring(model)
     assert str(scoring).startswith(model)
-    if scoring.embeds and scoring.model != "touche":
+    if model == AUTO:
+        with pytest.raises(ValueError, match="auto names no model"):
+            rank_documents(index, "word", scoring, 3)
+    elif scoring.embeds and scoring.model != "touche":
         with pytest.raises(InputError, match="a dense ranking needs an embedder"):
             rank_documents(index, "word", scoring, 3)
+
+
+def test_auto_is_the_best_that_the_index_can_do(index, tmp_path):
+    build_index([Document("d", "word")], tmp_path / "bare")
+    for folder, embedder, model in (
+        (index, Axes(), "hybrid"), (index, None, "dirichlet"),
+        (Index.open(tmp_path / "bare"), Axes(), "dirichlet"),
+    ):  # fmt: skip
+        searcher = Searcher(folder, embedder=embedder)
+        assert searcher.plan.scoring == Scoring(model)
+        assert bool(searcher.note) == (folder is index and embedder is None)
+    assert searcher.note == ""
+    assert "they are by axes" in Searcher(index).note
+    plan = SearchPlan(Scoring(lexical="bm25", parameters={"k1": 0.9}))
+    assert Searcher(index, plan).plan.scoring.model == "bm25"
+    (found,) = Searcher(index, plan, embedder=Axes()).search([TOPIC], 3)
+    wanted = rank_documents(
+        index, "word", Scoring("hybrid", {"k1": 0.9}, lexical="bm25"), 3, Axes()
+    )
+    assert numbers(found) == wanted[0].tolist()
+
+
+def test_a_hybrids_weight_goes_from_its_lexical_part_to_its_dense_part(index):
+    def order(weight):
+        scoring = Scoring("hybrid", dense_weight=weight)
+        return rank_documents(index, "n7 left", scoring, 12, Axes())[0].tolist()
+
+    by_words = rank_documents(index, "n7 left", Scoring("dirichlet"), 12)[0].tolist()
+    dense = rank_documents(index, "n7 left", Scoring("dense"), 12, Axes())[0].tolist()
+    # Its last has 0, as those have that it does not hold.
+    assert order(0.0)[: len(by_words) - 1] == by_words[:-1]
+    assert order(1.0) == dense
+    assert order(0.5) not in (by_words, dense)
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "minmax", "zscore"])
@@ -245,7 +281,7 @@ def test_a_hybrid_holds_what_either_ranking_found(index, fusion):
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Scoring("bert"), "unknown model 'bert', expected one of: dirichlet, bm25, touche"),
+        (lambda: Scoring("bert"), "unknown model 'bert', expected one of: auto, dirichlet, bm25"),
         (lambda: Scoring("hybrid", lexical="dense"), "unknown lexical model 'dense'"),
         (lambda: Scoring("hybrid", fusion="max"), "unknown fusion 'max'"),
         (lambda: Scoring("hybrid", dense_weight=2), "is 2, expected a number from 0 to 1"),

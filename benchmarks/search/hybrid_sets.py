@@ -38,6 +38,8 @@ class Searched:
     index: Index
     qrels: Sequence[Qrel]
     debates: dict[str, list[str]] = field(default_factory=dict)
+    graded: bool = False
+    """Whether documents were judged by people, in pools."""
 
     @property
     def name(self) -> str:
@@ -57,7 +59,8 @@ def searched_sets(work: Path, embedder: Embedder) -> list[Searched]:
     graded = [webis(), sigir()]
     titled = debates()
     out = [
-        Searched(c, prepare(c, work, embedder).index, c.qrels["relevance"]) for c in graded
+        Searched(c, prepare(c, work, embedder).index, c.qrels["relevance"], graded=True)
+        for c in graded
     ]
     by_name = {c.name: Searched(c, prepare(c, work, embedder).index, _plain(c)) for c in titled}
     return [*out, *by_name.values(), _touche(work, by_name["idebate"], by_name["debatewise"])]
@@ -77,9 +80,7 @@ def _touche(work: Path, *portals: Searched) -> Searched:
     A debate has the best grade of its judged arguments. Few debates are judged (two a topic), and
     none by a dense engine; the others count as not relevant, for every engine alike.
     """
-    titles = {
-        (p.name, _words(q.text)): q.id for p in portals for q in p.collection.questions
-    }
+    titles = {(p.name, _words(q.text)): q.id for p in portals for q in p.collection.questions}
     grades: dict[tuple[str, str], int] = defaultdict(int)
     with (DATA / "touche/debate_links_idebate_debatewise.tsv").open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
@@ -104,7 +105,7 @@ def _touche(work: Path, *portals: Searched) -> Searched:
 
 
 def _topics(year: int) -> dict[str, str]:
-    root = ElementTree.parse(DATA / f"touche/topics-task-1-{year}.xml").getroot()  # noqa: S314
+    root = ElementTree.parse(DATA / f"touche/topics-task-1-{year}.xml").getroot()
     return {
         topic.findtext("number", "").strip(): topic.findtext("title", "").strip()
         for topic in root.iter("topic")

@@ -11,10 +11,10 @@ other folds, so no topic has a say in the setting that it is measured with.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,7 +30,7 @@ from pnyx.measure.weighted import Floats
 from pnyx.records import Qrel, Question
 from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index
-from pnyx.search.models import MODELS
+from pnyx.search.models import MODELS, make_model
 from pnyx.search.scoring import (
     AUTO,
     Scoring,
@@ -39,7 +39,7 @@ from pnyx.search.scoring import (
     parameters_of,
     rank_documents,
 )
-from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ
+from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, check_weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +50,7 @@ __all__ = [
     "GRIDS",
     "MOST_SETTINGS",
     "Fold",
+    "Parameters",
     "Setting",
     "Tuned",
     "Tuning",
@@ -70,6 +71,8 @@ GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
 MOST_SETTINGS: Final = 10_000
 
 _WEIGHT: Final = "dense_weight"
+_WEIGHTS: Final = {"wc": DEFAULT_WC, "wq": DEFAULT_WQ}
+_MODEL_OF: Final = {f.name: n for n, model in MODELS.items() for f in dataclasses.fields(model)}
 _DEPTH: Final = 1000
 """Documents ranked where the measure has no cutoff."""
 _SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
@@ -115,6 +118,8 @@ class Tuning:
                 raise InputError(f"{found} to tune, expected: {', '.join(known)}")
             if not values:
                 raise InputError(f"no value to try of {name}, expected at least one")
+            for value in values:
+                _check(self.scoring, name, value)
         if self.folds < 2:
             raise InputError(f"folds is {self.folds}, expected at least 2")
         count = np.prod([float(len(values)) for values in self.grid.values()])
@@ -147,8 +152,7 @@ class Tuning:
         def far(setting: Parameters) -> int:
             return sum(abs(at[setting[n]] - at[default[n]]) for n, at in places.items())
 
-        # Of a hybrid, the weight varies fastest, so the rankings that it weighs are made once.
-        every = [default | dict(zip(grid, v, strict=True)) for v in itertools.product(*grid.values())]
+        every = [default | dict(zip(grid, v, strict=True)) for v in product(*grid.values())]
         return sorted(every, key=far)
 
 
@@ -161,13 +165,22 @@ def tunable(scoring: Scoring) -> tuple[str, ...]:
     return (*names, _WEIGHT) if weighed else names
 
 
+def _check(scoring: Scoring, name: str, value: float) -> None:
+    """Refuse a value now that would be refused when it is its turn."""
+    if name == _WEIGHT:
+        dataclasses.replace(scoring, dense_weight=value)
+    elif name in _WEIGHTS:
+        check_weight(name, value)
+    else:
+        make_model(_MODEL_OF[name], {name: value})
+
+
 def _value(scoring: Scoring, name: str) -> float:
     if name == _WEIGHT:
         return scoring.dense_weight
-    own = {"wc": DEFAULT_WC, "wq": DEFAULT_WQ}
-    for model in MODELS.values():
-        own |= {f.name: f.default for f in dataclasses.fields(model)}
-    return float(scoring.parameters.get(name, own[name]))
+    if name in _WEIGHTS:
+        return float(scoring.parameters.get(name, _WEIGHTS[name]))
+    return float(scoring.parameters.get(name, getattr(MODELS[_MODEL_OF[name]](), name)))
 
 
 def _with(scoring: Scoring, setting: Parameters) -> Scoring:
@@ -253,7 +266,9 @@ class Tuned:
             out += ["--lexical", scoring.lexical, "--fusion", scoring.fusion]
         out += ["--flat"] if scoring.flat else []
         for name, value in self.best.parameters.items():
-            out += [f"--{name.replace('_', '-')}", f"{value:g}"]
+            short = f"{value:g}"
+            shown = short if float(short) == value else repr(value)
+            out += [f"--{name.replace('_', '-')}", shown]
         return out
 
     def curve(self, name: str) -> list[tuple[float, Setting]]:
@@ -292,7 +307,10 @@ class Tuned:
                 "effect": self.test.effect,
             },
             "settings": [setting.row() for setting in self.settings],
-            **method_rows("topics", (), tuning.test, tuning.draws, tuning.seed),
+            "test": {"method": f"paired {tuning.test}", "comparisons": 1},
+            "interval": method_rows("topics", (), tuning.test, tuning.draws, tuning.seed)[
+                "interval"
+            ],
         }
 
 
@@ -302,7 +320,7 @@ class Tuned:
 def tune(
     index: Index,
     questions: Sequence[Question],
-    qrels: Sequence[Qrel],
+    qrels: Iterable[Qrel],
     tuning: Tuning,
     *,
     embedder: Embedder | None = None,
@@ -365,8 +383,12 @@ def _depth(measure: Any) -> int:
 
 
 def _in_turn(settings: Sequence[Parameters], tuning: Tuning) -> list[int]:
-    """Return the columns in an order that makes few rankings anew: the weight varies fastest."""
-    return sorted(range(len(settings)), key=lambda n: [settings[n][name] for name in tuning.grid])
+    """Return the columns: the default, which shows what the index lacks, then all others.
+
+    In an order that ranks little anew: of a hybrid the weight varies fastest.
+    """
+    first, *others = range(len(settings))
+    return [first, *sorted(others, key=lambda n: [settings[n][name] for name in tuning.grid])]
 
 
 class _Ranker:
@@ -391,9 +413,7 @@ class _Ranker:
     def _rank(self, topic: str, text: str, scoring: Scoring) -> RankedList:
         if not scoring.parts:
             return rank_documents(self._index, text, scoring, self._k, self._embedder)
-        rankings = [
-            self._part(topic, n, text, part) for n, part in enumerate(scoring.parts)
-        ]
+        rankings = [self._part(topic, n, text, part) for n, part in enumerate(scoring.parts)]
         return fuse_parts(scoring, rankings, self._k)
 
     def _part(self, topic: str, number: int, text: str, part: Scoring) -> RankedList:
@@ -431,11 +451,7 @@ def _judge(
     table: Floats,
     **left_out: tuple[str, ...],
 ) -> Tuned:
-    """Choose, and cross-validate.
-
-    Args:
-        table: (topics, settings), the default first.
-    """
+    """Choose, and cross-validate, by a table (topics, settings) whose first is the default."""
     own = np.empty(len(topics))
     folds = []
     for part in _folds(len(topics), tuning.folds, tuning.seed):
@@ -451,18 +467,18 @@ def _judge(
         for column, interval in zip(columns.T, bounds, strict=True)
     ]
     difference = (own - table[:, 0])[:, None]
-    ((test, low, high),) = differ(difference, tuning.test, tuning.draws, tuning.seed)
+    (tested,) = differ(difference, tuning.test, tuning.draws, tuning.seed)
     found = tuple(map(Setting, settings, means[:-1]))
     return Tuned(
         tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],
-        test, low, high, **left_out,
+        tested.test, tested.low, tested.high, **left_out,
     )  # fmt: skip
 
 
 def _folds(topics: int, folds: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Deal the topics into folds; each is in order."""
     places = list(range(topics))
-    random.Random(seed).shuffle(places)  # noqa: S311 - not for secrets
+    random.Random(seed).shuffle(places)
     for fold in range(folds):
         yield np.sort(np.array(places[fold::folds], dtype=np.int64))
 

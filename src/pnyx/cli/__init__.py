@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "corpus": "Documents cut into passages, or what the web has on questions, for an index.",
     "index": "Documents or arguments to a searchable index.",
     "search": "Ranked evidence for a question or for a file of topics.",
+    "tune": "A model's parameters, chosen on topics with qrels; what the choice is worth.",
     "perspectives": "The perspectives on a question: from a model, an index or a file.",
     "argue": "A cited pro and con argument on a question.",
     "annotate": "Relevance labels at scale: what is relevant, and which pairs are labelled.",

@@ -20,6 +20,7 @@ __all__ = [
     "BETTER",
     "WORSE",
     "MeasuresCommand",
+    "chance",
     "check_plot",
     "difference_cells",
     "drawing_options",
@@ -153,7 +154,7 @@ def margin_cells(c: Compared | None) -> list[str]:
     if c is None or c.against is None:
         return ["", "", ""]
     against = c.against
-    return [_chance(against.p_not_lower), _chance(against.p_not_lower_holm), c.conclusion]
+    return [chance(against.p_not_lower), chance(against.p_not_lower_holm), c.conclusion]
 
 
 def margin_legend(comparisons: Sequence[Compared]) -> list[str]:
@@ -176,8 +177,8 @@ def difference_cells(c: Compared) -> list[str]:
     return [
         "-" if difference is None else f"{difference:+.3f}",
         interval(c.low, c.high),
-        _chance(c.test.p),
-        _chance(c.p_holm),
+        chance(c.test.p),
+        chance(c.p_holm),
         "-" if effect is None else f"{effect:+.2f}",
     ]
 
@@ -207,7 +208,7 @@ def rearranged_note(topics: int) -> str:
     )
 
 
-def _chance(p: float | None) -> str:
+def chance(p: float | None) -> str:
     """Return a p-value with four digits, a dash where there is none."""
     if p is None:
         return "-"

@@ -19,13 +19,33 @@ if TYPE_CHECKING:
     from pnyx.search.pipeline import Searcher, SearchPlan
     from pnyx.search.scoring import Scoring
 
-__all__ = ["asks_model", "open_searcher", "searching_options"]
+__all__ = ["asks_model", "open_searcher", "searching_options", "tuning_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # The names are those of `pnyx.search.scoring`, whose import would load numpy for --help.
 _LEXICAL = ("dirichlet", "bm25", "touche")
 _PERSPECTIVES = 8
+
+_FLAT = click.option(
+    "--flat", is_flag=True, help="Touché: by topic and quality alone (R fixed to 1)."
+)
+_LEXICAL_PART = click.option(
+    "--lexical",
+    type=click.Choice(_LEXICAL),
+    help="What hybrid fuses with the dense ranking  [default: dirichlet].",
+)
+_FUSION = click.option(
+    "--fusion",
+    type=click.Choice(["minmax", "zscore", "rrf"]),
+    help="How hybrid fuses: normalised scores or reciprocal ranks  [default: minmax].",
+)
+_EMBEDDER = click.option(
+    "--embedder",
+    metavar="SPEC",
+    help="That of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL  "
+    "[default: minilm-int8].",
+)
 
 _SCORING = (
     click.option(
@@ -41,28 +61,15 @@ _SCORING = (
     click.option("--b", type=float, help="BM25 length normalisation  [default: 0.75]."),
     click.option("--wc", type=float, help="Touché: weight of the topic  [default: 10]."),
     click.option("--wq", type=float, help="Touché: weight of quality  [default: 5]."),
-    click.option("--flat", is_flag=True, help="Touché: by topic and quality alone (R fixed to 1)."),
-    click.option(
-        "--lexical",
-        type=click.Choice(_LEXICAL),
-        help="What hybrid fuses with the dense ranking  [default: dirichlet].",
-    ),
-    click.option(
-        "--fusion",
-        type=click.Choice(["minmax", "zscore", "rrf"]),
-        help="How hybrid fuses: normalised scores or reciprocal ranks  [default: minmax].",
-    ),
+    _FLAT,
+    _LEXICAL_PART,
+    _FUSION,
     click.option(
         "--dense-weight",
         type=click.FloatRange(0, 1),
         help="Of the dense scores, with --fusion minmax or zscore  [default: 0.6].",
     ),
-    click.option(
-        "--embedder",
-        metavar="SPEC",
-        help="That of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL  "
-        "[default: minilm-int8].",
-    ),
+    _EMBEDDER,
 )
 
 _STAGES = (
@@ -124,6 +131,19 @@ def searching_options(function: F) -> F:
     return function
 
 
+def tuning_options(function: F) -> F:
+    """Add --model of those that have parameters, and what of it is not tuned."""
+    model = click.option(
+        "--model",
+        type=click.Choice([*_LEXICAL, "hybrid"]),
+        required=True,
+        help="What ranks, and whose parameters are chosen.",
+    )
+    for option in (_EMBEDDER, _FUSION, _LEXICAL_PART, _FLAT, model):
+        function = option(function)
+    return function
+
+
 def open_searcher(
     ctx: click.Context,
     index: Index,
@@ -148,12 +168,10 @@ def open_searcher(
     from dataclasses import replace
 
     from pnyx.search.pipeline import Searcher
-    from pnyx.search.scoring import AUTO
 
     by_itself = options["pointwise"] or options["threshold"] is not None
     plan = _plan(options, listwise=model is not None and not by_itself)
-    if plan.scoring.model == AUTO:
-        plan = replace(plan, scoring=_chosen(index, options["embedder"]))
+    plan = replace(plan, scoring=_chosen(index, plan.scoring, options["embedder"]))
     _check_used(ctx, plan, options)
     return Searcher(
         index,
@@ -209,18 +227,20 @@ def _scoring(options: dict[str, Any]) -> Scoring:
     )
 
 
-def _chosen(index: Index, spec: str | None) -> Scoring:
+def _chosen(index: Index, scoring: Scoring, spec: str | None) -> Scoring:
     """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
-    from pnyx.models.embedding import PACKAGED, embedder_from
-    from pnyx.search.scoring import Scoring, choose_scoring
+    from dataclasses import replace
 
-    named = spec not in (None, PACKAGED)
-    chosen = choose_scoring(index, embedder_from(spec).name if named else PACKAGED)
+    from pnyx.models.embedding import PACKAGED, embedder_from
+    from pnyx.search.scoring import AUTO, choose_scoring
+
+    named = scoring.model == AUTO and spec not in (None, PACKAGED)
+    chosen = choose_scoring(index, scoring, embedder_from(spec).name if named else PACKAGED)
     if not chosen.note:
         return chosen.scoring
     if spec is not None:
-        return Scoring("hybrid")
-    warn(f"ranked by {chosen.scoring}, without vectors: {chosen.note}")
+        return replace(scoring, model="hybrid")
+    warn(f"ranked by {chosen.scoring}, without the index's vectors: {chosen.note}")
     return chosen.scoring
 
 

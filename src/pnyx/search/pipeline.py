@@ -208,12 +208,11 @@ class Searcher:
     ) -> None:
         self.index = index
         self.plan = plan or SearchPlan()
-        self.note = ""
-        if self.plan.scoring.model == AUTO:
-            chosen = choose_scoring(index, embedder.name if embedder is not None else PACKAGED)
-            self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
-            if embedder is None and chosen.scoring.embeds:
-                embedder = embedder_from()
+        by = PACKAGED if embedder is None else embedder.name
+        chosen = choose_scoring(index, self.plan.scoring, by)
+        if embedder is None and self.plan.scoring.model == AUTO and chosen.scoring.embeds:
+            embedder = embedder_from()
+        self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
         if self.plan.rerank == "listwise" and judge is None:
             raise InputError("listwise reranking needs a judge that ranks, e.g. a language model")
         self._embedder = embedder

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, cast
 
 from pnyx.errors import InputError, shorten
-from pnyx.search.dense import dense_rank
 from pnyx.models.embedding import PACKAGED
+from pnyx.search.dense import dense_rank
 from pnyx.search.features import read_feature
 from pnyx.search.fusion import Normalisation, RankedList, fuse_rrf, fuse_weighted
-from pnyx.search.index import DEFAULT_MODEL, Index
+from pnyx.search.index import Index
 from pnyx.search.models import MODELS
 from pnyx.search.touche import DEFAULT_WC, touche_rank
 from pnyx.search.vectors import EMBED_FIRST, VECTORS, embed_question
@@ -64,7 +64,8 @@ class Scoring:
 
     Attributes:
         model: one of `SCORINGS`. `touche` is Dirichlet boosted by topic and quality, `dense` the
-            cosine of vectors, `hybrid` both kinds fused, `auto` what `choose_scoring` says.
+            cosine of vectors, `hybrid` both kinds fused, `auto` a hybrid or, where an index has no
+            vectors, its lexical part (`choose_scoring`).
         parameters: the model's own: `mu` (Dirichlet, Touché), `k1` and `b` (BM25), `wc` and `wq`
             (Touché); those of `lexical` in a hybrid.
         flat: Touché with R fixed to 1.
@@ -106,15 +107,15 @@ class Scoring:
         for name in self.parameters:
             if name not in known:
                 found = f"model {self.model} has no parameter {shorten(name, 40)!r}"
-                expected = "a model named" if self.model == AUTO else ", ".join(known) or "none"
-                raise InputError(f"{found}, expected: {expected}")
+                raise InputError(f"{found}, expected: {', '.join(known) or 'none'}")
         if self.flat and self.by_words != "touche":
             raise InputError(f"model {self.model} has no relevance score to fix at 1")
 
     @property
     def by_words(self) -> str:
-        """The lexical model that takes part; empty if none does, or none is chosen yet."""
-        return {AUTO: "", "dense": "", "hybrid": self.lexical}.get(self.model, self.model)
+        """The lexical model that takes part; empty if none does."""
+        fused = self.lexical
+        return {AUTO: fused, "dense": "", "hybrid": fused}.get(self.model, self.model)
 
     @property
     def embeds(self) -> bool:
@@ -165,26 +166,32 @@ class Chosen:
     note: str = ""
 
 
-def choose_scoring(index: Index, embedder: str = PACKAGED) -> Chosen:
-    """Return the best model for an index: a hybrid, or Dirichlet where there are no vectors.
+def choose_scoring(
+    index: Index, scoring: Scoring | None = None, embedder: str = PACKAGED
+) -> Chosen:
+    """Return the best model for an index: a hybrid, or its lexical part where it has no vectors.
 
     Both were chosen on development topics and are reported on others (docs/decisions/hybrid.md).
 
     Args:
         index: what is to be searched.
+        scoring: a model; other than `auto` it is returned as it is.
         embedder: name of what would embed the questions.
     """
-    by_words = Scoring(DEFAULT_MODEL)
+    asked = scoring or Scoring()
+    if asked.model != AUTO:
+        return Chosen(asked)
+    lexical = replace(asked, model=asked.lexical)
     feature = read_feature(index.path, index.manifest, VECTORS)
     if feature is None:
-        return Chosen(by_words)
+        return Chosen(lexical)
     made_by = str(feature.meta.get("embedder"))
     if feature.documents != len(index):
-        note = f"{len(index) - feature.documents} documents have no vector yet"
-        return Chosen(by_words, f"{note}: {EMBED_FIRST}")
+        without = f"{len(index) - feature.documents} documents have no vector yet"
+        return Chosen(lexical, f"{without}: {EMBED_FIRST}")
     if made_by != embedder:
-        return Chosen(by_words, f"the vectors are of {shorten(made_by, 60)}: name it by --embedder")
-    return Chosen(Scoring("hybrid"))
+        return Chosen(lexical, f"they are by {shorten(made_by, 60)}: name it by --embedder")
+    return Chosen(replace(asked, model="hybrid"))
 
 
 # Ranking -----------------------------------------------------------------------------------------
@@ -215,7 +222,9 @@ def rank_documents(
     if scoring.model == AUTO:
         raise ValueError("auto names no model before choose_scoring has chosen one")
     if parts := scoring.parts:
-        rankings = [rank_documents(index, text, part, depth_of_parts(k), embedder) for part in parts]
+        rankings = [
+            rank_documents(index, text, part, depth_of_parts(k), embedder) for part in parts
+        ]
         return fuse_parts(scoring, rankings, k)
     if scoring.model == "dense":
         return _dense(index, text, k, embedder)

@@ -26,7 +26,7 @@ from pnyx.search.models import Floats
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
-__all__ = ["DEFAULT_WC", "DEFAULT_WQ", "touche_rank", "touche_scores"]
+__all__ = ["DEFAULT_WC", "DEFAULT_WQ", "check_weight", "touche_rank", "touche_scores"]
 
 DEFAULT_WC = 10.0
 """Weight of the topic in the paper's run of highest relevance (Table 1, first row)."""
@@ -109,6 +109,16 @@ def touche_scores(
     return scores if boosts is None else boosts.apply(scores)
 
 
+def check_weight(name: str, weight: float) -> None:
+    """Refuse a weight of topic or quality that cannot be one.
+
+    Raises:
+        InputError: it is not from 0 to 1e6.
+    """
+    if not 0.0 <= weight <= _MOST:  # also refuses NaN
+        raise InputError(f"{name} is {weight:g}, expected a number from 0 to {_MOST:g}")
+
+
 def _flat(index: Index, boosts: Boosts | None) -> Floats:
     ones = np.ones(len(index))
     return ones if boosts is None else boosts.apply(ones)
@@ -118,9 +128,8 @@ def _boosts(
     index: Index, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
     """Return what to multiply by; None where both weights are 0."""
-    for name, weight in (("wc", wc), ("wq", wq)):
-        if not 0.0 <= weight <= _MOST:  # also refuses NaN
-            raise InputError(f"{name} is {weight:g}, expected a number from 0 to {_MOST:g}")
+    check_weight("wc", wc)
+    check_weight("wq", wq)
     if wc == 0.0 and wq == 0.0:
         return None
     documents = _documents(index, topics=wc > 0.0, quality=wq > 0.0)

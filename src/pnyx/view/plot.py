@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pnyx.errors import shorten
 from pnyx.view.svg import MARGIN, document, drawn_line, drawn_text
 
-__all__ = ["Panel", "Point", "interval_plot"]
+__all__ = ["Panel", "Point", "interval_plot", "ticks"]
 
 _PANEL, _ROW, _GAP, _HEAD, _FOOT = 250, 24, 36, 34, 26
 _NUMBER = 66
@@ -87,17 +87,18 @@ def _middle(top: float, row: int) -> float:
 
 
 def _panel(panel: Panel, left: float, top: float) -> list[str]:
-    ticks = _ticks(panel)
-    first, last = ticks[0], ticks[-1]
+    found = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
+    marks = ticks(min(found), max(found)) if found else ticks(0.0, 1.0)
+    first, last = marks[0], marks[-1]
 
     def x(value: float) -> float:
         return left + _PANEL * (value - first) / (last - first)
 
     bottom = top + _HEAD + _ROW * len(panel.points)
     parts = [drawn_text(panel.title, left, top + 14, "head")]
-    for tick in ticks:
+    for tick in marks:
         parts.append(drawn_line(x(tick), top + _HEAD - 6, x(tick), bottom, "rule"))
-        parts.append(drawn_text(_number(tick, ticks[1] - first), x(tick), bottom + 16, "tick"))
+        parts.append(drawn_text(_number(tick, marks[1] - first), x(tick), bottom + 16, "tick"))
     if panel.reference is not None:
         at = x(panel.reference)
         parts.append(drawn_line(at, top + _HEAD - 6, at, bottom, "base"))
@@ -112,10 +113,8 @@ def _panel(panel: Panel, left: float, top: float) -> list[str]:
     return parts
 
 
-def _ticks(panel: Panel) -> list[float]:
-    """Return 3 to 7 round numbers between whose first and last all of the panel lies."""
-    found = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
-    low, high = (min(found), max(found)) if found else (0.0, 1.0)
+def ticks(low: float, high: float) -> list[float]:
+    """Return 3 to 7 round numbers, the first at most `low`, the last at least `high`."""
     if high - low < 1e-9 * max(1.0, abs(high)):
         low, high = low - 0.05 * max(1.0, abs(low)), high + 0.05 * max(1.0, abs(high))
     rough = (high - low) / 4

@@ -9,7 +9,7 @@ from pnyx.errors import shorten
 from pnyx.measure.amount import Amount
 from pnyx.measure.base import Measured
 from pnyx.measure.thresholds import Curve, Thresholds
-from pnyx.view.svg import MARGIN, clean, document, drawn_line, drawn_text
+from pnyx.view.svg import MARGIN, clean, document, drawn_line, drawn_path, drawn_text
 
 __all__ = ["amount_plot", "thresholds_plot"]
 
@@ -66,7 +66,7 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
 def _legend(x: float, y: float) -> list[str]:
     parts = []
     for name, colour, dashes, width in reversed(_SERIES):
-        parts.append(_path([(x, y - 4), (x + 28, y - 4)], colour, dashes, width))
+        parts.append(drawn_path([(x, y - 4), (x + 28, y - 4)], colour, dashes, width))
         parts.append(drawn_text("F1" if name == "f1" else name, x + 34, y))
         x += 110
     return parts
@@ -98,15 +98,8 @@ def _panel(
         corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*low, *reversed(high)])
         parts.append(f'<polygon points="{corners}" fill="#0b5fa5" opacity=".15"/>')
     for name, colour, dashes, width in _SERIES:
-        parts.append(_path(points(getattr(curve, name), "value"), colour, dashes, width))
+        parts.append(drawn_path(points(getattr(curve, name), "value"), colour, dashes, width))
     return parts
-
-
-def _path(points: Sequence[tuple[float, float]], colour: str, dashes: str, width: float) -> str:
-    shown = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    style = f'fill="none" stroke="{colour}" stroke-width="{width}"{dashed}'
-    return f'<polyline points="{shown}" {style}/>'
 
 
 def amount_plot(

@@ -11,7 +11,7 @@ from html import escape
 
 from pnyx.errors import shorten
 
-__all__ = ["MARGIN", "clean", "document", "drawn_line", "drawn_text", "wrapped"]
+__all__ = ["MARGIN", "clean", "document", "drawn_line", "drawn_path", "drawn_text", "wrapped"]
 
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
@@ -64,6 +64,16 @@ def drawn_text(text: str, x: float, y: float, kind: str = "") -> str:
 def drawn_line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     """Return a straight line; `kind` is a class of the style."""
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def drawn_path(
+    points: Sequence[tuple[float, float]], colour: str, dashes: str, width: float
+) -> str:
+    """Return a line through points; `dashes` is empty for one without gaps."""
+    shown = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    style = f'fill="none" stroke="{colour}" stroke-width="{width}"{dashed}'
+    return f'<polyline points="{shown}" {style}/>'
 
 
 def clean(text: str) -> str:
