@@ -182,7 +182,11 @@ def assert_same_ranking(index, plain, question):
     for model in MODELS:
         expected = plain.search(question, model)
         hits = index.search(question, model, k=len(index))
-        assert [h.doc_id for h in hits] == [name for name, _ in expected]
+        assert len(hits) == len(expected)
+        by_name = dict(expected)
+        for hit, (name, score) in zip(hits, expected, strict=True):
+            # Scores that are equal but for the last bit may change places.
+            assert hit.doc_id == name or abs(by_name[hit.doc_id] - score) < 1e-12
         assert max(abs(h.score - s) for h, (_, s) in zip(hits, expected, strict=True)) < 1e-5
 
 

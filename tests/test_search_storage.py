@@ -171,6 +171,26 @@ def test_an_older_format_says_what_to_do(copy):
             open_it(copy)
 
 
+def test_an_index_of_the_former_english_words_is_not_searched(copy):
+    former = {
+        "name": "unicode-words",
+        "version": 1,
+        "language": "english",
+        "stemmer": "porter",
+        "stop_words": "lucene-english-33",
+    }
+    rewrite(copy, lambda c: c.update(tokenizer=former))
+    expected = (
+        "written by an older Pnyx, which took other words from English texts: "
+        "index the corpus again$"
+    )
+    for open_it in (Index.open, verify_index, lambda p: add_to_index(documents(900, 901), p)):
+        with pytest.raises(IndexFolderError, match=expected):
+            open_it(copy)
+    build_index(documents(0, 3), copy, replace=True)
+    assert len(Index.open(copy)) == 3
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,97 +1,17 @@
-"""From text to index terms: words of any script, folded, stopped and stemmed like Lucene's.
-
-English follows Lucene's EnglishAnalyzer: words, possessive 's removed, 33 stop words, Porter
-stemmer. Scripts written without spaces (Chinese, Japanese, Korean as in Lucene's CJK analyzer,
-Thai and its neighbours) become overlapping pairs of characters.
-"""
+"""From text to index terms: in English those of Lucene's EnglishAnalyzer, else folded words."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import pairwise
 from typing import Any
 
-from pnyx.errors import InputError, shorten
+from pnyx.corpora.english import EnglishWords
+from pnyx.corpora.folded import FoldedWords, languages, spaces
+from pnyx.corpora.word_breaks import Automaton, automaton
+from pnyx.errors import shorten
 
-__all__ = ["MAX_TOKEN_CHARS", "STOP_WORDS", "Tokenizer", "languages"]
-
-MAX_TOKEN_CHARS = 255
-"""Longer words (encoded binary, mostly) are cut to this, in characters; Lucene's limit."""
-
-STOP_WORDS = frozenset(
-    """
-    a an and are as at be but by for if in into is it no not of on or such that the their then
-    there these they this to was will with
-    """.split()
-)
-"""The 33 words that Lucene's EnglishAnalyzer leaves out."""
-
-_NAME = "unicode-words"
-_VERSION = 1
-_ASCII_WORD = re.compile(r"\w+(?:'\w+)*", re.ASCII)
-_ASCII_GAPS = "".join(chr(c) if chr(c).isalnum() or chr(c) in "_'" else " " for c in range(128))
-"""For `str.translate`: everything in ASCII that parts words becomes a space."""
-
-_IGNORABLE = re.compile("[\u00ad\u200c\u200d\u2060\ufe00-\ufe0f\ufeff]+")
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
-    "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\ua960-\ua97f\uac00-\ud7ff"  # kana, Hangul
-    "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-)
-_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Patterns:
-    word: re.Pattern[str]
-    run: re.Pattern[str]
-    unit: re.Pattern[str]
-
-
-@cache
-def _patterns() -> _Patterns:
-    """Compile the patterns for text beyond ASCII; Python's word class lacks combining marks."""
-    marks = _ranges(lambda c: unicodedata.category(c)[0] == "M")
-    part = rf"[\w{marks}]"
-    return _Patterns(
-        word=re.compile(rf"\w{part}*(?:['’]{part}+)*"),
-        run=re.compile(rf"[{_UNSPACED}][{_UNSPACED}{marks}]*|[^{_UNSPACED}]+"),
-        unit=re.compile(rf".[{marks}]*", re.DOTALL),
-    )
-
-
-def _ranges(wanted: Callable[[str], bool]) -> str:
-    """Return the inside of a character class with all characters that are `wanted`."""
-    out: list[str] = []
-    start = -1
-    for point in [*range(0x300, 0x20000), *range(0xE0100, 0xE01F1)]:
-        if wanted(chr(point)):
-            start = point if start < 0 else start
-        elif start >= 0:
-            out.append(f"{chr(start)}-{chr(point - 1)}")
-            start = -1
-    return "".join(out)
-
-
-def _ascii_spaced(text: str) -> str:
-    """Return what `_ASCII_WORD` finds; quicker where apostrophes stand inside words."""
-    gapped = f" {text.translate(_ASCII_GAPS)} "
-    if " '" in gapped or "' " in gapped or "''" in gapped:
-        return " ".join(_ASCII_WORD.findall(text))
-    return gapped
-
-
-@cache
-def languages() -> tuple[str, ...]:
-    """Return what `language` may be: `none` and the languages that Snowball can stem."""
-    import Stemmer
-
-    variants = {"porter", "dutch_porter"}
-    return ("none", *sorted(set(Stemmer.algorithms()) - variants))
+__all__ = ["Tokenizer", "is_superseded", "languages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,60 +24,37 @@ class Tokenizer:
     """
 
     language: str = "english"
-    _stem: Any = field(init=False, repr=False, compare=False)
+    _words: EnglishWords | FoldedWords = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.language not in languages():
-            known = ", ".join(languages())
-            raise InputError(
-                f"unknown language {shorten(self.language, 40)!r}, expected one of: {known}"
-            )
-        stem = None
-        if self.stemmer:
-            import Stemmer
-
-            # Its own cache would be a second one: callers remember the term of each word.
-            stem = Stemmer.Stemmer(self.stemmer, 0).stemWord
-        object.__setattr__(self, "_stem", stem)
-
-    @property
-    def stemmer(self) -> str | None:
-        """The Snowball algorithm; for English the original Porter stemmer, as in Lucene."""
-        return {"none": None, "english": "porter"}.get(self.language, self.language)
+        english = self.language == "english"
+        words = EnglishWords() if english else FoldedWords(self.language)
+        object.__setattr__(self, "_words", words)
 
     def words(self, text: str) -> list[str]:
-        """Return the folded words of `text` in order, before stopping and stemming."""
-        if text.isascii():
-            return _ascii_spaced(text.lower()).split()
-        return _words_beyond_ascii(text)
-
-    def spaced(self, text: str) -> str:
-        """Return the words of `text`, see `words`, parted by single or several spaces."""
-        return _ascii_spaced(text.lower()) if text.isascii() else " ".join(self.words(text))
+        """Return the words of `text` in lower case and in order, before stopping and stemming."""
+        return self._words.words(text)
 
     def term(self, word: str) -> str | None:
-        """Return the index term of one folded word, or None where it is left out."""
-        word = word.replace("’", "'").removesuffix("'s") if not word.isalnum() else word
-        word = word[:MAX_TOKEN_CHARS]
-        if not word.strip("_"):
-            return None
-        if self.language == "english" and word in STOP_WORDS:
-            return None
-        return word if self._stem is None else (self._stem(word) or None)
+        """Return the index term of one word, or None where it is left out."""
+        return self._words.term(word)
 
     def terms(self, text: str) -> list[str]:
         """Return the index terms of `text` in order, repeats included."""
         return [term for term in map(self.term, self.words(text)) if term is not None]
 
+    @property
+    def automaton(self) -> Automaton:
+        """What finds the words in a text that `prepared` returned, but for their case."""
+        return automaton() if isinstance(self._words, EnglishWords) else spaces()
+
+    def prepared(self, text: str) -> str:
+        """Return the text that `automaton` reads."""
+        return text if isinstance(self._words, EnglishWords) else self._words.spaced(text)
+
     def to_manifest(self) -> dict[str, Any]:
         """Return what an index records about its tokenizer."""
-        return {
-            "name": _NAME,
-            "version": _VERSION,
-            "language": self.language,
-            "stemmer": self.stemmer,
-            "stop_words": "lucene-english-33" if self.language == "english" else None,
-        }
+        return self._words.to_manifest()
 
     @classmethod
     def from_manifest(cls, entry: Mapping[str, Any]) -> Tokenizer:
@@ -177,25 +74,6 @@ class Tokenizer:
         )
 
 
-def _words_beyond_ascii(text: str) -> list[str]:
-    """Fold (NFKC, case), drop invisible joiners, find words, pair characters where unspaced."""
-    text = unicodedata.normalize("NFKC", text).casefold()
-    text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
-    words: list[str] = _patterns().word.findall(text)
-    if not _HAS_UNSPACED.search(text):
-        return words
-    return [part for word in words for part in _pairs(word)]
-
-
-def _pairs(word: str) -> list[str]:
-    """Split a word at script borders and write unspaced runs as overlapping character pairs."""
-    if not _HAS_UNSPACED.search(word):
-        return [word]
-    out: list[str] = []
-    for run in _patterns().run.findall(word):
-        if not _HAS_UNSPACED.match(run):
-            out.append(run.strip("'’"))
-            continue
-        units = _patterns().unit.findall(run)
-        out += [a + b for a, b in pairwise(units)] or units
-    return out
+def is_superseded(entry: Any) -> bool:
+    """Whether an index records the tokenizer that English had before Lucene's."""
+    return bool(entry == FoldedWords("english").to_manifest())

@@ -132,7 +132,7 @@ def _stems(
 
 def _tells(word: str) -> bool:
     """Single letters and bare numbers tell nobody what a topic is."""
-    return len(word) > 1 and not word.isdigit()
+    return len(word) > 1 and any(map(str.isalpha, word))
 
 
 def _commonest(words: Counter[str]) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.tokens import Tokenizer
-from pnyx.errors import InputError, shorten
+from pnyx.corpora.tokens import Tokenizer, is_superseded
+from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.keys import Keys, hash_keys, write_keys
@@ -43,7 +43,6 @@ class SegmentBuilder:
     """Writes one segment; use as a context manager, so that nothing half-written stays."""
 
     def __init__(self, path: Path, tokenizer: Tokenizer, extra_fields: Sequence[str]) -> None:
-        self._tokenizer = tokenizer
         self._extra_fields = extra_fields
         self._numbers = WordNumbers(tokenizer)
         self._postings = PostingsBuilder()
@@ -84,7 +83,7 @@ class SegmentBuilder:
         self._writer.write(line)
         self._offsets.append(self._offsets[-1] + len(line))
         self._ids.append(record.id.encode())
-        text = self._tokenizer.spaced(stored.searched_text(record, self._extra_fields))
+        text = stored.searched_text(record, self._extra_fields)
         self._texts.append(text)
         self._characters += len(text)
         if self._characters >= _CHUNK_CHARACTERS:
@@ -268,6 +267,12 @@ def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
     Raises:
         IndexFolderError: anything is missing, damaged, or unknown to this version.
     """
+    if is_superseded(manifest.get("tokenizer")):
+        raise IndexFolderError(
+            "written by an older Pnyx, which took other words from English texts: "
+            "index the corpus again",
+            path=folder,
+        )
     try:
         entries, fields = manifest["segments"], manifest["fields"]
         opened = Opened(

@@ -54,21 +54,13 @@ class WordNumbers:
     def number(self, texts: Sequence[str]) -> tuple[Tokens, Counts]:
         """Return the term number of each word, and how many words each document has.
 
-        Args:
-            texts: of documents, as `Tokenizer.spaced` gives them.
-
         Returns:
             Numbers int32, document after document, -1 where a word is left out; counts int64.
-
-        Raises:
-            ValueError: a text holds a newline.
         """
-        if any("\n" in text for text in texts):  # the scan would write beyond its counts
-            raise ValueError("a text holds a newline, which parts documents")
         self._seen += sum(map(len, texts))
         large = self._seen > _COMPILE_AFTER if self._compiled is None else self._compiled
         if self._table is None and large:
-            self._table, self._known = _Table(), {}
+            self._table, self._known = _Table(self._tokenizer), {}
         if self._table is None:
             return self._by_dictionary(texts)
         return self._table.number(texts, self)
@@ -78,7 +70,7 @@ class WordNumbers:
         counts = []
         known = self._known
         for text in texts:
-            words = text.split()
+            words = self._tokenizer.words(text)
             counts.append(len(words))
             for word in words:
                 number = known.get(word)
@@ -98,10 +90,18 @@ class WordNumbers:
 class _Table:
     """Words that the compiled scan knows: a hash table with open addressing."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         from pnyx.search import wordscan
 
         self._scan: ModuleType = wordscan
+        self._prepared = tokenizer.prepared
+        rules = tokenizer.automaton
+        self._rules = (
+            np.frombuffer(rules.classes, dtype=np.uint8),
+            np.array(rules.moves, dtype=np.uint8),
+            np.array(rules.ends, dtype=np.uint8),
+            rules.window,
+        )
         self._basis = np.uint64(secrets.randbits(64))
         self._clear()
 
@@ -115,13 +115,16 @@ class _Table:
     def number(self, texts: Sequence[str], owner: WordNumbers) -> tuple[Tokens, Counts]:
         if len(self._terms) >= _REMEMBERED:
             self._clear()
-        blob = "\n".join([*texts, ""]).encode("utf-8", "surrogatepass")
-        text = np.frombuffer(blob, dtype=np.uint8)
-        numbers = np.empty(len(text) // 2 + 1, dtype=np.int32)
+        coded = [self._prepared(text).encode("utf-8", "surrogatepass") for text in texts]
+        stops = np.cumsum([0, *map(len, coded)])[1:]
+        text = np.frombuffer(b"".join(coded), dtype=np.uint8)
+        numbers = np.empty(len(text), dtype=np.int32)  # a sign of one byte may be a word
         counts = np.zeros(len(texts), dtype=np.int64)
         state = np.array([0, len(self._terms), 0, 0, 0], dtype=np.int64)
         tables = (self._hashes, self._slots, self._letters, self._ends)
-        while not self._scan.scan(text, self._basis, *tables, state, numbers, counts):
+        while not self._scan.scan(
+            text, stops, *self._rules, self._basis, *tables, state, numbers, counts
+        ):
             self._grow(len(text) - int(state[0]))
             tables = (self._hashes, self._slots, self._letters, self._ends)
         self._learn(int(state[1]), owner)

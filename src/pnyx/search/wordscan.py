@@ -10,14 +10,23 @@ from pnyx.search.compiled import jit
 
 __all__ = ["rehash", "scan"]
 
-_SPACE, _NEWLINE = np.uint8(32), np.uint8(10)
 _PRIME, _MIX, _FOLD = np.uint64(0x100000001B3), np.uint64(0xFF51AFD7ED558CCD), np.uint64(32)
 """FNV-1a's prime, and the last step of MurmurHash3."""
+
+_LOWER = np.frombuffer(bytes(range(256)).lower(), dtype=np.uint8)
+_START = 1
+_TWO_UNITS = 4
+"""Bytes of a character that UTF-16 writes as two units."""
 
 
 @jit
 def scan(
     text: Any,
+    stops: Any,
+    classes: Any,
+    moves: Any,
+    ends_word: Any,
+    window: Any,
     basis: Any,
     hashes: Any,
     slots: Any,
@@ -29,8 +38,15 @@ def scan(
 ) -> Any:
     """Number the words of documents until the text ends or the tables are full.
 
+    The letters A to Z count as a to z.
+
     Args:
-        text: uint8; words parted by spaces, each document ended by a newline.
+        text: uint8, UTF-8: the documents one after the other.
+        stops: int64, where each document ends.
+        classes: uint8, of every character; see `pnyx.corpora.word_breaks.Automaton`.
+        moves: uint8 [states, classes].
+        ends_word: uint8 [states].
+        window: how far a word is looked for, in units of UTF-16.
         basis: where hashing starts, uint64: drawn at random, so that no corpus can be written whose
             words all fall into one slot. The numbers do not depend on it.
         hashes: uint64 [2^n], of the word in each slot.
@@ -47,52 +63,87 @@ def scan(
     """
     mask = np.uint64(len(slots) - 1)
     place, known, written, documents, before = state[0], state[1], state[2], state[3], state[4]
-    size = len(text)
     done = True
-    while place < size:
-        letter = text[place]
-        if letter == _SPACE:
-            place += 1
-            continue
-        if letter == _NEWLINE:
+    while done and documents < len(stops):
+        size = stops[documents]
+        while place < size:
+            stop, code = _word(text, place, size, classes, moves, ends_word, window, basis)
+            if stop < 0:  # no word begins here
+                place = -stop
+                continue
+            code = (code ^ (code >> _FOLD)) * _MIX
+            slot = (code ^ (code >> _FOLD)) & mask
+            number = np.int32(-1)
+            while slots[slot] >= 0:
+                if hashes[slot] == code and _equal(text, place, stop, letters, ends, slots[slot]):
+                    number = slots[slot]
+                    break
+                slot = (slot + np.uint64(1)) & mask
+            if number < 0:
+                used = ends[known]
+                if (
+                    2 * (known + 1) > len(slots)
+                    or known + 1 >= len(ends)
+                    or used + stop - place > len(letters)
+                ):
+                    done = False
+                    break
+                number = np.int32(known)
+                slots[slot] = number
+                hashes[slot] = code
+                for step in range(stop - place):
+                    letters[used + step] = _LOWER[text[place + step]]
+                known += 1
+                ends[known] = used + stop - place
+            numbers[written] = number
+            written += 1
+            place = stop
+        if done:
             counts[documents] = written - before
             documents += 1
             before = written
-            place += 1
-            continue
-        stop = place
-        code = basis
-        while stop < size and text[stop] != _SPACE and text[stop] != _NEWLINE:
-            code = (code ^ np.uint64(text[stop])) * _PRIME
-            stop += 1
-        code = (code ^ (code >> _FOLD)) * _MIX
-        slot = (code ^ (code >> _FOLD)) & mask
-        number = np.int32(-1)
-        while slots[slot] >= 0:
-            if hashes[slot] == code and _equal(text, place, stop, letters, ends, slots[slot]):
-                number = slots[slot]
-                break
-            slot = (slot + np.uint64(1)) & mask
-        if number < 0:
-            used = ends[known]
-            if (
-                2 * (known + 1) > len(slots)
-                or known + 1 >= len(ends)
-                or used + stop - place > len(letters)
-            ):
-                done = False
-                break
-            number = np.int32(known)
-            slots[slot] = number
-            hashes[slot] = code
-            letters[used : used + stop - place] = text[place:stop]
-            known += 1
-            ends[known] = used + stop - place
-        numbers[written] = number
-        written += 1
-        place = stop
     state[0], state[1], state[2], state[3], state[4] = place, known, written, documents, before
     return done
+
+
+@jit
+def _word(
+    text: Any,
+    place: Any,
+    size: Any,
+    classes: Any,
+    moves: Any,
+    ends_word: Any,
+    window: Any,
+    basis: Any,
+) -> Any:
+    """Return where the longest word from a place on ends, and its hash before the last step.
+
+    Where none begins: the next place, negative.
+    """
+    at, left, state = place, window, _START
+    stop = np.int64(0)
+    code = found = basis
+    while at < size:
+        point = np.uint32(text[at])
+        width = 1
+        if point >= 0x80:
+            width = 2 if point < 0xE0 else 3 if point < 0xF0 else _TWO_UNITS
+            point = point & np.uint32(0xFF >> (width + 1))
+            for step in range(1, width):
+                point = point << np.uint32(6) | np.uint32(text[at + step] & 0x3F)
+        left -= 1 + (width == _TWO_UNITS)
+        state = moves[state, classes[point]]
+        if at == place:
+            stop = -(at + width)
+        if left < 0 or state == 0:
+            break
+        for step in range(at, at + width):
+            code = (code ^ np.uint64(_LOWER[text[step]])) * _PRIME
+        at += width
+        if ends_word[state]:
+            stop, found = at, code
+    return stop, found
 
 
 @jit
@@ -101,7 +152,7 @@ def _equal(text: Any, place: Any, stop: Any, letters: Any, ends: Any, number: An
     if ends[number + 1] - first != stop - place:
         return False
     for step in range(stop - place):  # noqa: SIM110
-        if letters[first + step] != text[place + step]:
+        if letters[first + step] != _LOWER[text[place + step]]:
             return False
     return True
 

@@ -10,14 +10,15 @@ from itertools import chain, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.corpora.tokens import Tokenizer
+from pnyx.corpora.folded import FoldedWords
 from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
 
 __all__ = ["FEATURES", "FEATURES_VERSION", "Lexicon"]
 
 FEATURES_VERSION = 1
-"""Of what the features mean: weights that were fitted to another version are worth nothing."""
+"""Of what the features mean, the words they count (`FoldedWords`, version 1) included: weights that
+were fitted to another version are worth nothing."""
 
 FEATURES = (
     "question held by passage",
@@ -126,7 +127,7 @@ class Lexicon:
         self.weights, self.unseen = weights, unseen
         self._squares = _Squares({term: weight**2 for term, weight in weights.items()})
         self._squares.unseen = unseen**2
-        self._tokenizer = Tokenizer()
+        self._tokenizer = FoldedWords("english")
         self._terms = _Terms()
         self._terms.term = self._tokenizer.term
         self._asked: dict[tuple[str, str], _Asked] = {}

@@ -1,0 +1,151 @@
+"""Parting text into words as Lucene 8's StandardTokenizer does, to the letter.
+
+The words are those of UAX #29 by Unicode 9.0, and beside them runs of South East Asian scripts,
+single ideographs and hiragana, and emoji. `word_breaks.json` holds the rules as an automaton
+(`tools/word_breaks.py` makes it): at each place the longest match within `WINDOW` is a word; where
+there is none, one character is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+
+__all__ = ["WINDOW", "Automaton", "automaton", "split_by_automaton", "split_words"]
+
+WINDOW = 255
+"""How far a word is looked for, in units of UTF-16; longer words are cut there."""
+
+_POINTS = 0x110000
+_START = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """What `split_words` goes by.
+
+    Attributes:
+        classes: of every character, by its number.
+        moves: from state and class to state; 0 is a dead end, 1 the start.
+        ends: of every state, 1 where a word may end.
+        window: how far a word is looked for, in units of UTF-16.
+    """
+
+    classes: bytes
+    moves: Sequence[Sequence[int]]
+    ends: Sequence[int]
+    window: int
+
+
+@cache
+def automaton() -> Automaton:
+    """Return the automaton of the packaged table."""
+    table = json.loads((files("pnyx.corpora") / "word_breaks.json").read_bytes())
+    firsts = [*table["firsts"], _POINTS]
+    runs = zip(table["classes"], firsts, firsts[1:], strict=False)
+    classes = b"".join(bytes((number,)) * (stop - first) for number, first, stop in runs)
+    return Automaton(classes, table["moves"], table["ends"], WINDOW)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of `text` in order, as they stand there."""
+    if text.isascii():
+        found = _ascii().findall(text)
+    else:
+        known = _plain()
+        if known.hard.search(text):
+            return split_by_automaton(text)
+        found = known.word.findall(text)
+    words = [word for word in found if word]
+    return words if max(map(len, words), default=0) <= WINDOW else split_by_automaton(text)
+
+
+def split_by_automaton(text: str) -> list[str]:
+    """Return what `split_words` does, by the automaton alone, in time linear in the text."""
+    known = automaton()
+    moves, ends = known.moves, known.ends
+    points = text.encode("utf-32-le", "surrogatepass")
+    codes = memoryview(points).cast("I")
+    classes = [known.classes[code] for code in codes]
+    places = list(accumulate((1 + (code > 0xFFFF) for code in codes), initial=0))
+    words = []
+    # Where nothing was found: the states that were passed and where they led. A long row of low
+    # lines or of joiners would be read again from each of its characters otherwise.
+    trail = bytearray(len(codes) + 1)
+    reached = reached_state = start = 0
+    while start < len(codes):
+        stop = bisect_right(places, places[start] + WINDOW) - 1
+        at, state, end = start, _START, start
+        while at < stop:
+            state = moves[state][classes[at]]
+            if not state:
+                break
+            at += 1
+            if ends[state]:
+                end = at
+            elif end == start:
+                if at < reached and trail[at] == state:
+                    at, state = reached, reached_state
+                    if not state:
+                        break
+                trail[at] = state
+        if end > start:
+            words.append(text[start:end])
+            start = end
+        else:
+            reached, reached_state = at, state
+            start += 1
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """Patterns for texts whose characters are all of a class that ASCII has."""
+
+    word: re.Pattern[str]
+    hard: re.Pattern[str]
+
+
+@cache
+def _ascii() -> re.Pattern[str]:
+    return _pattern("a-zA-Z", "0-9", "_", "':.", "',.;")
+
+
+def _pattern(letter: str, digit: str, low: str, in_word: str, in_number: str) -> re.Pattern[str]:
+    """Return a pattern whose group is the word; what it passes over without one is none."""
+    more = f"[{letter}{digit}{low}]"
+    sign = f"(?:(?<=[{letter}])[{in_word}](?=[{letter}])|(?<=[{digit}])[{in_number}](?=[{digit}]))"
+    return re.compile(f"([{low}]*[{letter}{digit}]{more}*(?:{sign}{more}+)*)|[{low}]+")
+
+
+@cache
+def _plain() -> _Plain:
+    classes = automaton().classes[:0x10000]
+
+    def of(characters: str) -> str:
+        wanted = {classes[ord(character)] for character in characters}
+        return _inside(bytes(number in wanted for number in classes))
+
+    plain = {0, *classes[:128]}
+    hard = _inside(bytes(number not in plain for number in classes))
+    return _Plain(
+        _pattern(of("a"), of("0"), of("_"), of("':."), of("',.;")),
+        re.compile(f"[{hard}\U00010000-\U0010ffff]"),
+    )
+
+
+def _inside(wanted: bytes) -> str:
+    """Return the inside of a character class with the characters that are wanted."""
+    out = []
+    stop = 0
+    while (first := wanted.find(1, stop)) >= 0:
+        stop = wanted.find(0, first)
+        stop = len(wanted) if stop < 0 else stop
+        out.append(f"\\u{first:04x}-\\u{stop - 1:04x}")
+    return "".join(out)
