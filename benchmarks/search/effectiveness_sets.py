@@ -185,6 +185,11 @@ def debates() -> list[Collection]:
     return [_idebate(), _perspectrum("debatewise"), _perspectrum("procon")]
 
 
+def without_sides(qrels: Iterable[Qrel]) -> list[Qrel]:
+    """Return the judgements of debates with each document once, whatever side it takes."""
+    return [Qrel(*pair, 1) for pair in dict.fromkeys((q.topic_id, q.doc_id) for q in qrels)]
+
+
 class _Debates:
     """Collects debates: equal texts are one document, equal titles one question."""
 

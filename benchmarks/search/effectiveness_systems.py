@@ -12,21 +12,24 @@ from effectiveness_sets import Collection
 
 from pnyx.models.embedding import Embedder
 from pnyx.records import Question, RunEntry
-from pnyx.search.clusters import cluster_documents
+from pnyx.search.clusters import DEFAULT_SPACE, cluster_documents
 from pnyx.search.dense import dense_rank
 from pnyx.search.diversify import mmr, of_best
-from pnyx.search.features import feature_names, put_feature, read_feature
-from pnyx.search.fusion import RankedList, fuse_rrf, fuse_weighted
+from pnyx.search.features import put_feature, read_feature
+from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index, build_index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.quality import QualityModel, score_documents
+from pnyx.search.scoring import Scoring, rank_documents
 from pnyx.search.topic_points import Space
 from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, touche_rank
 from pnyx.search.vectors import document_vectors, embed_documents, embed_question
 
 BASELINE = "Dirichlet"
 DEFAULT = f"Touché {DEFAULT_WC:g}/{DEFAULT_WQ:g} (default)"
+
+HYBRID = f"hybrid (default: {Scoring().fusion}, {Scoring().dense_weight:g} on dense)"
 
 PAPER = ((10.0, 5.0, False), (10.0, 10.0, False), (5.0, 10.0, False), (0.1, 5.0, True),
          (0.01, 5.0, True))  # fmt: skip
@@ -35,14 +38,14 @@ PAPER = ((10.0, 5.0, False), (10.0, 10.0, False), (5.0, 10.0, False), (0.1, 5.0,
 LAMBDA = 0.75
 """Of MMR: the smallest that BERDS's search on its development data chose (Table 8)."""
 
-OTHER_SPACES: Mapping[Space, str] = {"conclusion": "conclusions (as in the paper)", "text": "texts"}
+OTHER_SPACES: Mapping[Space, str] = {
+    "conclusion": "conclusions (as in the paper)",
+    "dual": "conclusions and premises",
+}
 """What the topics are found by, beside the default."""
 
 RERANKED = 100
 """Documents that MMR chooses from, as in BERDS."""
-
-FUSED = 1000
-"""Documents of each of the rankings that are fused, at least."""
 
 System = Callable[[Question, int], np.ndarray]
 """(question, how many) -> document numbers, best first."""
@@ -54,7 +57,7 @@ class Prepared:
 
     Attributes:
         collection: what it is of.
-        index: with vectors, quality, and clusters of conclusions beside premises, the default.
+        index: with vectors, quality, and clusters of whole texts, the default.
         spaces: the same with clusters of something else, by the name of the space.
         quality: predicted, by document number.
         clusters: how many there are in `index`.
@@ -78,7 +81,8 @@ def prepare(collection: Collection, work: Path, embedder: Embedder) -> Prepared:
         raise SystemExit(f"{folder} holds other documents: remove it")
     _quality(collection, index)
     embed_documents(folder, embedder)
-    if "clusters" not in feature_names(index.manifest):
+    clustered = read_feature(folder, Index.open(folder).manifest, "clusters")
+    if clustered is None or clustered.meta["space"] != DEFAULT_SPACE:
         cluster_documents(folder, embedder)
     spaces = {}
     for space in OTHER_SPACES:
@@ -121,8 +125,8 @@ def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
             on, question.text, embedder, k, wc=wc, wq=wq, flat=flat
         )[0]
 
-    def both(question: Question, k: int) -> list[RankedList]:
-        return [rank(question, max(k, FUSED)) for rank in (lexical("dirichlet"), dense)]
+    def hybrid(scoring: Scoring) -> System:
+        return lambda question, k: rank_documents(index, question.text, scoring, k, embedder)[0]
 
     def diversified(first: Callable[[Question, int], RankedList]) -> System:
         def run(question: Question, k: int) -> np.ndarray:
@@ -150,8 +154,9 @@ def systems(prepared: Prepared, embedder: Embedder) -> dict[str, System]:
             for space, what in OTHER_SPACES.items()
         },
         "dense (MiniLM)": lambda question, k: dense(question, k)[0],
-        "hybrid, reciprocal ranks": lambda question, k: fuse_rrf(both(question, k), k=k)[0],
-        "hybrid, scores": lambda question, k: fuse_weighted(both(question, k), [1, 1], k)[0],
+        HYBRID: hybrid(Scoring("hybrid")),
+        "hybrid, reciprocal ranks": hybrid(Scoring("hybrid", fusion="rrf")),
+        "hybrid with BM25": hybrid(Scoring("hybrid", lexical="bm25")),
         "MMR of Dirichlet": diversified(lexical("dirichlet")),
         "MMR of dense": diversified(dense),
         "perspectives": _perspectives(index),

@@ -1,4 +1,4 @@
-"""Topics of several sets in two halves: one to choose on, one to report on.
+"""Topics of several sets in two halves, one to choose on, one to report on; and the report.
 
 Topics that are nearly the same question, in whatever set, stand in the same half, and so do debates
 that share an argument: what was chosen on a question must not be reported on its twin.
@@ -7,18 +7,43 @@ that share an argument: what was chosen on a question must not be reported on it
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
+from effectiveness import WORDS
 from effectiveness_sets import Collection
 
+from pnyx.measure.retrieval import Comparison, measure_retrieval
+from pnyx.measure.significance import conclude, holm
 from pnyx.models.embedding import Embedder
+from pnyx.records import Qrel, RunEntry
 
-__all__ = ["DEVELOPMENT", "TEST", "halves"]
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+
+__all__ = [
+    "DEVELOPMENT",
+    "MARGIN",
+    "TEST",
+    "Report",
+    "Rows",
+    "arguments",
+    "halves",
+    "report_halves",
+]
 
 DEVELOPMENT, TEST = "development", "test"
+
+MARGIN = 0.02
+"""What a choice may lose to what it was chosen among: set before anything was chosen."""
+
+Rows = dict[str, tuple[dict[str, list[RunEntry]], list[Qrel]]]
+"""Row of the tables -> system -> run; and the qrels."""
 
 NEAR = 0.7
 """Cosine from which two topics count as one question: "Ban X", "Should X be banned?"."""
@@ -97,3 +122,73 @@ def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 def _hash(key: Key) -> int:
     return int.from_bytes(blake2b("/".join(key).encode(), digest_size=8).digest(), "big")
+
+
+# --- reporting --------------------------------------------------------------------------------
+
+
+def report_halves(
+    report: Report,
+    rows: Rows,
+    chosen: str,
+    others: Sequence[str],
+    measure: str,
+    labels: Mapping[str, str],
+) -> None:
+    """Print means of all systems on the test halves, and the chosen one less each other.
+
+    Args:
+        report: where to.
+        rows: of the test halves.
+        chosen: one of the systems.
+        others: what it is compared with.
+        measure: in the notation of ir-measures.
+        labels: system -> what is put after its name.
+    """
+    headings = []
+    cells: dict[str, list[str]] = {name: [] for name in [*others, chosen]}
+    against: list[tuple[str, Comparison]] = []
+    for row, (runs, qrels) in rows.items():
+        for other in others:
+            pair = {name: runs[name] for name in (other, chosen)}
+            found = measure_retrieval(
+                pair, qrels, [measure], baseline=other, margin=MARGIN, draws=10_000
+            )
+            for run in found.runs[: 2 if other == others[-1] else 1]:
+                value = run.measures[measure]
+                cells[run.name].append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
+            against.append((other, found.comparisons[0]))
+        headings.append(f"{row} ({len(found.runs[0].per_topic)})")
+    report.head(f"{measure}, test halves", *headings)
+    for name, shown in cells.items():
+        report.row(name + labels.get(name, ""), *shown)
+    _differences(report, against, chosen, others, headings)
+
+
+def _differences(
+    report: Report,
+    against: Sequence[tuple[str, Comparison]],
+    chosen: str,
+    others: Sequence[str],
+    headings: Sequence[str],
+) -> None:
+    """Print the chosen one less each other, corrected over all of the table."""
+    two_sided = holm([c.test.p for _, c in against])
+    margins = [c.against for _, c in against]
+    not_lower = holm([m.p_not_lower if m else None for m in margins])
+    equivalent = holm([m.p_equivalent if m else None for m in margins])
+    cells: dict[str, list[str]] = {other: [] for other in others}
+    for (other, c), *ps in zip(against, two_sided, not_lower, equivalent, strict=True):
+        word = WORDS[conclude(c.test.difference, *ps)]
+        p = "–" if ps[0] is None else f"{ps[0]:.3f}" if ps[0] >= 0.0005 else "<.001"
+        cells[other].append(f"{c.test.difference:+.3f} [{c.low:+.3f}, {c.high:+.3f}] p {p}, {word}")
+    report.head(f"test halves: {chosen} less", *headings)
+    for other, shown in cells.items():
+        report.row(other, *shown)
+    report.line()
+    report.line(
+        f"Better, worse: two-sided p below .05; not worse: shown not to lose {MARGIN:g} or more, "
+        "one-sided p below .05; equivalent: nor to gain it; each after "
+        f"Holm's correction over the {len(against)} differences of the table, which p is shown "
+        "after, too; inconclusive: none of these."
+    )

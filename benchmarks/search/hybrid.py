@@ -11,31 +11,22 @@ not what is chosen.
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from effectiveness import WORDS
-from halves import DEVELOPMENT, TEST, halves
+from halves import DEVELOPMENT, MARGIN, TEST, Report, Rows, arguments, halves, report_halves
 from hybrid_sets import Searched, searched_sets
 
-from pnyx.measure.retrieval import Comparison, measure_retrieval
-from pnyx.measure.significance import conclude, holm
+from pnyx.measure.retrieval import measure_retrieval
 from pnyx.models.embedding import Embedder, embedder_from
-from pnyx.records import Qrel, RunEntry
+from pnyx.records import RunEntry
 from pnyx.search.fusion import RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.scoring import AUTO, Scoring, choose_scoring, depth_of_parts, rank_documents
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
-
-from common import Report, arguments
-
 MEASURE = "nDCG@10"
-MARGIN = 0.02
-"""What a choice may lose to a part of it on any set: set before anything was chosen."""
 PARTS = ("bm25", "dirichlet", "dense")
 DEPTH = depth_of_parts(10)
 WEIGHTS = tuple(n / 10 for n in range(1, 10))
@@ -134,10 +125,6 @@ def ranked_by_parts(searched: Searched, half: Mapping[str, str], embedder: Embed
         if q.id in judged
     }
     return Ranked(searched, lists, half)
-
-
-Rows = dict[str, tuple[dict[str, list[RunEntry]], list[Qrel]]]
-"""Row of the tables -> system -> run; and the qrels."""
 
 
 def runs_of(one: Ranked, half: str, systems: Iterable[Candidate]) -> Rows:
@@ -263,57 +250,8 @@ def test(report: Report, sets: Sequence[Ranked]) -> None:
     rows: Rows = {}
     for one in sets:
         rows |= runs_of(one, TEST, [FORMER, DEFAULT])
-    others = [*PARTS, FORMER.name]
-    headings = []
-    cells: dict[str, list[str]] = {name: [] for name in [*others, DEFAULT.name]}
-    against: list[tuple[str, str, Comparison]] = []
-    for row, (runs, qrels) in rows.items():
-        for other in others:
-            pair = {name: runs[name] for name in (other, DEFAULT.name)}
-            found = measure_retrieval(
-                pair, qrels, [MEASURE], baseline=other, margin=MARGIN, draws=10_000
-            )
-            for run in found.runs[: 2 if other == others[-1] else 1]:
-                value = run.measures[MEASURE]
-                cells[run.name].append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
-            against.append((row, other, found.comparisons[0]))
-        headings.append(f"{row} ({len(found.runs[0].per_topic)})")
-    report.head(f"{MEASURE}, test halves", *headings)
-    for name, shown in cells.items():
-        label = {FORMER.name: " (the former default)", DEFAULT.name: " (default)"}.get(name, "")
-        report.row(name + label, *shown)
-    _differences(report, against, others, headings)
-
-
-def _differences(
-    report: Report,
-    against: Sequence[tuple[str, str, Comparison]],
-    others: Sequence[str],
-    headings: Sequence[str],
-) -> None:
-    """Print the default less each other, corrected over all of the table."""
-    corrected = [
-        holm([get(c) for _, _, c in against])
-        for get in (
-            lambda c: c.test.p,
-            lambda c: c.against.p_not_lower,
-            lambda c: c.against.p_equivalent,
-        )
-    ]
-    cells: dict[str, list[str]] = {other: [] for other in others}
-    for (_, other, c), ps in zip(against, zip(*corrected, strict=True), strict=True):
-        word = WORDS[conclude(c.test.difference, *ps)]
-        bounds = f"[{c.low:+.3f}, {c.high:+.3f}]"
-        cells[other].append(f"{c.test.difference:+.3f} {bounds} {word}")
-    report.head("test halves: the default less", *headings)
-    for other, shown in cells.items():
-        report.row(other, *shown)
-    report.line()
-    report.line(
-        f"Better, worse: two-sided p below .05; not worse: shown not to lose {MARGIN:g} or more, "
-        "one-sided p below .05; equivalent: nor to gain it; each after Holm's correction over the "
-        f"{len(against)} differences of the table; inconclusive: none of these."
-    )
+    labels = {FORMER.name: " (the former default)", DEFAULT.name: " (default)"}
+    report_halves(report, rows, DEFAULT.name, [*PARTS, FORMER.name], MEASURE, labels)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-from effectiveness_sets import DATA, Collection, _words, debates, sigir, webis
+from effectiveness_sets import DATA, Collection, _words, debates, sigir, webis, without_sides
 from effectiveness_systems import prepare
 
 from pnyx.models.embedding import Embedder
@@ -19,7 +19,7 @@ from pnyx.search.features import put_feature, read_feature
 from pnyx.search.index import Index, build_index
 from pnyx.search.vectors import VECTORS
 
-__all__ = ["Searched", "searched_sets"]
+__all__ = ["Searched", "searched_sets", "touche_topics"]
 
 
 @dataclass(frozen=True)
@@ -62,25 +62,40 @@ def searched_sets(work: Path, embedder: Embedder) -> list[Searched]:
         Searched(c, prepare(c, work, embedder).index, c.qrels["relevance"], graded=True)
         for c in graded
     ]
-    by_name = {c.name: Searched(c, prepare(c, work, embedder).index, _plain(c)) for c in titled}
+    by_name = {
+        c.name: Searched(c, prepare(c, work, embedder).index, without_sides(c.qrels["sides"]))
+        for c in titled
+    }
     return [*out, *by_name.values(), _touche(work, by_name["idebate"], by_name["debatewise"])]
-
-
-def _plain(collection: Collection) -> list[Qrel]:
-    pairs = dict.fromkeys((q.topic_id, q.doc_id) for q in collection.qrels["sides"])
-    return [Qrel(*pair, 1) for pair in pairs]
 
 
 # --- Touché topics over debates ---------------------------------------------------------------
 
 
+PORTALS = ("idebate", "debatewise")
+
+
 def _touche(work: Path, *portals: Searched) -> Searched:
+    collection = touche_topics([portal.collection for portal in portals])
+    stands_for: dict[str, list[str]] = defaultdict(list)
+    for portal in portals:
+        for q in portal.qrels:
+            stands_for[q.doc_id].append(q.topic_id)
+    index = _joined(work, collection, portals)
+    return Searched(collection, index, collection.qrels["relevance"], dict(stands_for))
+
+
+def touche_topics(collections: Sequence[Collection]) -> Collection:
     """Touché 2020 and 2021: of judged arguments it is known from which debate they are.
 
     A debate has the best grade of its judged arguments. Few debates are judged (two a topic), and
     none by a dense engine; the others count as not relevant, for every engine alike.
+
+    Args:
+        collections: those of `PORTALS`, and perhaps others.
     """
-    titles = {(p.name, _words(q.text)): q.id for p in portals for q in p.collection.questions}
+    portals = [c for c in collections if c.name in PORTALS]
+    titles = {(c.name, _words(q.text)): q.id for c in portals for q in c.questions}
     grades: dict[tuple[str, str], int] = defaultdict(int)
     with (DATA / "touche/debate_links_idebate_debatewise.tsv").open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
@@ -90,18 +105,13 @@ def _touche(work: Path, *portals: Searched) -> Searched:
                 grades[key] = max(grades[key], int(row["relevance"]))
     found = {topic for (topic, _), grade in grades.items() if grade > 0}
     texts = {n: t for year in (2020, 2021) for n, t in _topics(year).items() if n in found}
-    stands_for: dict[str, list[str]] = defaultdict(list)
-    for portal in portals:
-        for q in portal.qrels:
-            stands_for[q.doc_id].append(q.topic_id)
     qrels = [Qrel(topic, debate, g) for (topic, debate), g in grades.items() if topic in texts]
-    collection = Collection(
+    return Collection(
         "touche",
-        [record for portal in portals for record in portal.collection.records],
+        [record for c in portals for record in c.records],
         [Question(number, text) for number, text in texts.items()],
         {"relevance": qrels}, None, "", {},
     )  # fmt: skip
-    return Searched(collection, _joined(work, collection, portals), qrels, dict(stands_for))
 
 
 def _topics(year: int) -> dict[str, str]:

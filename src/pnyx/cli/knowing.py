@@ -58,9 +58,9 @@ _OPTIONS = (
     ),
     click.option(
         "--space",
-        type=click.Choice(["dual", "conclusion", "text"]),
-        help="With --clusters: premises beside conclusions; conclusions alone, which is quicker; "
-        "or whole texts, at no cost after --vectors  [default: dual].",
+        type=click.Choice(["text", "conclusion", "dual"]),
+        help="With --clusters: whole texts, at no cost after --vectors; conclusions alone, which "
+        "is quicker than embedding texts; or premises beside conclusions  [default: text].",
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**32 - 1), help="With --clusters  [default: 0]."

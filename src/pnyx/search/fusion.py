@@ -124,8 +124,9 @@ def _sum(numbers: list[Numbers], values: list[Floats], missing: list[float], k: 
     table = np.tile(np.array(missing), (len(documents), 1))
     for column, (own, value) in enumerate(zip(numbers, values, strict=True)):
         table[np.searchsorted(documents, own), column] = value
-    # Added from the smallest up: the sum is the same in whatever order the rankings come.
-    table.sort(axis=1)
+    if len(numbers) > 2:
+        # Added from the smallest up: the sum is the same in whatever order the rankings come.
+        table.sort(axis=1)
     scores = table.sum(axis=1)
     order = np.argsort(-scores, kind="stable")[:k]
     return documents[order], scores[order]
