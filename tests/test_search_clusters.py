@@ -10,6 +10,7 @@ import pytest
 from pnyx.errors import IndexFolderError, InputError, MissingExtra
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.clusters import (
+    DEFAULT_SPACE,
     NO_CLUSTER,
     cluster_documents,
     cluster_new_documents,
@@ -135,7 +136,7 @@ def test_whole_texts_are_clustered_by_the_vectors_there_are(folder):
 
 
 def test_the_dual_space_sees_premises_too(folder):
-    assert cluster_documents(folder, Bags(), k=5).space == "dual"
+    assert cluster_documents(folder, Bags(), k=5).space == DEFAULT_SPACE == "text"
     made = cluster_documents(folder, Bags(), k=5, space="dual")
     assert (made.space, made.centroids.shape) == ("dual", (5, 10))
     # 0 and 2 conclude the same but argue otherwise; 3 and 4 differ in words no embedding sees.
@@ -176,7 +177,7 @@ def test_facets_count_the_topics_of_a_list(folder):
     ("options", "message"),
     [
         ({"k": 0}, "k is 0, expected at least 1"),
-        ({"k": 9}, "k is 9, expected at most 6: so many differ"),
+        ({"k": 9, "space": "dual"}, "k is 9, expected at most 6: so many differ"),
         ({"space": "both"}, "expected one of: text, conclusion, dual"),
         ({"seed": -1}, "seed is -1, expected 0 to"),
     ],

@@ -17,6 +17,7 @@ from .annotate.students.lexical import LexicalTrainer
 from .annotate.students.logistic import LogisticTrainer
 from .annotate.students.lora import LoraTrainer
 from .audit.perspective_bench import Benched, PerspectiveBench, bench_perspectives
+from .audit.tuning import Tuned, Tuning, tune
 from .corpora import (
     read_evidence,
     read_qrels,
@@ -251,6 +252,8 @@ __all__ = [
     "Sure",
     "SurveyQuestion",
     "Thresholds",
+    "Tuned",
+    "Tuning",
     "Unscored",
     "Verdict",
     "Verdicts",
@@ -351,6 +354,7 @@ __all__ = [
     "touche_scores",
     "truth_of_labels",
     "truth_of_qrels",
+    "tune",
     "verdict_rows",
     "verify_index",
     "write_calibration",
