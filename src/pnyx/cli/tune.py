@@ -16,7 +16,8 @@ from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.audit.tuning import Parameters, Tuned, Tuning
+    from pnyx.audit.settings import Parameters, Tuning
+    from pnyx.audit.tuning import Tuned
 
 __all__ = ["command"]
 
@@ -127,7 +128,7 @@ def command(
 
 
 def _tuning(options: dict[str, Any]) -> Tuning:
-    from pnyx.audit.tuning import GRIDS, Tuning
+    from pnyx.audit.settings import GRIDS, Tuning
     from pnyx.search.scoring import Scoring
 
     for flag in ("lexical", "fusion"):
