@@ -17,7 +17,8 @@ from .annotate.students.lexical import LexicalTrainer
 from .annotate.students.logistic import LogisticTrainer
 from .annotate.students.lora import LoraTrainer
 from .audit.perspective_bench import Benched, PerspectiveBench, bench_perspectives
-from .audit.tuning import Tuned, Tuning, tune
+from .audit.settings import Tuning
+from .audit.tuning import Tuned, tune
 from .corpora import (
     read_evidence,
     read_qrels,

@@ -13,180 +13,36 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pnyx.errors import InputError, shorten
+from pnyx.audit.settings import Parameters, Tuning
+from pnyx.errors import InputError
 from pnyx.measure.base import Measured
 from pnyx.measure.bootstrap import mean_intervals
 from pnyx.measure.comparisons import differ, method_rows
 from pnyx.measure.irmeasures import Scorer, parse_measures
 from pnyx.measure.rankings import Judgements, judgements_of
-from pnyx.measure.significance import PairedTest, Test
+from pnyx.measure.significance import PairedTest
 from pnyx.measure.weighted import Floats
 from pnyx.records import Qrel, Question
 from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index
-from pnyx.search.models import MODELS, make_model
-from pnyx.search.scoring import (
-    AUTO,
-    Scoring,
-    depth_of_parts,
-    fuse_parts,
-    parameters_of,
-    rank_documents,
-)
-from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, check_weight
+from pnyx.search.scoring import AUTO, Scoring, depth_of_parts, fuse_parts, rank_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pnyx.models.embedding import Embedder
 
-__all__ = [
-    "GRIDS",
-    "MOST_SETTINGS",
-    "Fold",
-    "Parameters",
-    "Setting",
-    "Tuned",
-    "Tuning",
-    "tunable",
-    "tune",
-]
+__all__ = ["Fold", "Setting", "Tuned", "tune"]
 
-GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
-    "mu": (10, 25, 50, 100, 250, 500, 1000, 1500, 2000, 3000, 5000),
-    "k1": (0.3, 0.6, 0.9, 1.2, 1.5, 2.0, 3.0),
-    "b": (0.0, 0.25, 0.4, 0.5, 0.75, 1.0),
-    "wc": (0, 1, 2, 5, 10, 20),
-    "wq": (0, 1, 2, 5, 10, 20),
-    "dense_weight": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-}
-"""Values that are tried of each parameter, unless others are named."""
-
-MOST_SETTINGS: Final = 10_000
-
-_WEIGHT: Final = "dense_weight"
-_WEIGHTS: Final = {"wc": DEFAULT_WC, "wq": DEFAULT_WQ}
-_MODEL_OF: Final = {f.name: n for n, model in MODELS.items() for f in dataclasses.fields(model)}
 _DEPTH: Final = 1000
 """Documents ranked where the measure has no cutoff."""
 _SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
 """Parameters of a measure that looks no further than its cutoff."""
-
-Parameters = Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """What is tuned, and by what.
-
-    Attributes:
-        scoring: the model; its parameters are those that the choice is compared with.
-        tried: parameter -> values; by default all of the model with `GRIDS`. Those of `scoring`
-            are always among them; parameters that are not here stay as they are.
-        measure: in the notation of ir-measures.
-        folds: of the cross-validation, at least 2.
-        test: of the difference to the defaults.
-        draws: of the bootstrap over topics; 0 for no intervals.
-        seed: of the folds, the bootstrap and the randomisation test.
-
-    Raises:
-        InputError: a parameter that the model does not have, no value, too many settings, a model
-            without parameters, or a number out of range.
-    """
-
-    scoring: Scoring
-    tried: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    measure: str = "nDCG@10"
-    folds: int = 5
-    test: Test = "t"
-    draws: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        known = tunable(self.scoring)
-        if not known:
-            raise InputError(f"model {self.scoring.model} has no parameter to tune")
-        for name, values in self.tried.items():
-            if name not in known:
-                found = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
-                raise InputError(f"{found} to tune, expected: {', '.join(known)}")
-            if not values:
-                raise InputError(f"no value to try of {name}, expected at least one")
-            for value in values:
-                _check(self.scoring, name, value)
-        if self.folds < 2:
-            raise InputError(f"folds is {self.folds}, expected at least 2")
-        count = np.prod([float(len(values)) for values in self.grid.values()])
-        if count > MOST_SETTINGS:
-            raise InputError(
-                f"{count:,.0f} settings, expected at most {MOST_SETTINGS:,}: try fewer values"
-            )
-
-    @property
-    def default(self) -> Parameters:
-        """The parameters that the choice is compared with."""
-        return {name: _value(self.scoring, name) for name in tunable(self.scoring)}
-
-    @property
-    def grid(self) -> dict[str, tuple[float, ...]]:
-        """What is tried of each parameter that is tuned, rising, the default among them."""
-        default = self.default
-        tried = self.tried or {name: GRIDS[name] for name in default}
-        return {
-            name: tuple(sorted({float(v) for v in (*tried[name], default[name])}))
-            for name in default
-            if name in tried
-        }
-
-    def settings(self) -> list[Parameters]:
-        """Return all settings; those nearest to the default first, so that ties go to it."""
-        grid, default = self.grid, self.default
-        places = {name: {v: n for n, v in enumerate(values)} for name, values in grid.items()}
-
-        def far(setting: Parameters) -> int:
-            return sum(abs(at[setting[n]] - at[default[n]]) for n, at in places.items())
-
-        every = [default | dict(zip(grid, v, strict=True)) for v in product(*grid.values())]
-        return sorted(every, key=far)
-
-
-def tunable(scoring: Scoring) -> tuple[str, ...]:
-    """Return the names of the parameters that a model's ranking depends on."""
-    names = parameters_of(scoring.by_words)
-    if scoring.flat:
-        names = tuple(name for name in names if name != "mu")
-    weighed = scoring.model == "hybrid" and scoring.fusion != "rrf"
-    return (*names, _WEIGHT) if weighed else names
-
-
-def _check(scoring: Scoring, name: str, value: float) -> None:
-    """Refuse a value now that would be refused when it is its turn."""
-    if name == _WEIGHT:
-        dataclasses.replace(scoring, dense_weight=value)
-    elif name in _WEIGHTS:
-        check_weight(name, value)
-    else:
-        make_model(_MODEL_OF[name], {name: value})
-
-
-def _value(scoring: Scoring, name: str) -> float:
-    if name == _WEIGHT:
-        return scoring.dense_weight
-    if name in _WEIGHTS:
-        return float(scoring.parameters.get(name, _WEIGHTS[name]))
-    return float(scoring.parameters.get(name, getattr(MODELS[_MODEL_OF[name]](), name)))
-
-
-def _with(scoring: Scoring, setting: Parameters) -> Scoring:
-    parameters = {name: value for name, value in setting.items() if name != _WEIGHT}
-    weight = setting.get(_WEIGHT, scoring.dense_weight)
-    return dataclasses.replace(scoring, parameters=parameters, dense_weight=weight)
 
 
 # What comes of it --------------------------------------------------------------------------------
@@ -355,7 +211,7 @@ def tune(
     table = np.full((len(texts), len(settings)), np.nan)
     for done, column in enumerate(_in_turn(settings, tuning)):
         report(done, len(settings), name)
-        values = scorer.score(ranker.rank(_with(tuning.scoring, settings[column])))
+        values = scorer.score(ranker.rank(tuning.scoring_of(settings[column])))
         table[:, column] = [np.nan if (v := values[t][name]) is None else v for t in texts]
     defined = np.isfinite(table).all(axis=1)
     topics = [topic for topic, has in zip(texts, defined, strict=True) if has]

@@ -16,11 +16,12 @@ from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.audit.tuning import Parameters, Tuned, Tuning
+    from pnyx.audit.settings import Parameters, Tuning
+    from pnyx.audit.tuning import Tuned
 
 __all__ = ["command"]
 
-_SHOWN_SETTINGS = 5
+_SHOWN_OTHERS = 4
 
 
 def _tried(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
@@ -127,7 +128,7 @@ def command(
 
 
 def _tuning(options: dict[str, Any]) -> Tuning:
-    from pnyx.audit.tuning import GRIDS, Tuning
+    from pnyx.audit.settings import GRIDS, Tuning
     from pnyx.search.scoring import Scoring
 
     for flag in ("lexical", "fusion"):
@@ -200,11 +201,12 @@ def _curve_rows(found: Tuned, name: str) -> list[list[str]]:
 def _setting_rows(found: Tuned) -> list[list[str]]:
     """Return the default and the best settings; those of equal means in the order of choice."""
     ordered = sorted(found.settings, key=lambda one: -(one.mean.value or 0.0))
-    shown = [one for one in ordered if one is not found.best][: _SHOWN_SETTINGS - 1]
+    others = [one for one in ordered if one is not found.best and one is not found.default]
+    ends = [("default: ", found.default), ("best: ", found.best)]
+    if found.best is found.default:
+        ends = [("default, best: ", found.default)]
     rows = [["setting", found.measure, "95 % interval"]]
-    for label, setting in (
-        ("default: ", found.default), ("best: ", found.best), *(("", one) for one in shown),
-    ):  # fmt: skip
+    for label, setting in [*ends, *(("", one) for one in others[:_SHOWN_OTHERS])]:
         mean = setting.mean
         bounds = interval(mean.low, mean.high)
         rows.append([label + _named(setting.parameters), number(mean.value), bounds])
