@@ -61,14 +61,26 @@ def test_labels_that_are_left_out_choose_and_teach_nothing(tool):
     assert other.predict(long.texts).tobytes() != model.predict(long.texts).tobytes()
 
 
-def test_the_gate_goes_where_the_error_is_least(tool):
-    long = arguments(tool, 0, 3, (5, 90))
-    words = np.array([one.words for one in long.rated.seen])
-    truth = np.where(words <= 20, 0.2, 0.7)
-    rated = dataclasses.replace(long.rated, quality=truth)
-    unseen = [np.full(len(words), 0.7) for _ in PENALTIES]  # the long head knows long texts alone
-    settings = tool.choose(rated, unseen, np.zeros(len(words)), 2.0)
+def test_the_gate_goes_where_both_sets_are_predicted_best(tool):
+    long, short = arguments(tool, 0, 3, (5, 90)).rated, arguments(tool, 1, 3, (5, 28)).rated
+    words, few = (np.array([one.words for one in part.seen]) for part in (long, short))
+    truth = np.where(words <= 20, 0.2, 0.7 + words / 1000)
+    target = np.random.default_rng(0).normal(size=len(few))
+    one = tool.Seen(
+        dataclasses.replace(long, quality=truth),
+        [0.7 + words / 1000 for _ in PENALTIES],  # the long head knows long texts alone
+        [np.zeros(len(words)) for _ in PENALTIES],
+    )
+    other = tool.Seen(
+        short, [0.7 + few / 1000 for _ in PENALTIES], [target for _ in PENALTIES], target
+    )
+    settings = tool.choose(one, other, 2.0)
     assert settings.base == pytest.approx(0.2, abs=0.1)
-    assert settings.gate[2] <= 20.0
-    assert settings.gate[3] == 30.0
+    assert settings.gate[3] <= 40.0  # the portals' long texts are for the long head
+    # Where short arguments of up to 27 words are to be told apart, their head counts in full.
+    other = dataclasses.replace(other, target=target * 100)
+    assert tool.choose(one, other, 2.0) == settings  # correlations know no scale
+    alone = [one.pearson(0, dataclasses.replace(settings, gate=(4.0, 8.0, full, none)))
+             for full, none in ((15.0, 30.0), (40.0, 120.0))]  # fmt: skip
+    assert alone[0] > alone[1]
     assert settings.short == 2.0
