@@ -61,26 +61,25 @@ def test_labels_that_are_left_out_choose_and_teach_nothing(tool):
     assert other.predict(long.texts).tobytes() != model.predict(long.texts).tobytes()
 
 
-def test_the_gate_goes_where_both_sets_are_predicted_best(tool):
-    long, short = arguments(tool, 0, 3, (5, 90)).rated, arguments(tool, 1, 3, (5, 28)).rated
+def test_the_gate_serves_both_sets_and_not_one_alone(tool):
+    long, short = arguments(tool, 0, 3, (5, 90)).rated, arguments(tool, 1, 3, (5, 38)).rated
     words, few = (np.array([one.words for one in part.seen]) for part in (long, short))
-    truth = np.where(words <= 20, 0.2, 0.7 + words / 1000)
     target = np.random.default_rng(0).normal(size=len(few))
-    one = tool.Seen(
-        dataclasses.replace(long, quality=truth),
-        [0.7 + words / 1000 for _ in PENALTIES],  # the long head knows long texts alone
-        [np.zeros(len(words)) for _ in PENALTIES],
+    flat = [np.full(len(few), 0.7) for _ in PENALTIES]  # of short texts the long head knows nothing
+    portals = tool.Seen(
+        dataclasses.replace(long, quality=np.where(words <= 15, 0.2, 0.4 + words / 200)),
+        [0.4 + words / 200 for _ in PENALTIES],
+        [np.where(words % 2, 0.3, -0.3) for _ in PENALTIES],
     )
-    other = tool.Seen(
-        short, [0.7 + few / 1000 for _ in PENALTIES], [target for _ in PENALTIES], target
-    )
-    settings = tool.choose(one, other, 2.0)
-    assert settings.base == pytest.approx(0.2, abs=0.1)
-    assert settings.gate[3] <= 40.0  # the portals' long texts are for the long head
-    # Where short arguments of up to 27 words are to be told apart, their head counts in full.
-    other = dataclasses.replace(other, target=target * 100)
-    assert tool.choose(one, other, 2.0) == settings  # correlations know no scale
-    alone = [one.pearson(0, dataclasses.replace(settings, gate=(4.0, 8.0, full, none)))
-             for full, none in ((15.0, 30.0), (40.0, 120.0))]  # fmt: skip
-    assert alone[0] > alone[1]
-    assert settings.short == 2.0
+    single = tool.Seen(short, flat, [target for _ in PENALTIES], target)
+    alone = tool.choose(portals, portals, 2.0)
+    both = tool.choose(portals, single, 2.0)
+
+    def mean(settings) -> float:
+        place = PENALTIES.index(settings.long)
+        return (portals.pearson(place, settings) + single.pearson(place, settings)) / 2
+
+    assert portals.pearson(0, alone) >= portals.pearson(0, both)
+    assert mean(both) > mean(alone)
+    assert both.gate[2:] > alone.gate[2:]
+    assert both.short == 2.0
