@@ -36,10 +36,10 @@ LIBRARIES = (
     "cannot otherwise use them."
 )
 GOLDEN = {
-    UNIFORMS: 0.49584,
-    LIBRARIES: 0.20970,
+    UNIFORMS: 0.47414,
+    LIBRARIES: 0.23754,
     "i dont like vaccines they suck and i think nurses is stupid": 0.0,
-    "Trams carry more people than cars on the same road.": 0.15391,
+    "Trams carry more people than cars on the same road.": 0.17776,
 }
 PAIRS = [
     (UNIFORMS, "uniforms are bad lol. i hate them so much!!! vote pro"),

@@ -61,14 +61,25 @@ def test_labels_that_are_left_out_choose_and_teach_nothing(tool):
     assert other.predict(long.texts).tobytes() != model.predict(long.texts).tobytes()
 
 
-def test_the_gate_goes_where_the_error_is_least(tool):
-    long = arguments(tool, 0, 3, (5, 90))
-    words = np.array([one.words for one in long.rated.seen])
-    truth = np.where(words <= 20, 0.2, 0.7)
-    rated = dataclasses.replace(long.rated, quality=truth)
-    unseen = [np.full(len(words), 0.7) for _ in PENALTIES]  # the long head knows long texts alone
-    settings = tool.choose(rated, unseen, np.zeros(len(words)), 2.0)
-    assert settings.base == pytest.approx(0.2, abs=0.1)
-    assert settings.gate[2] <= 20.0
-    assert settings.gate[3] == 30.0
-    assert settings.short == 2.0
+def test_the_gate_serves_both_sets_and_not_one_alone(tool):
+    long, short = arguments(tool, 0, 3, (5, 90)).rated, arguments(tool, 1, 3, (5, 38)).rated
+    words, few = (np.array([one.words for one in part.seen]) for part in (long, short))
+    target = np.random.default_rng(0).normal(size=len(few))
+    flat = [np.full(len(few), 0.7) for _ in PENALTIES]  # of short texts the long head knows nothing
+    portals = tool.Seen(
+        dataclasses.replace(long, quality=np.where(words <= 15, 0.2, 0.4 + words / 200)),
+        [0.4 + words / 200 for _ in PENALTIES],
+        [np.where(words % 2, 0.3, -0.3) for _ in PENALTIES],
+    )
+    single = tool.Seen(short, flat, [target for _ in PENALTIES], target)
+    alone = tool.choose(portals, portals, 2.0)
+    both = tool.choose(portals, single, 2.0)
+
+    def mean(settings) -> float:
+        place = PENALTIES.index(settings.long)
+        return (portals.pearson(place, settings) + single.pearson(place, settings)) / 2
+
+    assert portals.pearson(0, alone) >= portals.pearson(0, both)
+    assert mean(both) > mean(alone)
+    assert both.gate[2:] > alone.gate[2:]
+    assert both.short == 2.0
