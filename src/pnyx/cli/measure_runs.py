@@ -143,16 +143,9 @@ margin_option = click.option(
 )
 
 
-def _from_zero(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 <= value < math.inf:
-        raise click.BadParameter(f"{value} is not a number from 0.", param=option)
-    return value
-
-
 shift_option = click.option(
     "--shift",
-    type=float,
-    callback=_from_zero,
+    type=NumberRange(0),
     metavar="S",
     help="Where the pairs of --labelled come from another corpus or retriever: standard deviation "
     "of how far the judge's log-odds may be off on those measured (0.7: odds twice or half).",
