@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pnyx
-from pnyx.corpora.tokens import _patterns
+from pnyx.corpora import folded, word_breaks
+from pnyx.models import secrets
 
 SOURCE = Path(pnyx.__file__).parent
 METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}
@@ -67,8 +68,14 @@ def collect() -> tuple[list[Found], list[str]]:
             place = f"{path.relative_to(SOURCE)}:{node.lineno}"
             found.append(Found(place, pattern, frozenset(methods)))
     found += [
-        Found("corpora/tokens.py:_patterns", pattern, frozenset({"findall"}))
-        for pattern in vars_of(_patterns())  # compiled by a function
+        Found(place, pattern, frozenset({"findall"}))
+        for place, patterns in (
+            ("corpora/folded.py:_patterns", vars_of(folded._patterns())),
+            ("corpora/word_breaks.py:_ascii", [word_breaks._ascii()]),
+            ("corpora/word_breaks.py:_plain", vars_of(word_breaks._plain())),
+            ("models/secrets.py:_head", [secrets._Secret("sk-/a1&b2%c3")._head]),
+        )
+        for pattern in patterns  # compiled by functions
     ]
     return found, unknown
 

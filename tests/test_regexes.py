@@ -27,8 +27,15 @@ def test_every_regular_expression_is_linear():
     assert [line for line in lines if line.startswith("SLOW")] == []
     count, made = re.fullmatch(r"(\d+) expressions; made of variables: (.*)", lines[-1]).groups()
     assert int(count) > 100
-    # The first are tried as they are compiled; the other looks for a name of Pnyx's own.
-    assert made.split(", ") == ["corpora/tokens.py"] * 3 + ["models/negotiate.py"]
+    # Tried as they are compiled, or made of a text that is searched for as it is.
+    assert made.split(", ") == [
+        *["corpora/folded.py"] * 3,
+        "corpora/split.py",
+        *["corpora/word_breaks.py"] * 2,
+        "models/negotiate.py",
+        *["models/secrets.py"] * 2,
+        "placing.py",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,7 @@ def test_every_regular_expression_is_linear():
     ],
 )
 def test_the_fuzz_finds_what_is_quadratic(pattern, method):
-    assert slow(Found("here", re.compile(pattern, re.DOTALL), frozenset({method})), 1500)
+    assert slow(Found("here", re.compile(pattern, re.DOTALL), frozenset({method})), 3000)
 
 
 HANGING = [
