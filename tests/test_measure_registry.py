@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import pnyx.measure
+from pnyx.measure.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.registry import MEASURES, Measure
 
 SCORES = st.sampled_from([0.0, 0.1, 0.25, 0.30000000000000004, 0.5, 0.5001, 0.9, 1.0])
@@ -88,6 +89,8 @@ def test_every_weighted_measure_is_registered():
         for name, value in vars(importlib.import_module(module.name)).items()
         if name.startswith("weighted_")
     }
+    # Of predictions on people's own scale, not of answers: `pnyx quality train` prints them.
+    found -= {weighted_pearson, weighted_r2}
     assert found == {measure.weighted for measure in MEASURES.values()}
 
 

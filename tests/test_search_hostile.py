@@ -178,7 +178,7 @@ def test_verifying_finds_what_a_search_would_refuse(folder):
 def test_the_command_line_says_it_in_one_line(folder, capsys):
     change(folder, "ids.bytes", put(slice(None), 0xFF))
     with pytest.raises(SystemExit) as stopped:
-        main(["search", str(folder), QUESTION])
+        main(["search", str(folder), QUESTION, "--model", "dirichlet"])
     captured = capsys.readouterr()
     assert (stopped.value.code, captured.out, captured.err.count("\n")) == (2, "", 1)
     assert "one of its ids is no text: the index is damaged" in captured.err

@@ -316,21 +316,17 @@ def make_folder(path: str | Path, mode: int = 0o777) -> None:
     Raises:
         OSError: as from `Path.mkdir`.
     """
-    missing = [Path(path)]
-    while True:
+    folder = Path(path)
+    missing: list[Path] = []
+    while not folder.is_dir() and folder.parent != folder:
+        missing.append(folder)
+        folder = folder.parent
+    for one in reversed(missing):
         try:
-            missing[-1].mkdir(mode if len(missing) == 1 else 0o777)
-        except FileNotFoundError:
-            if missing[-1].parent == missing[-1]:
+            one.mkdir(mode if one is missing[0] else 0o777)
+        except FileExistsError:  # another process was faster, or it is no folder
+            if not one.is_dir():
                 raise
-            missing.append(missing[-1].parent)
-            continue
-        except OSError:
-            if not missing[-1].is_dir():
-                raise
-        missing.pop()
-        if not missing:
-            return
 
 
 @contextlib.contextmanager

@@ -77,7 +77,8 @@ class Sorter:
         """
         if isinstance(answer, NoAnswer) or answer.status != 200:
             return self.trouble(answer)
-        outcome = read_reply(answer.body, asked=self.model, response_format=form)
+        hide = self.secrets.hide_in_reply
+        outcome = read_reply(answer.body, asked=self.model, response_format=form, hide=hide)
         if isinstance(outcome, Reply):
             return self._unkeyed(outcome)
         # Read again: the reason quotes the body, cut, and what is left of a key is not found.
@@ -92,19 +93,13 @@ class Sorter:
         return Again(outcome, "body", overloaded=False)
 
     def _unkeyed(self, reply: Reply) -> Reply:
-        """Return a reply without the key, should the server have put it there."""
-        hide = self.secrets.hide_in_reply
-        shown = [hide(text) for text in (reply.text, reply.finish_reason, reply.model)]
-        tokens = reply.tokens
-        if tokens is not None:
-            said = "".join(token.text for token in tokens)
-            rest = "\n".join(text for token in tokens for text, _ in token.alternatives)
-            if hide(said) != said or hide(rest) != rest:
-                tokens = None
-        if shown == [reply.text, reply.finish_reason, reply.model] and tokens is reply.tokens:
+        """Return a reply without its tokens, should they spell the key."""
+        if reply.tokens is None:
             return reply
-        text, finish, model = shown
-        return replace(reply, text=text, finish_reason=finish, model=model, tokens=tokens)
+        said = "".join(token.text for token in reply.tokens)
+        rest = "\n".join(text for token in reply.tokens for text, _ in token.alternatives)
+        spelt = any(self.secrets.hide_in_reply(text) != text for text in (said, rest))
+        return replace(reply, tokens=None) if spelt else reply
 
     def trouble(self, answer: Answer | NoAnswer) -> CallFailed | Again | Refused:
         """Say what became of a request that was not answered with HTTP 200.

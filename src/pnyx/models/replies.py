@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring_ascii as _as_json
 from typing import Any
@@ -135,13 +135,16 @@ class CallFailed:
     reason: str
 
 
-def read_reply(body: bytes, *, asked: str, response_format: str) -> Reply | CallFailed:
+def read_reply(
+    body: bytes, *, asked: str, response_format: str, hide: Callable[[str], str] = str
+) -> Reply | CallFailed:
     """Read a chat completion.
 
     Args:
         body: the response's body.
         asked: the model asked for, recorded where the server names none.
         response_format: recorded in the reply.
+        hide: takes out of a text what nobody may see, before any of it is cut.
 
     Returns:
         A reply, or `CallFailed` with `not_json`, `malformed`, `server_error` or `empty`. No text
@@ -169,13 +172,13 @@ def read_reply(body: bytes, *, asked: str, response_format: str) -> Reply | Call
     content, finish = _content(message, finish if isinstance(finish, str) else "")
     if not content.strip() and finish not in ("length", "content_filter", "refusal"):
         return CallFailed("empty: the reply holds no text")
-    text = clean_text(content)
+    text, finish = hide(clean_text(content)), hide(clean_text(finish))
     if is_oversized(text):
         text, finish = text.encode()[:MAX_REPLY_BYTES].decode("utf-8", "ignore"), _OVERSIZED
-    name = shorten(clean_text(named), _LONGEST_NAME) if isinstance(named, str) else ""
+    name = shorten(hide(clean_text(named)), _LONGEST_NAME) if isinstance(named, str) else ""
     return Reply(
         text=text,
-        finish_reason=shorten(clean_text(finish)),
+        finish_reason=shorten(finish),
         model=name or asked,
         usage=_usage(value.get("usage")),
         response_format=response_format,

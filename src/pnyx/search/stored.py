@@ -105,7 +105,7 @@ def decode(line: bytes) -> Evidence:
     Raises:
         InputError, KeyError, TypeError, ValueError: the line is not one of `encode`.
     """
-    return from_row(parse_json_object(line.decode(), path="", number=1))
+    return from_row(parse_json_object(line.decode(), path="", number=1, keep_surrogates=True))
 
 
 def searched_text(record: Evidence, extra_fields: Iterable[str] = ()) -> str:
