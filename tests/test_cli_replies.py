@@ -127,7 +127,7 @@ def long_reply(size: int) -> str:
 @pytest.mark.parametrize("size", [MAX_REPLY_BYTES - 200, MAX_REPLY_BYTES + 200])
 def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, capsys):
     Path("items.jsonl").write_text(json.dumps(ITEM) + "\n")
-    with ChatServer(reply=long_reply(size), logprobs="words") as server:
+    with ChatServer(reply=long_reply(size)) as server:
         judge = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out")
         status = run(capsys, *judge, "a", "--store", "s.sqlite")[0]
         assert run(capsys, *judge, "b", "--store", "s.sqlite")[0] == status

@@ -216,7 +216,7 @@ def test_what_the_index_lacks_is_one_line_before_anything_is_asked(capsys, plain
 
 WRONG = [
     (("--model", "touche", "--wc", "-1"), "wc is -1, expected a number from 0 to 1e+06"),
-    (("--model", "touche", "--wq", "nan"), "wq is nan, expected a number from 0 to 1e+06"),
+    (("--model", "touche", "--wq", "nan"), "'nan' is not a finite number"),
     (("--model", "touche", "--mu", "0"), "mu is 0, expected a number from"),
     (("--wc", "1"), "model auto has no parameter 'wc', expected: mu"),
     (("--model", "dense", "--mu", "1"), "model dense has no parameter 'mu', expected: none"),

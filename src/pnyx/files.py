@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import json
@@ -324,7 +325,10 @@ def make_folder(path: str | Path, mode: int = 0o777) -> None:
     for one in reversed(missing):
         try:
             one.mkdir(mode if one is missing[0] else 0o777)
-        except FileExistsError:  # another process was faster, or it is no folder
+        except FileExistsError as error:  # another process was faster, or it is no folder
+            if one is not missing[0] and not one.is_dir():
+                reason = os.strerror(errno.ENOTDIR)
+                raise NotADirectoryError(errno.ENOTDIR, reason, str(path)) from error
             if not one.is_dir():
                 raise
 
