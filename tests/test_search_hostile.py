@@ -191,7 +191,7 @@ def test_nothing_crashes_whatever_is_changed(pristine, tmp_path):
     assert done.returncode == 0, done.stdout[-20:] + done.stderr
     counts = done.stdout.splitlines()[-1].split()
     assert counts[0] == "10"
-    assert int(counts[2]) > 15
+    assert int(counts[2]) > 5
 
 
 def test_what_is_not_changed_is_used_without_an_error(folder):
