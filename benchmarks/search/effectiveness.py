@@ -351,7 +351,7 @@ def main() -> None:
         "Each set is a part of what was published. **Chosen on half of these questions**: the "
         "hybrid's partner, fusion and weight, and the space of the topics; what they are worth on "
         "the other half is in the two sections below. Quality is predicted by models that did not "
-        "see the text or, on Webis, its topic; their lengths and penalties were picked on Webis."
+        "see the text or, on Webis, its topic; what they were trained on chose their settings."
     )
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)
