@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, cast
 
 from pnyx.errors import InputError, OptionError, shorten
 
@@ -137,7 +137,7 @@ class Spec:
             if name not in known:
                 raise InputError(f"{cls.__name__} has no field {shorten(name, 40)!r}")
         try:
-            made: Self = _adapter(cls).validate_python(dict(row))
+            made: Self = _adapter(cast("Hashable", cls)).validate_python(dict(row))
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
@@ -147,7 +147,7 @@ class Spec:
 
 
 @functools.cache
-def _adapter(spec: type[Spec]) -> Any:
+def _adapter(spec: Hashable) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(spec)
+    return TypeAdapter(cast("type[Spec]", spec))
