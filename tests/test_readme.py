@@ -7,12 +7,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer
 
+from chat_server import ChatServer
 from pnyx.corpora.bundled import load_example
 
 README = Path(__file__).parents[1] / "README.md"
@@ -24,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory) -> Iterator[tuple[Path, dict[str, str]]]:
+def said(tmp_path_factory) -> tuple[Path, dict[str, str]]:
     """The folder in which every command ran, in order, and what each said, by its first words."""
     folder = tmp_path_factory.mktemp("readme")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -45,7 +44,7 @@ def said(tmp_path_factory) -> Iterator[tuple[Path, dict[str, str]]]:
             assert done.returncode == 0, f"{command}\n{done.stderr}"
             name = " ".join(re.findall(r"[a-z-]+", command)[1:3])
             found[name] = done.stdout + done.stderr
-    yield folder, found
+    return folder, found
 
 
 def rows(path: Path) -> list[dict]:
