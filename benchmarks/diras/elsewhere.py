@@ -1,7 +1,7 @@
 """The judge of relevance where none is named, and students, on arguments.
 
     PNYX_DATA=DATA python benchmarks/diras/elsewhere.py [STUDENT ...]
-    ... --write docs/benchmarks.md         # renew its section
+    ... --write docs/benchmarks/relevance-students.md   # renews its section
 
 No student was trained or chosen on these sets. The judge's curve for questions without a definition
 is fitted to them, which moves no order. Webis-ArgQuality-20: questions alone; its relevance is
@@ -138,7 +138,7 @@ def main() -> None:
     for pairs in sets:
         report.line()
         report.line(f"{pairs.name}: {len(pairs.asked)} pairs of {len(set(pairs.groups))} questions")
-        report.head("system", "AUROC", "nDCG", "AUROC less the bar", "nDCG less the bar")
+        report.head("system", "AUROC", "nDCG", "AUROC minus the bar", "nDCG minus the bar")
         bar = by_question(pairs, systems[BAR](pairs.asked))
         for name, run in systems.items():
             found = by_question(pairs, run(pairs.asked))

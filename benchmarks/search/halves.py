@@ -182,13 +182,13 @@ def _differences(
         word = WORDS[conclude(c.test.difference, *ps)]
         p = "–" if ps[0] is None else f"{ps[0]:.3f}" if ps[0] >= 0.0005 else "<.001"
         cells[other].append(f"{c.test.difference:+.3f} [{c.low:+.3f}, {c.high:+.3f}] p {p}, {word}")
-    report.head(f"test halves: {chosen} less", *headings)
+    report.head(f"test halves: {chosen} minus", *headings)
     for other, shown in cells.items():
         report.row(other, *shown)
     report.line()
     report.line(
-        f"Better, worse: two-sided p below .05; not worse: shown not to lose {MARGIN:g} or more, "
-        "one-sided p below .05; equivalent: nor to gain it; each after "
-        f"Holm's correction over the {len(against)} differences of the table, which p is shown "
-        "after, too; inconclusive: none of these."
+        f"Better, worse: two-sided p below .05; not worse: a loss of {MARGIN:g} or more is "
+        "rejected, one-sided p below .05; equivalent: so is a gain of as much; inconclusive: none "
+        "of these. Every p, also those shown, is after Holm's correction over the "
+        f"{len(against)} differences of the table."
     )
