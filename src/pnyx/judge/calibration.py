@@ -1,4 +1,4 @@
-"""Turning a judge's scores into probabilities: a logistic curve per task, stored as JSON."""
+"""From a judge's scores to probabilities: a logistic curve per task, stored as JSON."""
 
 from __future__ import annotations
 

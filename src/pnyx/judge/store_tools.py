@@ -1,4 +1,4 @@
-"""What `pnyx store` does with one judgement store: count, clear out, export."""
+"""What `pnyx store` does with one judgement store: count, delete, export."""
 
 from __future__ import annotations
 

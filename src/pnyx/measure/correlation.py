@@ -1,4 +1,4 @@
-"""How well numbers follow others: in order (Spearman, Kendall) and in size (absolute error)."""
+"""Agreement of numbers: rank correlation (Spearman, Kendall) and absolute error."""
 
 from __future__ import annotations
 

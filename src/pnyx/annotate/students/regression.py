@@ -1,7 +1,7 @@
-"""Logistic regression with an intercept for each question, for students that are one.
+"""Logistic regression with question intercepts, for the students that use it.
 
 How many of a question's documents are relevant depends on how they were sampled; it says nothing of
-which, nor of another question's. So each training question has an intercept of its own, and what a
+which, nor of another question's. So each training question has its own intercept, and what a
 student keeps is their mean.
 """
 
