@@ -83,7 +83,7 @@ def draw_disagreements(
         truth: what the labels say.
         per_stratum: how many to draw of each stratum; all where there are fewer. At least 1.
         edges: confidences that part the bins, rising, between 0 and 1.
-        seed: of the sample.
+        seed: of the draw.
 
     Returns:
         The sample, and the counts `annotations`, `scored`, `unscored`, `labelled` and
@@ -126,7 +126,7 @@ def draw_disagreements(
         for found in some:
             sized = replace(found, stratum_size=len(strata[number]), drawn=len(some))
             drawn.append(replace(sized, scored=counts["scored"], above=above))
-    rng.shuffle(drawn)  # so that the position does not reveal the judge's confidence
+    rng.shuffle(drawn)  # so that nobody sees from the place how sure the judge was
     return drawn, counts
 
 

@@ -1,4 +1,4 @@
-"""What a judge answers: a value with its probability and provenance, or `Unscored`."""
+"""What a judge answers: a value with its probability and provenance, or honestly nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTES: dict[str, str] = {
     "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",
-    "invented": "of a ranking: how many names belong to no text",
+    "invented": "of a ranking: how many names stand for no text",
     "votes": "of several judges or repeats: the value of each, null where unscored",
     "agreement": "share of the scored votes that are equal to the most frequent one",
     "spread": "standard deviation of the scored votes' numbers (of the population)",
@@ -36,7 +36,7 @@ NOTES: dict[str, str] = {
 """Name of a note -> what it says. Notes of other names are allowed nowhere."""
 
 _BY_DIMENSION = ("dimensions", "reasons")
-"""Notes that each line of a rating has as separate fields."""
+"""Notes that each line of a rating tells in fields of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,11 @@ def open_writable(path: Path) -> sqlite3.Connection:
 
 
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open a store without changing it; neither it nor its folder need be writable.
+    """Open a store that is not changed, nor need be writable, nor its folder.
 
     Returns:
-        The connection, and whether SQLite treats the file as immutable. It then
-        does not notice changes: the caller must (`file_state`).
+        The connection, and whether SQLite takes the file for one that nobody changes. It then
+        notices no change: whoever reads must (`file_state`).
 
     Raises:
         InputError: there is no such file.
@@ -84,7 +84,7 @@ def file_state(path: Path) -> tuple[int, ...] | None:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log; SQLite does not wait if others do so at the same time."""
+    """Switch to the write-ahead log; SQLite does not wait by itself when others do so too."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

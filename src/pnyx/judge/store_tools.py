@@ -1,4 +1,4 @@
-"""What `pnyx store` does with one judgement store: count, delete, export."""
+"""What `pnyx store` does with one judgement store: count, clear out, export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a language model for structured output, with one repair turn."""
+"""Asking a language model for one thing in an agreed shape, with one chance to mend it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ async def ask_structured(
 ) -> tuple[M | None, list[str]]:
     """Return what the reply says, or None, and what went wrong on the way.
 
-    A malformed reply gets one repair turn, which is reported; a call that failed and a
-    reply that was cut off even with twice the limit (`StoredModel.whole`) get none.
+    A reply that is not of the shape gets one repair turn, which is said; a call that failed and a
+    reply that was cut off even with double the room (`StoredModel.whole`) get none.
 
     Args:
         model: what is asked; its replies are in the store before they are read.

@@ -1,6 +1,6 @@
-"""Bytes in memory at once: a limit shared by all answers in flight.
+"""Bytes in memory at once: a limit that all answers under way share.
 
-An answer takes room as it is read. If none is left, one answer at a time may exceed
+An answer takes room as it is read. Where there is none left, one answer at a time may go beyond
 the limit and the others wait, so that something always gets done: at most the limit and one whole
 answer are held.
 """
@@ -50,7 +50,7 @@ class Room:
 
     async def _take(self, share: Share, count: int) -> None:
         with self._lock:
-            # The share that may exceed the limit never waits: those in line wait for it.
+            # Whoever may go beyond waits for nobody: those in line wait for it.
             if (not len(self._line) or self._beyond is share) and self._fits(share, count):
                 return
             turn = self._line.join((share, count))

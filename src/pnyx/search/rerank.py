@@ -35,8 +35,8 @@ class Listwise:
 
     Attributes:
         window: documents in one question to the judge, at least 2.
-        step: window stride, from 1 to `window`; the best `window - step` of one
-            window are in the next one, so as many can rise from the back to the front.
+        step: by how many the window moves, from 1 to `window`; the best `window - step` of one
+            window are in the next one, so so many can rise from the back to the front.
         stance: the side that the documents are to help argue; None for relevance alone.
         definition: what is relevant, in place of the question's own definition.
         words: a document longer than this is trimmed, so that a window fits a model's context
@@ -102,7 +102,7 @@ class Reranked:
         counts: what went wrong: `missing`, `repeated` and `invented` identifiers, and documents
             `trimmed`; only what is above 0.
         problems: the same for people, one line each; empty where nothing went wrong.
-        probabilities: if documents were judged one by one, P(relevant) of each in the order
+        probabilities: where each document was judged by itself, P(relevant) of each in the order
             given, None where it is unscored; empty otherwise.
         reasons: why windows are unscored, one for each of them.
     """

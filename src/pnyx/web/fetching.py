@@ -1,4 +1,4 @@
-"""Fetching every page that was found and extracting its text, each once."""
+"""Fetching every page that was found, and taking its text out; each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request at a time to each host, with a pause after each."""
+"""One request to a host at a time, and a rest after each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search APIs: from a query to addresses of pages; serper.dev is one."""
+"""Search APIs: a query to addresses of pages; serper.dev is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching for every question; each query is paid for once."""
+"""Searching for every question, each query paid for once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores pairs by the sum of three students that make different errors.
+"""Scores pairs by three students in one, whose errors are not the same.
 
 The parts are a fine-tuned encoder (`late-interaction`), shared words (`lexical`) and an encoder as
 it is (`closeness`). What each says is brought to mean 0 and deviation 1 and added with equal weight

@@ -1,4 +1,4 @@
-"""A student as a judge: scores pairs, calibrates, and has a card with its figures."""
+"""The judge that a student is: scores pairs, calibrates, and says how far it got in its card."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StudentJudge:
         self.student = student
         self._name = f"student:{student.name}@{student.digest[:8]}"
         self._scorer = scorer
-        self._busy = threading.Lock()  # a cascade asks again while a call is in progress
+        self._busy = threading.Lock()  # a cascade asks again while an answer is under way
 
     @property
     def name(self) -> str:
