@@ -108,7 +108,7 @@ def fit(name: CurveName, probabilities: Sequence[float], labels: Sequence[bool])
     p = np.asarray(probabilities, dtype=np.float64)
     y = np.asarray(labels, dtype=np.float64)
     if p.shape != y.shape or p.ndim != 1 or p.size == 0:
-        raise ValueError(f"found {p.size} probabilities and {y.size} labels, expected as many")
+        raise ValueError(f"found {p.size} probabilities and {y.size} labels, expected equally many")
     if not ((p >= 0) & (p <= 1)).all():  # also refuses NaN
         raise ValueError("a probability is not between 0 and 1")
     return FITS[name](p, y)

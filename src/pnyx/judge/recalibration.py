@@ -172,7 +172,7 @@ def curve_from(method: str, parameters: Mapping[str, Any]) -> Curve:
 def _isotonic(row: Mapping[str, Any]) -> Isotonic:
     x, y = (_shares(row.get(name), f"parameters.{name}") for name in ("x", "y"))
     if not 0 < len(x) == len(y):
-        raise InputError(f"parameters: found {len(x)} x and {len(y)} y, expected as many")
+        raise InputError(f"parameters: found {len(x)} x and {len(y)} y, expected equally many")
     if any(a >= b for a, b in itertools.pairwise(x)):
         raise InputError("parameters.x does not rise strictly")
     if any(a > b for a, b in itertools.pairwise(y)):

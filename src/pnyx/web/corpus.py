@@ -227,5 +227,5 @@ def _folder(out: str | Path) -> Path:
         place = shorten(str(out), 200)
         raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
     if names and _ARCHIVE not in names:
-        raise InputError("holds files that are no corpus of pnyx corpus web", path=out)
+        raise InputError("holds files that are not a corpus of pnyx corpus web", path=out)
     return folder

@@ -119,10 +119,10 @@ def fit_regression(
         strength: inverse strength of the penalty, above 0.
 
     Raises:
-        PnyxError: a feature is no finite number, or the fit does not come to an end.
+        PnyxError: a feature is not a finite number, or the fit does not come to an end.
     """
     if not np.isfinite(x).all():
-        raise PnyxError("a feature is no finite number: nothing can be fitted to it")
+        raise PnyxError("a feature is not a finite number: nothing can be fitted to it")
     _, own = np.unique(np.array(groups), return_inverse=True)
     problem = _Problem(x, targets, own, strength)
     place = np.zeros(problem.size)
