@@ -4,8 +4,8 @@
     applied = apply_judge(EncoderJudge(), pairs, "annotations.parquet")
 
 DIRAS (section 2) labels every pair of question and document, so that what a retriever misses is
-seen, too. Pairs are read, judged in blocks and written as they come; only the current block
-is in memory, and a killed run resumes where it stopped, whatever the judge.
+seen, too. Pairs are read, judged in blocks and written as they come; nothing but the block under
+way is in memory, and a run that was killed goes on where it stopped, whatever the judge.
 """
 
 from __future__ import annotations

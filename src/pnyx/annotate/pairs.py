@@ -78,7 +78,7 @@ def file_hash(path: str | Path) -> str | None:
 def pairs_of_items(path: str | Path) -> PairSource:
     """Return the pairs of a relevance items file, in its order.
 
-    A file is read once first, so that an error in its last line shows before anything is
+    A file is read through once first, so that a fault in its last line shows before anything is
     judged; standard input and pipes cannot be.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A file of annotations in progress, from which a killed run resumes.
+"""A file of annotations while it grows: what a run that was killed goes on from.
 
 Beside `OUT` lies the folder `OUT.partial`:
 
@@ -6,10 +6,10 @@ Beside `OUT` lies the folder `OUT.partial`:
     rows.jsonl      the annotations of all blocks that are done, in the order of the pairs
     sums.bin        of each of them 8 bytes of the pair's hash, so that changed pairs are
                     recognised, and 8 of its line's, so that damage is
-    block.jsonl     the annotations of the current block, each written as soon as it is known:
+    block.jsonl     the annotations of the block under way, each written as soon as it is known:
                     [2, hash of what follows, position, hash of the pair, annotation]
 
-A kill at any moment loses no annotation: what is in `rows.jsonl` or `block.jsonl` is not asked
+A kill at any moment loses no annotation: what stands in `rows.jsonl` or `block.jsonl` is not asked
 again, unless it is damaged. At the end `OUT` appears in one step, with `OUT.manifest.json`, and the
 folder is gone. Folders of earlier versions (`pairs.bin`, and [position, hash, annotation]) have no
 hashes of lines; they are brought up to date.
@@ -110,7 +110,7 @@ class Partial:
     Attributes:
         done: how many pairs, from the first, are annotated for good.
         damaged: how many annotations of an earlier run are damaged and made again.
-        begun: how many annotations of the current block there are already.
+        begun: how many annotations of the block under way are there already.
 
     Raises:
         InputError: the folder was begun with another judge or other inputs, or is damaged.
@@ -208,7 +208,7 @@ class Partial:
         return self._open.enter_context((self.folder / name).open("a+b"))
 
     def _of_block(self) -> Iterator[tuple[int, tuple[bytes, dict[str, Any]]]]:
-        """Yield what the current block has: position -> key and row.
+        """Yield what the block under way has: position -> key and row.
 
         What a kill has cut off goes, lest the next line is written behind it.
         """
@@ -232,7 +232,7 @@ class Partial:
             raise self._changed(pair)
 
     def known(self, position: int, pair: Support, key: bytes) -> dict[str, Any] | None:
-        """Return the annotation of a pair of the current block, if it is there already.
+        """Return the annotation of a pair of the block under way, if it is there already.
 
         Raises:
             InputError: it is there, but of another pair.

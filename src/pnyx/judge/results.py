@@ -165,7 +165,7 @@ class Results:
         known = [self.path / name for name in (MANIFEST, MANIFEST + _PARTIAL) if name in names]
         runs = [_read_run(path) for path in known]
         if not runs or None in runs:
-            raise InputError("holds files that are not results of pnyx judge", path=self.path)
+            raise InputError("holds files that are no results of pnyx judge", path=self.path)
         for run in runs:
             different = [k for k, v in self._run.items() if run is not None and run.get(k) != v]
             if different:
