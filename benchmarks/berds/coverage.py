@@ -6,8 +6,8 @@
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
 BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
 wrote to search with. Each set is one `pnyx bench perspectives`; the judge also answers the pairs of
-BERDS that people labelled, so that its errors are taken into account. Those are of other questions
-and of web pages, so the judge may be off here: SHIFT. Interrupted, it goes on.
+BERDS that people labelled, so that its errors are corrected. Those are of other questions
+and of web pages, so the judge may be off here: SHIFT. Run it again to resume.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@
 
 STRONG is a folder of `pnyx annotate distil`, trained without these questions. The lexical student
 is trained here, on TEACHING's qa.jsonl and climretrieve.jsonl. Question by question: both students'
-curves (Platt) and thresholds of F1, and where the lexical one is sure, are fitted on people's
-labels of the other questions, as `pnyx calibrate --error` does it. These are few; so where the
-lexical one is sure is also fitted on the teacher's labels of the questions that its training held
+curves (Platt) and thresholds of F1, and the regions of the lexical one, are fitted on people's
+labels of the other questions, as by `pnyx calibrate --error`. These are few; so the regions of the
+lexical one are also fitted on the teacher's labels of the questions that its training held
 out. Seconds are those of the whole judge on the pairs of all questions, its files opened already.
 """
 

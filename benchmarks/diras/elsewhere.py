@@ -1,4 +1,4 @@
-"""The judge of relevance where none is named, and students, on arguments.
+"""The default judge of relevance, and students, on arguments.
 
     PNYX_DATA=DATA python benchmarks/diras/elsewhere.py [STUDENT ...]
     ... --write docs/benchmarks/relevance-students.md   # renews its section
@@ -7,7 +7,7 @@ No student was trained or chosen on these sets. The judge's curve for questions 
 is fitted to them, which moves no order. Webis-ArgQuality-20: questions alone; its relevance is
 a scale. SIGIR-19: a query with a description of who searches and why, which is no definition of
 what is relevant; grades 1 to 4. Relevant, for AUROC: above the set's median. nDCG: the scale from
-its lowest value, linear. Both within questions, their mean; intervals of draws of questions.
+its lowest value, linear. Both are means over questions; bootstrap intervals over questions.
 """
 
 from __future__ import annotations

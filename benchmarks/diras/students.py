@@ -7,7 +7,7 @@
 STUDENT is a folder of `pnyx annotate distil`, trained without these questions. AUROC, AP and Info
 (mean of nDCG and MAP) are of the raw scores. F1 and ECE are of a curve (Platt) and a threshold
 fitted on the other questions. Differences are to the bar: the judge that `pnyx judge relevance`
-asks where none is named. Which similarity that judge takes, and which students `combined` adds,
+uses by default. Which similarity that judge uses, and which students `combined` adds,
 was chosen by looking at these very pairs; nothing else was.
 """
 

@@ -1,12 +1,12 @@
 """Tables 1, 2, 3 and 8 of DIRAS recomputed from the released predictions.
 
     PNYX_DATA=DATA python benchmarks/diras/tables.py
-    ... --data FOLDER                      # instead of PNYX_DATA: with the whole files, the tables
+    ... --data FOLDER                      # instead of PNYX_DATA: the complete files
     ... --write docs/benchmarks/diras-tables.md   # renews its section
 
 DATA holds chatreportretrieve/, climretrieve/ and diras_general_qa/; what is not there is left out
-and said. With all 660 pairs of ChatReportRetrieve, each row says how many of its figures are those
-printed in the paper.
+and reported. With all 660 pairs of ChatReportRetrieve, each row says how many of its figures equal
+those printed in the paper.
 """
 
 from __future__ import annotations

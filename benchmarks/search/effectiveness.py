@@ -7,7 +7,7 @@
 The first run embeds some 8,000 arguments twice (with and without their conclusions), which takes
 most of its time; FOLDER keeps the indexes for later runs. Nothing is tuned here: the paper's
 weights, BERDS's numbers, and two defaults that were chosen on about half of these questions, the
-fusion of the hybrid (`hybrid.py`) and what topics are found by (`spaces.py`); these report on the
+fusion of the hybrid (`hybrid.py`) and the topic space (`spaces.py`); these report on the
 other half. Systems see texts alone, neither topics nor sides nor labels.
 """
 

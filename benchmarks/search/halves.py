@@ -1,6 +1,6 @@
-"""Topics of several sets in two halves, one to choose on, one to report on; and the report.
+"""Topics of several sets split into two halves, one to choose on, one to report on; and the report.
 
-Topics that are nearly the same question, in whatever set, stand in the same half, and so do debates
+Near-duplicate questions, from whatever set, go into the same half, and so do debates
 that share an argument: what was chosen on a question must not be reported on its twin.
 """
 

@@ -9,7 +9,7 @@ paper, and with the topic left out. IBM: trained on its train topics, measured o
 Intervals: 95 %, by the bootstrap over topics. Rows but the last are trained on each set by itself,
 which favours them: the packaged model has to serve both kinds of text with one scale. Its
 penalties, gate, base and spread are chosen anew in each fold, on the rows that are trained on;
-which features it has, and the other rows' settings, were settled in sight of these figures.
+which features it has, and the other rows' settings, were settled with these figures in view.
 """
 
 from __future__ import annotations

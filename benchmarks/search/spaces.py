@@ -1,4 +1,4 @@
-"""What the topics of the Touché model are found by: chosen on one half, reported on the other.
+"""The topic space of the Touché model: chosen on one half, reported on the other.
 
     PNYX_DATA=DATA python benchmarks/search/spaces.py --work FOLDER
     ... --write docs/benchmarks/topic-spaces.md   # renews its section

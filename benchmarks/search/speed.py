@@ -1,4 +1,4 @@
-"""Speed, memory and ranking of the search engine beside Lucene, PISA and bm25s in the same run.
+"""Speed, memory and rankings of the search engine, Lucene, PISA and bm25s in the same run.
 
     apt-get install -y --no-install-recommends liblucene8-java openjdk-17-jdk-headless
     pip install pnyx
