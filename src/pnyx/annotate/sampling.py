@@ -1,8 +1,8 @@
-"""Which pairs of question and document are labelled: some near the top, as many from the rest.
+"""Which pairs of question and document are labelled: some near the top, as many of the rest.
 
-The best documents alone would teach what a retriever finds relevant, and a uniform sample would
-contain hardly a relevant one. So DIRAS (section 2) takes as many within a retriever's first k as
-beyond them. Each pair has its sampling weight: the number of documents it represents.
+The best documents alone would teach what a retriever finds relevant already, and all alike would
+hold hardly a relevant one. So DIRAS (section 2) takes as many within a retriever's first k as
+beyond them. Each pair carries the weight that undoes this choice: how many documents it stands for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PairSample:
         k: how many of the best documents count as the top, at least 1.
         top: how many of these are drawn; all where there are fewer.
         rest: how many are drawn of all others.
-        seed: of the sample; a question's sample depends only on it and on the question's id.
+        seed: of the draw; a question's draw depends on it and on the question's id alone.
 
     Raises:
         InputError: a number out of range.
@@ -59,7 +59,7 @@ class SampledPair:
         document: the record.
         stratum: `top` or `rest`.
         rank: the document's, 1-based; None beyond the top.
-        weight: how many documents of its stratum it represents, at least 1.
+        weight: how many documents of its stratum it stands for, at least 1.
     """
 
     question: Question

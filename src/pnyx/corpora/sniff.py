@@ -89,7 +89,7 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     Args:
         source: a file, a folder, `-` or `ir_datasets:ID`.
         kind: only formats of this kind are meant.
-        columns: column names that the user has mapped; a header with them is a table's.
+        columns: column names that the user has mapped; a header that holds them is a table's.
 
     Raises:
         InputError: the file is empty, cannot be read, or no format fits.

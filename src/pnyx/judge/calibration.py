@@ -1,4 +1,4 @@
-"""From a judge's scores to probabilities: a logistic curve per task, stored as JSON."""
+"""Turning a judge's scores into probabilities: a logistic curve per task, stored as JSON."""
 
 from __future__ import annotations
 

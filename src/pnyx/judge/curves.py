@@ -1,6 +1,6 @@
 """Curves from a judge's probability of yes to a better one, fitted on labels.
 
-Every curve is monotone: it never reverses the order of two answers, so it can correct how sure a
+Every curve is monotone: it never turns the order of two answers round, so it can mend how sure a
 judge says it is, not what it sees. Why these three, and what each is for:
 docs/decisions/recalibration.md.
 """
@@ -64,7 +64,7 @@ class Platt:
     """P(yes) = logistic(slope x log-odds + intercept).
 
     Attributes:
-        slope: at least 0; 0 if the probabilities carry no information about the labels.
+        slope: at least 0; 0 where the probabilities say nothing of the labels.
         intercept: log-odds of yes where the judge says 1/2.
     """
 
@@ -108,7 +108,7 @@ def fit(name: CurveName, probabilities: Sequence[float], labels: Sequence[bool])
     p = np.asarray(probabilities, dtype=np.float64)
     y = np.asarray(labels, dtype=np.float64)
     if p.shape != y.shape or p.ndim != 1 or p.size == 0:
-        raise ValueError(f"found {p.size} probabilities and {y.size} labels, expected equally many")
+        raise ValueError(f"found {p.size} probabilities and {y.size} labels, expected as many")
     if not ((p >= 0) & (p <= 1)).all():  # also refuses NaN
         raise ValueError("a probability is not between 0 and 1")
     return FITS[name](p, y)
@@ -191,7 +191,7 @@ def folds_of(groups: Sequence[Hashable], most: int = 5) -> list[int]:
     """Return the fold of each answer, so that no group lies in two folds.
 
     Args:
-        groups: the topic of each answer; if all have the same, each answer is its own group.
+        groups: the topic of each answer; where all are in one, each answer is a group of its own.
         most: the largest number of folds.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A judge whose probabilities are recalibrated by a curve fitted on labels.
+"""A judge whose probabilities are mended by a curve that was fitted on labels.
 
 The curve, its threshold, what it was fitted on and how well it did lie in one JSON file, written
 by `pnyx calibrate`. The packaged encoder's own curves from features to probabilities are another
@@ -44,12 +44,12 @@ class Recalibration:
     """What `pnyx calibrate` found for one judge and task.
 
     Attributes:
-        judge: the name of the judge whose probabilities it recalibrates.
+        judge: the name of the judge whose probabilities it mends.
         task: of the answers that it was fitted on.
         source: how the judge got these probabilities (`token`, `stated`, `calibrated` ...); empty
             where the answers do not say.
-        curve: from the judge's probability of yes to the recalibrated one.
-        threshold: the lowest recalibrated probability that counts as yes, in [0, 1].
+        curve: from the judge's probability of yes to the mended one.
+        threshold: the lowest mended probability that counts as yes, in [0, 1].
         sure: where the judge's answer stands, for a cascade; None where that was not asked for.
         prompts: the prompts of the run whose answers these are, as in its manifest; empty where
             that is not known.
@@ -172,7 +172,7 @@ def curve_from(method: str, parameters: Mapping[str, Any]) -> Curve:
 def _isotonic(row: Mapping[str, Any]) -> Isotonic:
     x, y = (_shares(row.get(name), f"parameters.{name}") for name in ("x", "y"))
     if not 0 < len(x) == len(y):
-        raise InputError(f"parameters: found {len(x)} x and {len(y)} y, expected equally many")
+        raise InputError(f"parameters: found {len(x)} x and {len(y)} y, expected as many")
     if any(a >= b for a, b in itertools.pairwise(x)):
         raise InputError("parameters.x does not rise strictly")
     if any(a > b for a, b in itertools.pairwise(y)):
@@ -263,7 +263,7 @@ def _shares(value: Any, name: str) -> tuple[float, ...]:
 
 
 class Recalibrated:
-    """A judge with recalibrated probabilities of yes; its verdicts follow from these.
+    """A judge with its probabilities of yes mended; its verdicts follow from these.
 
     An answer without a probability, or whose probability was obtained otherwise (or with another
     prompt) than those that the curve was fitted on, is `Unscored("uncalibrated: ...")`.

@@ -1,4 +1,4 @@
-"""When a judge's answer is certain enough to be kept: thresholds with a bound on the error.
+"""Where a judge is sure enough for its answer to stand: thresholds with a bound on the error.
 
 From labelled answers, the widest region of low probabilities in which *no*, and the widest of high
 ones in which *yes*, is wrong in at most a stated share of answers. How the bound survives that
@@ -46,12 +46,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sure:
-    """The regions of probability in which a judge's answer is kept.
+    """Where a judge's answer stands.
 
     Attributes:
-        error: the largest share of errors that was asked for, separately for yes and no.
-        low: a *no* is kept if the judge's own probability is at most this; None: no *no* is.
-        high: a *yes* is kept if it is at least this; None: no *yes* is.
+        error: the largest share of errors that was asked for, of each side apart.
+        low: a *no* stands where the judge's own probability is at most this; None: no *no* stands.
+        high: a *yes* stands where it is at least this; None: no *yes* stands.
         no: what was found below `low`.
         yes: what was found above `high`.
         labelled: how many labelled answers this was chosen on.
@@ -109,7 +109,7 @@ def choose_thresholds(
 
     With a probability of at least 95 % over the draw of the labelled answers, the share of errors
     below `low` is at most `error` among further answers of the same kind; so it is above `high`.
-    Yes and no are guaranteed separately: both hold jointly with at least 90 %. With `groups` this
+    Each side is a statement of its own: both hold together with at least 90 %. With `groups` this
     is approximate, as their effect on the variance is itself estimated.
 
     Args:

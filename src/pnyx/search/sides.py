@@ -147,8 +147,8 @@ class Sided:
     """The side that a document takes on a question.
 
     Attributes:
-        side: `pro`, `con`, or None if it takes none or both, or the judge is uncertain.
-        by: who decided: `CORPUS_LABEL`, or the judge's name; empty if undecided.
+        side: `pro`, `con`, or None where it takes none, takes both, or nobody is sure.
+        by: who decided: `CORPUS_LABEL`, or the judge's name; empty where nobody did.
         unscored: why a verdict is missing; empty where none is.
     """
 

@@ -147,7 +147,7 @@ class Reach:
 
     Attributes:
         private: networks that are fetched from, at any port, although they are not public.
-            Dangerous: the author of a page can then make it fetch from there.
+            Dangerous: whoever writes a page can then have it fetch from there.
         ports: those of public addresses.
     """
 

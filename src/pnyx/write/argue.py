@@ -1,4 +1,4 @@
-"""The main task: from a question and an index to both sides, cited and judged."""
+"""The main job: from a question and an index to both sides, cited and judged."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _argue_side(
     writer: Writer,
     plan: Plan,
 ) -> ArguedSide:
-    # The corpus's own label is more reliable on topic and side than a judge's verdict.
+    # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
     mine = sorted((p for p in placed if side in p.sides), key=lambda p: not p.labelled)
     used = {p.document.id: p for p in mine[: plan.per_side]}
     documents = [p.document for p in used.values()]

@@ -1,7 +1,7 @@
-"""Logistic regression with question intercepts, for the students that use it.
+"""Logistic regression with an intercept for each question, for students that are one.
 
 How many of a question's documents are relevant depends on how they were sampled; it says nothing of
-which, nor of another question's. So each training question has its own intercept, and what a
+which, nor of another question's. So each training question has an intercept of its own, and what a
 student keeps is their mean.
 """
 
@@ -119,10 +119,10 @@ def fit_regression(
         strength: inverse strength of the penalty, above 0.
 
     Raises:
-        PnyxError: a feature is not a finite number, or the fit does not come to an end.
+        PnyxError: a feature is no finite number, or the fit does not come to an end.
     """
     if not np.isfinite(x).all():
-        raise PnyxError("a feature is not a finite number: nothing can be fitted to it")
+        raise PnyxError("a feature is no finite number: nothing can be fitted to it")
     _, own = np.unique(np.array(groups), return_inverse=True)
     problem = _Problem(x, targets, own, strength)
     place = np.zeros(problem.size)
