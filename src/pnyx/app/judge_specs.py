@@ -44,7 +44,7 @@ class ModelSpec(Spec):
         rare=True,
     )
     timeout: float = opt(
-        120.0, "Seconds for one attempt at the language model.", low=0.1, high=3600, rare=True
+        120.0, "Timeout of one request, in seconds.", low=0.1, high=3600, rare=True
     )
 
     @property
@@ -83,7 +83,10 @@ class CombiningSpec(Spec):
         needs=_LLM,
     )
     combine: Literal["auto", "majority", "mean"] = opt(
-        "auto", "How --samples, or several models, become one answer.", needs=_LLM, rare=True
+        "auto",
+        "How the answers of --samples, or of several models, are combined.",
+        needs=_LLM,
+        rare=True,
     )
     calibration: str | None = opt(
         None,
@@ -102,7 +105,7 @@ class CombiningSpec(Spec):
     )
     cheap: str | None = opt(
         None,
-        "Language model, or a student's folder, that --cascade asks first.",
+        "Judge that --cascade asks first: a language model or a student's folder.",
         metavar="SPEC",
         raw=True,
         rare=True,
@@ -161,9 +164,7 @@ class SpendingSpec(Spec):
 
     heading: ClassVar[str] = "Cost"
 
-    plan: bool = opt(
-        False, "Say how many calls, tokens and dollars the run would take; ask nothing."
-    )
+    plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
     budget: float | None = opt(
         None,
         "Stop before more than this is spent; several models share it evenly. A model without a "

@@ -35,7 +35,7 @@ class ScoringSpec(Spec):
     flat: bool = opt(False, "Touché: rank by topic and quality only (R fixed to 1).", rare=True)
     lexical: Literal["dirichlet", "bm25", "touche"] | None = opt(
         None,
-        "What hybrid fuses with the dense ranking.",
+        "Lexical model that hybrid fuses with the dense ranking.",
         shown="dirichlet",
         needs=_HYBRID,
         rare=True,
@@ -131,7 +131,8 @@ class StageSpec(Spec):
     )
     depth: int | None = opt(
         None,
-        "How many of the best are reranked, held to --threshold, diversified or put on a side.",
+        "How many of the best documents are reranked, filtered by --threshold, "
+        "diversified or assigned to a side.",
         low=1,
         shown="100",
         needs=(
@@ -181,11 +182,13 @@ class ArgueSpec(Spec):
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
     points: int = opt(4, "Conclusions to write for each side.", low=1)
-    retrieve: int = opt(30, "Documents to retrieve and place on a side.", "--retrieve", "-k", low=1)
+    retrieve: int = opt(
+        30, "Documents to retrieve and assign to a side.", "--retrieve", "-k", low=1
+    )
     per_side: int = opt(8, "Documents handed to the writer for each side.", low=1)
     certainty: float = opt(
         0.6,
-        "Least probability with which a judge puts a document on a side.",
+        "Minimum probability for assigning a document to a side.",
         low=0.5,
         high=1.0,
         rare=True,

@@ -51,9 +51,7 @@ class CorpusSpec(Spec):
         metavar="FIELD=COLUMN",
         rare=True,
     )
-    fields: tuple[Literal["topic"], ...] = opt(
-        (), "Search this too, beside title and text.", rare=True
-    )
+    fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.", rare=True)
     language: str | None = opt(
         None,
         "Stemmer: english, another Snowball language, or none.",
@@ -98,8 +96,8 @@ def command(
 ) -> None:
     """Index documents or arguments, so that they can be searched.
 
-    CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is
-    a folder; it appears when it is complete, and adding to it later ranks as if all had been
+    CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is a
+    folder. It appears when it is complete, and adding documents later ranks as if all had been
     indexed at once.
 
     \b

@@ -45,7 +45,7 @@ class SourceSpec(Spec):
     )
     open_question: bool = opt(
         False,
-        "Yes or no does not answer it: ask the language model for answers without sides.",
+        "The question is not a yes/no question: ask the language model for answers without sides.",
         "--open",
     )
     out: str | None = opt(
