@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +16,7 @@ from pnyx.cli.values import NumberRange
 from pnyx.errors import ModelError, PnyxError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.models.base import ChatModel
-    from pnyx.models.findings import Findings
-    from pnyx.models.ledger import Ledger
+    from pnyx.models.probe import Findings
     from pnyx.models.replies import Reply
 
 __all__ = ["command"]
@@ -25,6 +24,7 @@ __all__ = ["command"]
 _SECONDS = 60.0
 _LONGEST_REPLY = 256
 """Far more than the answer takes: models that think before they answer need it."""
+_SPENT = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "without_usage", "cost_usd")
 
 
 @click.command(name="doctor")
@@ -44,13 +44,6 @@ _LONGEST_REPLY = 256
     "folder].",
 )
 @click.option(
-    "--concurrency",
-    type=click.IntRange(1, 256),
-    default=16,
-    show_default=True,
-    help="The most tiny requests at once, to see how the endpoint scales.",
-)
-@click.option(
     "--timeout",
     type=NumberRange(0.1, 60),
     default=20.0,
@@ -60,12 +53,7 @@ _LONGEST_REPLY = 256
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context,
-    llm: tuple[str, ...],
-    store: str | None,
-    concurrency: int,
-    timeout: float,
-    as_json: bool,
+    ctx: click.Context, llm: tuple[str, ...], store: str | None, timeout: float, as_json: bool
 ) -> None:
     """Say what is installed, what an endpoint can do, and what will be used.
 
@@ -84,7 +72,7 @@ def command(
 
     by = "$PNYX_LLM" if ctx.get_parameter_source("llm") is ParameterSource.ENVIRONMENT else "--llm"
     report: dict[str, Any] = {**installed(), "packaged": packaged(), "store": stored(store)}
-    report["endpoints"] = _endpoints(tuple(dict.fromkeys(llm)), concurrency, timeout)
+    report["endpoints"] = _endpoints(tuple(dict.fromkeys(llm)), timeout)
     report["will_use"] = _will_use(report, by)
     report["problems"] = _problems(report)
     if as_json:
@@ -99,20 +87,20 @@ def command(
         raise ModelError(report["problems"][0] + (f" (and {more} more)" if more else ""))
 
 
-def _endpoints(specs: Sequence[str], concurrency: int, timeout: float) -> list[dict[str, Any]]:
+def _endpoints(specs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
     """Probe each endpoint in turn; they share a minute, and none stops another."""
     rows = []
     deadline = time.monotonic() + _SECONDS
     for left, spec in zip(range(len(specs), 0, -1), specs, strict=True):
         seconds = max(1.0, (deadline - time.monotonic()) / left)
         try:
-            rows.append(_endpoint(spec, concurrency, timeout, seconds))
+            rows.append(_endpoint(spec, timeout, seconds))
         except PnyxError as error:
             rows.append({"model": "", "usable": False, "problem": str(error)})
     return rows
 
 
-def _endpoint(spec: str, concurrency: int, timeout: float, seconds: float) -> dict[str, Any]:
+def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
     """Return what one endpoint can do.
 
     Raises:
@@ -131,34 +119,16 @@ def _endpoint(spec: str, concurrency: int, timeout: float, seconds: float) -> di
     request, probability = _question()
     try:
         found = run_blocking(
-            lambda: probe(
-                model,
-                request,
-                probability,
-                concurrency=concurrency,
-                timeout=timeout,
-                seconds=seconds,
-            )
+            lambda: probe(model, request, probability, timeout=timeout, seconds=seconds)
         )
     finally:
-        _close(model)
+        if (close := getattr(model, "close", None)) is not None:
+            close()
     return {
         **found.as_json(),
         "probability": _method(found, probability),
-        "price_usd_per_million": None
-        if price is None
-        else {"input": price.input, "cached_input": price.cached_input, "output": price.output},
-        **_spent(ledger),
-    }
-
-
-def _spent(ledger: Ledger) -> dict[str, Any]:
-    return {
-        "prompt_tokens": ledger.prompt_tokens,
-        "completion_tokens": ledger.completion_tokens,
-        "reasoning_tokens": ledger.reasoning_tokens,
-        "without_usage": ledger.without_usage,
-        "cost_usd": ledger.cost,
+        "price_usd_per_million": None if price is None else asdict(price),
+        **{name: count for name, count in ledger.row().items() if name in _SPENT},
     }
 
 
@@ -193,12 +163,6 @@ def _method(found: Findings, read: Callable[[Reply], float | None]) -> str | Non
         return "stated" if read(found.reply) is None else "token"
     except ValueError:
         return None
-
-
-def _close(model: ChatModel) -> None:
-    close = getattr(model, "close", None)
-    if close is not None:
-        close()
 
 
 def _will_use(report: dict[str, Any], by: str) -> dict[str, str]:

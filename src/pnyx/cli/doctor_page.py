@@ -116,7 +116,6 @@ def _endpoint(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "trouble", row["problem"]
     if row["usable"]:
         yield from _abilities(row)
-        yield from _pace(row)
         yield "price", _price(row)
     elif row["published"] is not None:
         yield "models", _listed(row)
@@ -163,28 +162,6 @@ def _logprobs(row: dict[str, Any]) -> str:
     if alone:
         return f"given (up to {alone} alternatives), but not together with an answer's shape"
     return "not known" if given is None else "not given"
-
-
-def _pace(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for step in row["steps"]:
-        number = step["at_once"]
-        latency = "" if step["latency"] is None else f", {step['latency'] * 1000:,.0f} ms each"
-        away = f", {step['turned_away']} turned away" if step["turned_away"] else ""
-        failed = f", {step['failed']} failed" if step["failed"] else ""
-        yield f"{number} at once", f"{step['per_second']:,.1f} requests/s{latency}{away}{failed}"
-    if row["scales_to"] is not None:
-        last = row["steps"][-1]
-        refused = last["served"] < last["at_once"]
-        open_end = row["scales_to"] == last["at_once"] and not refused
-        end = "; more was not tried" if open_end else ""
-        limit = f"; {last['at_once']} at once were too many" if refused else ""
-        yield "scales to", f"{row['scales_to']} at once{end}{limit}"
-    if row["first"] is not None:
-        yield (
-            "a run starts at",
-            f"{row['first']} at once and tries up to {row['ceiling']} (--concurrency), fewer as "
-            "soon as the endpoint asks for it",
-        )
 
 
 def _price(row: dict[str, Any]) -> str:

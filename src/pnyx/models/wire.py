@@ -204,10 +204,6 @@ class Wire:
         why = self.secrets.hide(str(error)) or type(error).__name__
         return NoAnswer(kind, f"connection: {why}")
 
-    def prepare(self, count: int) -> None:
-        """Have the means for so many requests at once at hand, so that none waits for them."""
-        self._idle += [self._transport() for _ in range(count - len(self._idle))]
-
     @property
     def silent(self) -> float:
         """Seconds since anything came back."""
