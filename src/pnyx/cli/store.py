@@ -14,8 +14,7 @@ from pnyx.cli.options import json_option, warn
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.store_merge import MergedSource
-    from pnyx.judge.store_tools import Cleared, ModelStats, StoreStats
+    from pnyx.judge.store_tools import Cleared, MergedSource, ModelStats, StoreStats
 
 __all__ = ["command", "in_units"]
 
@@ -205,7 +204,7 @@ def merge(others: tuple[str, ...], store: str | None, as_json: bool) -> None:
     Example:
       pnyx store merge gpu1.sqlite gpu2.jsonl.gz --store judgements.sqlite
     """
-    from pnyx.judge.store_merge import merge_stores
+    from pnyx.judge.store_tools import merge_stores
 
     merged = merge_stores(others, store)
     if as_json:

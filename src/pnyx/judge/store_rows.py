@@ -204,8 +204,10 @@ def _reply(said: dict[str, Any]) -> Reply:
 @functools.cache
 def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
     """Return what checks a row's columns, a whole row and a request; pydantic loads slowly."""
+    from typing import NotRequired
+
     from pydantic import AfterValidator, ConfigDict, Field, InstanceOf, Strict, TypeAdapter
-    from typing_extensions import NotRequired, TypedDict
+    from typing_extensions import TypedDict
 
     def shape(fields: dict[str, Any]) -> Any:
         made: Any = TypedDict("made", fields)  # type: ignore[misc]
