@@ -21,8 +21,8 @@ from pnyx.errors import ModelError, shorten
 from pnyx.files import MAX_LINE_BYTES
 from pnyx.models.addresses import is_address, shown_address
 from pnyx.models.inflate import DamagedError, Inflate
-from pnyx.models.room import Room, Share
 from pnyx.models.secrets import Secrets
+from pnyx.models.turns import Room, Share
 
 if TYPE_CHECKING:
     import ssl
