@@ -167,7 +167,7 @@ def test_a_request_that_fails_everywhere_is_given_up_with_a_reason_and_alone():
 def test_no_more_is_paid_for_than_at_one_address():
     with ChatServer(default="no_choices") as one, ChatServer(default="no_choices") as other:
         pool, _ = pool_of(one, other)
-        pool.endpoints[0]._replies = pool.endpoints[1]._replies = 1  # known as endpoints
+        pool.endpoints[0].replies = pool.endpoints[1].replies = 1  # known as endpoints
         (failed,) = ask_all(pool, 1)
     assert isinstance(failed, CallFailed)
     assert len(one.asked()) + len(other.asked()) == HASTY.attempts

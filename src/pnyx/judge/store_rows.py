@@ -206,16 +206,24 @@ def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
     """Return what checks a row's columns, a whole row and a request; pydantic loads slowly."""
     from typing import NotRequired
 
-    from pydantic import AfterValidator, ConfigDict, Field, InstanceOf, Strict, TypeAdapter
+    from pydantic import (
+        AfterValidator,
+        ConfigDict,
+        Field,
+        InstanceOf,
+        Strict,
+        TypeAdapter,
+        with_config,
+    )
     from typing_extensions import TypedDict
 
     def shape(fields: dict[str, Any]) -> Any:
-        made: Any = TypedDict("made", fields)  # type: ignore[misc]
-        made.__pydantic_config__ = ConfigDict(strict=True, extra="forbid")
-        return made
+        made = TypedDict("made", fields)  # type: ignore[misc]
+        return with_config(ConfigDict(strict=True, extra="forbid"))(made)
 
     text = Annotated[str, AfterValidator(_whole)]
-    some, pair = InstanceOf[str], Strict(False)  # may hold half characters
+    some = InstanceOf[str]  # may hold half characters
+    pair = Strict(False)
     count = Annotated[int, Field(ge=0, lt=2**53)]
     number = Annotated[float, Field(allow_inf_nan=False)]
     logprob = Annotated[float, Field(allow_inf_nan=False, le=1e-6)]  # as `read_reply` takes them
@@ -227,7 +235,7 @@ def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
     }
     request = {
         "messages": list[Annotated[tuple[some, some], pair]],
-        "schema": InstanceOf[dict] | None,
+        "schema": InstanceOf[dict[str, Any]] | None,
         "temperature": number,
         "max_tokens": int,
         "seed": int | None,
