@@ -20,9 +20,9 @@ from pnyx._version import __version__
 from pnyx.errors import ModelError, shorten
 from pnyx.files import MAX_LINE_BYTES
 from pnyx.models.addresses import is_address, shown_address
-from pnyx.models.inflate import DamagedError, Inflate
+from pnyx.models.inflate import DamagedError, read_body
 from pnyx.models.secrets import Secrets
-from pnyx.models.turns import Room, Share
+from pnyx.models.turns import Room
 
 if TYPE_CHECKING:
     import ssl
@@ -230,8 +230,8 @@ class Wire:
         self._heard = time.monotonic()
         try:
             async with ROOM.share() as share:
-                body = await self._body(response, share)
-                if body is None:
+                body, longer = await read_body(response, self._longest, take=share.take)
+                if longer:
                     size = self._longest // _MB
                     return NoAnswer("too_big", f"malformed: the body is longer than {size} MB")
                 answer = self._answer(response, body)
@@ -241,30 +241,6 @@ class Wire:
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
-
-    async def _body(self, response: httpx2.Response, share: Share) -> bytes | None:
-        """Return a body without its compression; None where it is too long.
-
-        Raises:
-            DamagedError: its compression is damaged.
-        """
-        size = response.headers.get("content-length", "")
-        if size.isascii() and size.isdigit() and len(size) < 20 and int(size) > self._longest:
-            return None
-        inflate = Inflate(response.headers.get("content-encoding", ""))
-        parts: list[bytes] = []
-        sent = left = self._longest
-        async for raw in response.aiter_raw():
-            sent -= len(raw)
-            part = inflate.feed(raw, left + 1)
-            left -= len(part)
-            if sent < 0 or left < 0:
-                return None
-            if part:
-                await share.take(len(part))
-                parts.append(part)
-        inflate.check_end()
-        return b"".join(parts)
 
     def _answer(self, response: httpx2.Response, body: bytes) -> Answer:
         """Return an answer; an error without what must not be seen, headers always."""

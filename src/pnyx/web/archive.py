@@ -195,12 +195,12 @@ class Archive:
             ),
         )
 
-    def keep_text(self, url: str, outcome: str, detail: str, title: str, text: str) -> None:
+    def keep_text(self, page: Fetched) -> None:
         """Commit what was read out of a body that is there."""
-        packed = zlib.compress(text.encode()) if outcome == TEXT else b""
+        packed = zlib.compress(page.text.encode()) if page.outcome == TEXT else b""
         self._do(
             "UPDATE pages SET outcome = ?, detail = ?, title = ?, text = ? WHERE url = ?",
-            (outcome, detail, title, packed, url),
+            (page.outcome, page.detail, page.title, packed, page.url),
         )
 
     # --- robots.txt

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-__all__ = ["FETCHED", "OUTCOMES", "PASSING", "TEXT", "Fetched", "NotFetchedError"]
+__all__ = ["FETCHED", "OUTCOMES", "PASSING", "TEXT", "Fetched", "NotFetchedError", "now"]
 
 TEXT = "text"
 FETCHED = "fetched"
@@ -80,3 +81,8 @@ class Fetched:
         return self.outcome in PASSING or (
             self.outcome == "http_error" and self.status in _PASSING_STATUS
         )
+
+
+def now() -> str:
+    """Return the time, UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -16,7 +16,7 @@ from pnyx.corpora.split import split_evidence
 from pnyx.files import atomic_folder, atomic_text, json_line
 from pnyx.records import Document
 from pnyx.web.archive import Archive
-from pnyx.web.fetching import addresses
+from pnyx.web.fetch import addresses
 from pnyx.web.outcomes import OUTCOMES, TEXT, Fetched
 
 __all__ = ["write_pages", "write_passages"]
