@@ -10,7 +10,6 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
-from pnyx.models.base import ChatModel
 from pnyx.models.chat import (
     CallFailed,
     ChatEndpoint,
@@ -23,6 +22,7 @@ from pnyx.models.chat import (
 from pnyx.models.flow import run_all
 from pnyx.models.ledger import Ledger
 from pnyx.models.pool import EndpointPool
+from pnyx.models.replies import ChatModel
 
 HASTY = Patience(timeout=2, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
 

@@ -19,7 +19,7 @@ from pnyx.corpora.search_results import (
 )
 from pnyx.errors import InputError, PnyxError
 from pnyx.files import clean_text
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Patience
 from pnyx.records import Question
 from pnyx.web.archive import Archive
 from pnyx.web.search import (

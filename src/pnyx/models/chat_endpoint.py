@@ -15,8 +15,7 @@ from pnyx.errors import ModelError
 from pnyx.models.endpoint import Endpoint
 from pnyx.models.ledger import BudgetReached, Ledger, Ticket
 from pnyx.models.negotiate import Dialect, is_too_long, refused_parameter
-from pnyx.models.outcomes import Again, Refused
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Again, Patience, Refused
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable
 from pnyx.models.wire import Answer, Wire
 

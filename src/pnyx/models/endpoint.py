@@ -7,9 +7,8 @@ from contextlib import AbstractAsyncContextManager
 
 from pnyx.models.addresses import check_address
 from pnyx.models.flow import PerLoop
-from pnyx.models.outcomes import Again, Sorter
+from pnyx.models.outcomes import Again, Patience, Sorter
 from pnyx.models.pace import Pace, Slot
-from pnyx.models.patience import Patience
 from pnyx.models.secrets import Secrets
 from pnyx.models.wire import MAX_REPLY_BYTES, Wire
 

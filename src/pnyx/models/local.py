@@ -26,7 +26,7 @@ from pnyx.models.local_files import (
     packaged_weights,
 )
 from pnyx.models.local_process import Worker
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Patience
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import functools
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.models.chat_endpoint import ChatEndpoint
-from pnyx.models.ledger import Ledger
 from pnyx.models.outcomes import Again
 from pnyx.models.pace import Elsewhere
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
@@ -90,6 +90,19 @@ class _Tried:
         return sum(self.times.values())
 
 
+def _of_all(name: str, doc: str) -> property:
+    """Return an attribute that all endpoints of a pool have in common."""
+
+    def read(pool: EndpointPool) -> Any:
+        return getattr(pool.endpoints[0], name)
+
+    def write(pool: EndpointPool, value: Any) -> None:
+        for endpoint in pool.endpoints:
+            setattr(endpoint, name, value)
+
+    return property(read, write, doc=doc)
+
+
 class EndpointPool:
     """Several endpoints of one model, asked as one.
 
@@ -113,31 +126,13 @@ class EndpointPool:
         self.left_out: dict[str, str] = {}
         self._health = [_Health(endpoint) for endpoint in endpoints]
         self._said: set[str] = set()
-        self._on_retry: Callable[[str], None] | None = None
 
     def __repr__(self) -> str:
         return f"EndpointPool([{', '.join(map(repr, self.endpoints))}])"
 
-    @property
-    def on_retry(self) -> Callable[[str], None] | None:
-        """Called with one line before each further attempt, and when an endpoint is left out."""
-        return self._on_retry
-
-    @on_retry.setter
-    def on_retry(self, call: Callable[[str], None] | None) -> None:
-        self._on_retry = call
-        for endpoint in self.endpoints:
-            endpoint.on_retry = call
-
-    @property
-    def on_wait(self) -> Callable[[str], None] | None:
-        """Called with one line when an endpoint has sent nothing for long."""
-        return self.endpoints[0].on_wait
-
-    @on_wait.setter
-    def on_wait(self, call: Callable[[str], None] | None) -> None:
-        for endpoint in self.endpoints:
-            endpoint.on_wait = call
+    on_retry: Any = _of_all("on_retry", "Called with a line before each further attempt.")
+    on_wait: Any = _of_all("on_wait", "Called with a line when an endpoint is silent for long.")
+    ledger: Any = _of_all("ledger", "Counts the use of all endpoints.")
 
     @property
     def address(self) -> str:
@@ -158,16 +153,6 @@ class EndpointPool:
     def response_format(self) -> str:
         """How the shape of answers is asked for by now, at the first usable endpoint."""
         return (self.usable or self.endpoints)[0].response_format
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """What counts the use of all endpoints."""
-        return self.endpoints[0].ledger
-
-    @ledger.setter
-    def ledger(self, ledger: Ledger | None) -> None:
-        for endpoint in self.endpoints:
-            endpoint.ledger = ledger
 
     @property
     def usable(self) -> tuple[ChatEndpoint, ...]:
@@ -318,8 +303,8 @@ class EndpointPool:
             return
         self.left_out[endpoint.base_url] = str(error)
         endpoint.pace.stir()
-        if self._on_retry is not None and self.usable:
-            self._on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
+        if self.on_retry is not None and self.usable:
+            self.on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
 
 
 def _room(endpoint: ChatEndpoint) -> float:

@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pnyx.errors import ModelError, shorten
-from pnyx.models.base import ChatModel
 from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.ledger import Ledger
 from pnyx.models.negotiate import FORMATS, LIMITS, Dialect
 from pnyx.models.published import Published, read_published
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.replies import CallFailed, ChatModel, ChatRequest, Message, Reply
 from pnyx.models.wire import Wire
 
 __all__ = ["Findings", "Shape", "probe"]
