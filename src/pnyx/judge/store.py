@@ -80,9 +80,8 @@ class StoredReply:
 class Store:
     """Replies on disk. Several processes and threads may use one file at the same time.
 
-    A `put` is committed when it returns: killing the process at any later moment loses nothing.
-    (The write-ahead log is not flushed to the disk on each commit; a power cut may lose the last
-    replies, never the file.)
+    A `put` is committed when it returns: a kill at any later moment loses nothing. (A power cut
+    may lose the last replies, never the file.)
 
     Args:
         path: the file; `default_store_path()` without.
@@ -93,8 +92,7 @@ class Store:
     Attributes:
         path: the file.
         version: of its layout.
-        damaged: keys of the damaged replies that `get` met, whether or not they were replaced
-            since -> what is wrong with them.
+        damaged: keys of the damaged replies that `get` met -> what is wrong with them.
 
     Raises:
         InputError: the file is no judgement store, one of a newer Pnyx, or (`read_only`) missing.

@@ -46,13 +46,10 @@ class TokenTotal:
 
 @dataclass(slots=True)
 class ModelStats:
-    """The replies of one model.
+    """The replies of one model, by the name that was asked for.
 
     Attributes:
-        model: the name that was asked for.
-        replies: how many.
-        first: when the earliest was asked for (UTC, ISO 8601).
-        last: when the latest was.
+        first: when the earliest was asked for (UTC, ISO 8601), `last` the latest.
         finish_reasons: how many ended in which way, the most frequent first.
         tokens: `prompt_tokens`, `cached_tokens` (part of the former) and `completion_tokens`.
         with_alternatives: how many carry their tokens' alternatives with probabilities.
@@ -74,9 +71,7 @@ class StoreStats:
     """What a store holds.
 
     Attributes:
-        path: the file.
-        bytes: its size on disk, its write-ahead log included.
-        version: of the file's layout.
+        bytes: size on disk, the write-ahead log included.
         replies: of all models, and the damaged ones.
         models: by name.
         damaged: replies that cannot be read, or whose checksum does not fit; of no model.
@@ -297,12 +292,8 @@ def _is_same_file(one: Path, other: str | Path) -> bool:
 class MergedSource:
     """What became of the replies of one file.
 
-    Attributes:
-        path: the file.
-        replies: how many it holds.
-        added: were not in the store.
-        present: were there already, with the same text.
-        conflicts: were there with another text, which stays.
+    They were `added`, `present` already with the same text, or `conflicts`: there with another
+    text, which stays.
     """
 
     path: str

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pnyx.errors import InputError, PnyxError, shorten
@@ -31,8 +31,7 @@ __all__ = [
     "prompt_bytes",
 ]
 
-_PER_MESSAGE = 16
-_PER_REQUEST = 128
+_PER_MESSAGE, _PER_REQUEST = 16, 128
 _BYTES_PER_TOKEN = 6.0
 """Few tokenizers put more than this many bytes of running text into a token on average."""
 
@@ -51,14 +50,10 @@ class Bound:
 
 def prompt_bytes(request: ChatRequest) -> int:
     """Return the bytes of a request's messages and schema, as UTF-8."""
-    size = _text_bytes(request)
+    texts = [message.content for message in request.messages]
     if request.schema is not None:
-        size += len(json.dumps(request.schema, ensure_ascii=False).encode("utf-8", "replace"))
-    return size
-
-
-def _text_bytes(request: ChatRequest) -> int:
-    return sum(len(m.content.encode("utf-8", "replace")) for m in request.messages)
+        texts.append(json.dumps(request.schema, ensure_ascii=False))
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 def bound_of(request: ChatRequest) -> Bound:
@@ -157,7 +152,7 @@ class Ledger(Gate):
     @property
     def limited(self) -> bool:
         """Whether there is a budget."""
-        return self.budget_usd is not None or self.budget_tokens is not None
+        return (self.budget_usd, self.budget_tokens) != (None, None)
 
     @property
     def prompt_tokens(self) -> int:
@@ -340,7 +335,7 @@ def estimate(
         bound = bound_of(request)
         number += 1
         size += prompt_bytes(request)
-        text += _text_bytes(request)
+        text += prompt_bytes(replace(request, schema=None))
         most_prompt += bound.prompt
         most_completion += bound.completion
     low = [round(text / _BYTES_PER_TOKEN), number]  # not every server bills the schema

@@ -113,9 +113,6 @@ class Sorter:
     model: str
     secrets: Secrets
 
-    def __repr__(self) -> str:
-        return f"Sorter({self.base_url!r}, {self.model!r})"
-
     def sort(self, answer: Answer | NoAnswer, form: str) -> Reply | CallFailed | Again | Refused:
         """Say what came back.
 

@@ -31,16 +31,9 @@ class Elsewhere(Exception):  # noqa: N818 - reads as what happened
 class Limit:
     """How many requests may be under way: the law alone, without clock or waiting.
 
-    A *round* is as many served requests as the limit allows at once.
-
-    Args:
-        ceiling: the most ever, at least 1.
-        first: where slow start begins.
-
-    Attributes:
-        value: requests that may be under way now, 1 to `ceiling`.
-        epoch: counts the decreases. What a request tells is news only if no decrease came since
-            it started: that makes one decrease a round at most.
+    `value` is how many may be now, 1 to `ceiling`; `first` is where slow start begins. A *round*
+    is as many served requests as that. `epoch` counts the decreases: what a request tells is news
+    only if none came since it started, so that there is one decrease a round at most.
     """
 
     def __init__(self, ceiling: int, first: int = _FIRST) -> None:
@@ -60,8 +53,7 @@ class Limit:
 
         Args:
             epoch: the epoch it started in.
-            full: whether as many requests as allowed were under way; otherwise the limit was not
-                put to the test.
+            full: whether as many as allowed were under way: only that puts the limit to the test.
         """
         if epoch != self.epoch or not full or self.value >= self.ceiling:
             return
@@ -79,14 +71,11 @@ class Limit:
         self._served = 0
 
     def overloaded(self, epoch: int, load: int) -> bool:
-        """Heed a request that was turned away or not borne.
+        """Heed a request that was turned away or not borne; return whether the limit was lowered.
 
         Args:
             epoch: the epoch it started in.
             load: requests under way as it started, itself included.
-
-        Returns:
-            Whether the limit was lowered.
         """
         if epoch != self.epoch:
             return False
@@ -133,9 +122,8 @@ class Slot:
 class Pace(Gate):
     """Holds the requests to one endpoint to what it bears.
 
-    Safe to use from several event loops and threads at once; all share what was learnt. Requests
-    start in the order in which they asked to. Nothing polls: a waiting request sleeps until a
-    slot is free or the endpoint's own waiting time (`Retry-After`) is over.
+    All event loops and threads share what was learnt. Nothing polls: a waiting request sleeps
+    until a slot is free or the endpoint's own waiting time (`Retry-After`) is over.
 
         async with pace.slot() as slot:
             ...

@@ -92,33 +92,21 @@ class Getter:
         import anyio
 
         since = time.monotonic()
+        failed = NotFetchedError("unreachable")
         try:
             with anyio.fail_after(seconds.left):
-                addresses = await self._reach.addresses(target)
-                return await self._first(addresses, target, limit, accept, cut)
+                for address in (await self._reach.addresses(target))[:_MOST_ADDRESSES]:
+                    try:
+                        return await self._exchange(address, target, limit, accept, cut)
+                    except NotFetchedError as error:  # the first that a connection comes about to
+                        if error.outcome != "unreachable":
+                            raise
+                        failed = error
+                raise failed
         except TimeoutError as error:
             raise NotFetchedError("timeout", f"no whole answer in {seconds.given:g} s") from error
         finally:
             seconds.spend(since)
-
-    async def _first(
-        self,
-        addresses: list[str],
-        target: Target,
-        limit: int,
-        accept: Callable[[Mapping[str, str]], None],
-        cut: bool,
-    ) -> Got:
-        """Ask the first address that a connection to comes about."""
-        failed = NotFetchedError("unreachable")
-        for address in addresses[:_MOST_ADDRESSES]:
-            try:
-                return await self._exchange(address, target, limit, accept, cut)
-            except NotFetchedError as error:
-                if error.outcome != "unreachable":
-                    raise
-                failed = error
-        raise failed
 
     async def _exchange(
         self,

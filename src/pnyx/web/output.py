@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from pnyx.corpora.search_results import QuestionResults, SearchResult
 from pnyx.corpora.split import split_evidence
 from pnyx.files import atomic_folder, atomic_text, json_line
 from pnyx.records import Document
-from pnyx.web.archive import Archive
+from pnyx.web.archive import PAGE_FIELDS, Archive
 from pnyx.web.fetch import addresses
 from pnyx.web.outcomes import OUTCOMES, TEXT, Fetched
 
@@ -77,7 +77,8 @@ def write_pages(path: Path, archive: Archive, found: Sequence[QuestionResults]) 
             page = archive.page(url)
             if page is not None:
                 counts[page.outcome] += 1
-                stream.write(json_line(_page_row(page)) + "\n")
+                row = {name: getattr(page, name) for name in PAGE_FIELDS}
+                stream.write(json_line(row) + "\n")
     fetched = sum(counts[outcome] for outcome in _FETCHED)
     outcomes = {outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]}
     return {"asked": counts.total(), "fetched": fetched, TEXT: 0, **outcomes}
@@ -121,18 +122,6 @@ def _document(question_id: str, result: SearchResult, page: Fetched) -> Document
             "retrieved_at": page.retrieved_at,
         },
     )
-
-
-def _page_row(page: Fetched) -> Mapping[str, Any]:
-    return {
-        "url": page.url,
-        "outcome": page.outcome,
-        "detail": page.detail,
-        "final_url": page.final_url,
-        "status": page.status,
-        "content_type": page.content_type,
-        "retrieved_at": page.retrieved_at,
-    }
 
 
 def _slug(identifier: str) -> str:

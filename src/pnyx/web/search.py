@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from pnyx.corpora.search_results import QuestionResults, SearchResult
@@ -131,9 +132,7 @@ class Serper:
         if page > 1:
             asked["page"] = page
         body = json.dumps(asked).encode()
-        attempt = 0
-        while True:
-            attempt += 1
+        for attempt in itertools.count(1):
             trouble, wait, limit = await self._attempt(self._wire, body, keep)
             if trouble is None:
                 return
@@ -257,13 +256,11 @@ def look_up(
         if found is None:
             into.failed[question.id] = "it is not among the results given"
             continue
-        into.results[question.id] = QuestionResults(
-            question.id,
-            found.query or question.text,
-            found.results[:count],
-            found.api,
-            found.retrieved_at,
-            found.extra,
+        into.results[question.id] = replace(
+            found,
+            question_id=question.id,
+            query=found.query or question.text,
+            results=found.results[:count],
         )
 
 
@@ -326,8 +323,7 @@ async def _search(
         before = len(found)
         for result in page:
             if result.url not in found:
-                ranked = SearchResult(result.url, result.title, result.snippet, len(found) + 1)
-                found[result.url] = ranked
+                found[result.url] = replace(result, rank=len(found) + 1)
         if len(found) == before or len(found) >= count:
             break
     at = archive.searched_at(api.name, query, count)
