@@ -114,18 +114,16 @@ def _endpoint(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "state", "usable" if row["usable"] else f"CANNOT BE USED: {row['problem']}"
     if row["usable"] and row["problem"]:
         yield "trouble", row["problem"]
+    if row["published"] is not None:
+        yield "models", _listed(row)
     if row["usable"]:
         yield from _abilities(row)
         yield "price", _price(row)
-    elif row["published"] is not None:
-        yield "models", _listed(row)
     late = "; it ran out of time, the rest was not asked" if row["late"] else ""
     yield "this probe", f"{_spent(row)}{late}"
 
 
 def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if row["published"] is not None:
-        yield "models", _listed(row)
     window = row["window"]
     yield "window", f"{window:,} tokens ({row['window_from']})" if window else "not published"
     for shape in row["shapes"]:
@@ -139,8 +137,7 @@ def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "refused", ", ".join(row["refused"]) or "no parameter"
         yield "output limit", row["limit"] or "none is taken"
     yield "usage", ", ".join(row["usage"]) or "not reported"
-    cached = "reported" if "cached_tokens" in row["usage"] else "not reported"
-    yield "cached tokens", cached
+    yield "cached tokens", "reported" if "cached_tokens" in row["usage"] else "not reported"
     if row["reasoning_tokens"]:
         yield "thinking", f"it thinks before it answers: {row['reasoning_tokens']:,} tokens here"
 
@@ -168,10 +165,8 @@ def _price(row: dict[str, Any]) -> str:
     price = row["price_usd_per_million"]
     if price is None:
         return "not known (--prices FILE of pnyx judge)"
-    return (
-        f"${price['input']:g} in, ${price['cached_input']:g} in from cache, ${price['output']:g} "
-        "out, for a million tokens"
-    )
+    known = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
+    return f"{known}, ${price['output']:g} out, for a million tokens"
 
 
 def _spent(row: dict[str, Any]) -> str:

@@ -26,7 +26,6 @@ __all__ = [
     "COLUMNS",
     "StoredRow",
     "reply_from_columns",
-    "request_from",
     "request_key",
     "row_from_columns",
     "row_from_object",
@@ -50,6 +49,7 @@ COLUMNS = (
 _WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _MAX_TOKENS_BYTES = 64 * 1024 * 1024
 """Compressed tokens of a foreign store may not unpack to more."""
+_REPLY = ("text", "finish_reason", "model", "usage", "response_format")
 _FOUND_TYPE = ("list_type", "dict_type", "string_type")
 
 
@@ -105,14 +105,8 @@ class StoredRow:
             "key": self.key,
             "model": self.model,
             "request": self.request.canonical(),
-            "reply": {
-                "text": reply.text,
-                "finish_reason": reply.finish_reason,
-                "model": reply.model,
-                "usage": dict(reply.usage),
-                "response_format": reply.response_format,
-                "tokens": _plain(reply.tokens),
-            },
+            "reply": {name: getattr(reply, name) for name in _REPLY}
+            | {"tokens": _plain(reply.tokens)},
             "created_at": self.created_at,
             "pnyx_version": self.pnyx_version,
         }
@@ -167,15 +161,6 @@ def row_from_object(value: Mapping[str, Any]) -> StoredRow:
     return StoredRow(**row)
 
 
-def request_from(content: object) -> ChatRequest:
-    """Return the request whose `canonical()` this is.
-
-    Raises:
-        ValueError: it is of no request.
-    """
-    return _request(_checked(2, content))
-
-
 def _without_request(values: Sequence[object]) -> dict[str, object]:
     _, model, _, text, finish, name, usage, form, when, version, tokens = values
     reply = {
@@ -203,7 +188,7 @@ def _reply(said: dict[str, Any]) -> Reply:
 
 @functools.cache
 def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
-    """Return what checks a row's columns, a whole row and a request; pydantic loads slowly."""
+    """Return what checks a row's columns and a whole row; pydantic loads slowly."""
     from typing import NotRequired
 
     from pydantic import (
@@ -242,10 +227,10 @@ def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
         "sample": int,
         "logprobs": NotRequired[int | None],
     }
-    asked, when = shape(request), Annotated[str, AfterValidator(_time)]
+    when = Annotated[str, AfterValidator(_time)]
     row = {"model": text, "reply": shape(reply), "created_at": when, "pnyx_version": text}
-    kinds = (shape(row), shape({"key": text, "request": asked, **row}), asked)
-    return tuple(map(TypeAdapter, kinds))
+    whole = {"key": text, "request": shape(request), **row}
+    return TypeAdapter(shape(row)), TypeAdapter(shape(whole))
 
 
 def _checked(which: int, value: object) -> Any:

@@ -106,12 +106,7 @@ class ChatEndpoint(Endpoint):
         keep: Callable[[Reply], None] | None,
         elsewhere: Callable[[], bool],
     ) -> Reply | CallFailed | Again:
-        """Make one attempt, as soon as the endpoint has room.
-
-        Args:
-            request: what is asked.
-            keep: as for `complete`.
-            elsewhere: as for `Pace.slot`.
+        """Make one attempt, as soon as the endpoint has room; see `complete` and `Pace.slot`.
 
         Raises:
             Elsewhere: nothing was asked, because another endpoint can be at once.
@@ -182,12 +177,7 @@ class ChatEndpoint(Endpoint):
         keep: Callable[[Reply], None] | None = None,
         elsewhere: Callable[[], bool] | None = None,
     ) -> Reply | CallFailed | Again:
-        """Make one attempt when the endpoint has room and the budget allows.
-
-        Raises:
-            BudgetReached: the budget does not allow it.
-            Elsewhere: nothing was asked; see `Pace.slot`.
-        """
+        """Make one attempt when the endpoint has room; BudgetReached where it is not allowed."""
         admitted: Any = contextlib.nullcontext()
         if self.ledger is not None:
             self.ledger.check(request)

@@ -71,19 +71,12 @@ class _Health:
 
 @dataclass(slots=True)
 class _Tried:
-    """What became of one request so far.
+    """What became of one request so far, by address."""
 
-    Attributes:
-        times: attempts at each address.
-        last: how the last one there failed in a way that may pass.
-        refused: how an address refused it for good.
-        before: replies that each address had sent when the request came.
-    """
-
-    times: dict[_Health, int] = field(default_factory=dict)
-    last: dict[_Health, Again] = field(default_factory=dict)
-    refused: dict[_Health, CallFailed] = field(default_factory=dict)
-    before: dict[_Health, int] = field(default_factory=dict)
+    before: dict[_Health, int]  # replies that it had sent when the request came
+    times: dict[_Health, int] = field(default_factory=dict)  # attempts
+    last: dict[_Health, Again] = field(default_factory=dict)  # the last failure that may pass
+    refused: dict[_Health, CallFailed] = field(default_factory=dict)  # for good
 
     @property
     def attempts(self) -> int:
@@ -209,11 +202,7 @@ class EndpointPool:
         raise ModelError(f"none of {len(self.endpoints)} endpoints can be used; the last: {last}")
 
     async def _next(self, tried: _Tried) -> _Health | None:
-        """Return where a request goes next, once it may; None where it has been tried enough.
-
-        Raises:
-            ModelError: none of the endpoints can be used.
-        """
+        """Return where a request goes next, once it may; None where it has been tried enough."""
         import anyio
 
         paused = False
@@ -278,11 +267,7 @@ class EndpointPool:
             other.failed()
 
     async def _give_up(self, tried: _Tried) -> CallFailed:
-        """Fail a request that no address has answered.
-
-        Raises:
-            ModelError: it is not the request: none of the endpoints can be used.
-        """
+        """Fail a request that no address has answered; ModelError where none can be used."""
         said = [*tried.refused.values(), *(last.failed for last in tried.last.values())]
         failed = CallFailed(f"{said[0].reason} ({tried.attempts} attempts)")
         if any(health.endpoint.replies > tried.before[health] for health in self._usable()):

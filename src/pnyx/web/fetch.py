@@ -127,11 +127,7 @@ class Fetcher:
             return await self._getter.get(target, seconds, self.limits.bytes, accept=_check_page)
 
     async def _allowed_by(self, target: Target) -> Rules:
-        """Return the rules of a target's site, read once.
-
-        Raises:
-            NotFetchedError: they could not be read, or the site must not be asked.
-        """
+        """Return the rules of a target's site, read once; NotFetchedError where there are none."""
         import anyio
 
         async with self._locks.setdefault(target.origin, anyio.Lock()):
@@ -183,11 +179,7 @@ class Fetcher:
 
 
 def _next(where: str, target: Target, trail: list[str]) -> Target:
-    """Return what a redirect leads to.
-
-    Raises:
-        NotFetchedError: nowhere, or to where it came from.
-    """
+    """Return what a redirect leads to; NotFetchedError where nowhere, or back."""
     if not where:
         raise NotFetchedError("redirects", "to nowhere")
     found = parse_target(where, target)
@@ -197,11 +189,7 @@ def _next(where: str, target: Target, trail: list[str]) -> Target:
 
 
 def _check_page(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is no page of text.
-
-    Raises:
-        NotFetchedError: `pdf` or `content_type`.
-    """
+    """Refuse a body that is no page of text: `pdf` or `content_type`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("application/pdf", "application/x-pdf"):
         raise NotFetchedError("pdf")

@@ -175,11 +175,7 @@ class Serper:
         return shown, None, 1
 
     def _check_hope(self, answer: Answer) -> None:
-        """Give up an API that will answer nothing more.
-
-        Raises:
-            PnyxError: it will not.
-        """
+        """Raise PnyxError for an API that will answer nothing more."""
         meaning = _HOPELESS.get(answer.status)
         if 300 <= answer.status < 400:
             to = self._safe(answer.headers.get("location", "")) or "elsewhere"
