@@ -14,7 +14,9 @@ from pnyx.cli.options import json_option, warn
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.store_tools import Cleared, MergedSource, ModelStats, StoreStats
+    from collections.abc import Iterator
+
+    from pnyx.judge.store_tools import Cleared, ModelStats, StoreStats
 
 __all__ = ["command", "in_units"]
 
@@ -78,28 +80,22 @@ def _print_stats(found: StoreStats) -> None:
     if found.damaged:
         click.echo(f"damaged: {found.damaged:,} (pnyx store gc --damaged deletes them)")
     for model in found.models:
+        ends = (
+            f"{shorten(name, 40) or '(not stated)'} {count:,}"
+            for name, count in model.finish_reasons.items()
+        )
         click.echo(f"\n{shorten(model.model, 100)}")
         click.echo(f"  {_replies(model.replies)}, {model.first} to {model.last}")
-        for line in (_ends(model), _tokens(model)):
-            click.echo(f"  {line}")
+        click.echo(f"  ended by: {', '.join(ends)}")
+        click.echo(f"  tokens: {', '.join(_tokens(model))}")
         click.echo(f"  with token alternatives: {model.with_alternatives:,}")
 
 
-def _ends(model: ModelStats) -> str:
-    ends = (
-        f"{shorten(name, 40) or '(not stated)'} {count:,}"
-        for name, count in model.finish_reasons.items()
-    )
-    return f"ended by: {', '.join(ends)}"
-
-
-def _tokens(model: ModelStats) -> str:
-    parts = []
+def _tokens(model: ModelStats) -> Iterator[str]:
     for name, count in model.tokens.items():
         stated = "" if count.replies == model.replies else f" (stated by {count.replies:,})"
         total = "not stated" if count.total is None else f"{count.total:,}{stated}"
-        parts.append(f"{name.removesuffix('_tokens')} {total}")
-    return f"tokens: {', '.join(parts)}"
+        yield f"{name.removesuffix('_tokens')} {total}"
 
 
 @command.command()
@@ -216,17 +212,13 @@ def merge(others: tuple[str, ...], store: str | None, as_json: bool) -> None:
         click.echo(json.dumps({**totals, "sources": sources}, ensure_ascii=False))
         return
     for source in merged:
-        click.echo(_merged_line(source))
-
-
-def _merged_line(source: MergedSource) -> str:
-    line = (
-        f"{shorten(source.path, 200)}: {_replies(source.replies)}, {source.added:,} added, "
-        f"{source.present:,} present already"
-    )
-    if source.conflicts:
-        line += f", {source.conflicts:,} with another text than the store's, which stays"
-    return line
+        line = (
+            f"{shorten(source.path, 200)}: {_replies(source.replies)}, {source.added:,} added, "
+            f"{source.present:,} present already"
+        )
+        if source.conflicts:
+            line += f", {source.conflicts:,} with another text than the store's, which stays"
+        click.echo(line)
 
 
 def _replies(count: int) -> str:

@@ -27,7 +27,7 @@ _RESUMES = "what was answered is kept, and the same command resumes"
 
 
 class ChatEndpoint(Endpoint):
-    """A chat model behind an OpenAI-compatible address; see `Endpoint`.
+    """A chat model behind an OpenAI-compatible address.
 
     Args:
         base_url: up to and without `/chat/completions`.

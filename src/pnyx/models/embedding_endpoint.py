@@ -42,17 +42,8 @@ class EmbeddingEndpoint(Endpoint):
     """Embeds texts by asking an endpoint; equal texts of a call are asked for once.
 
     A text that the model finds too long is cut in half until it is taken; a batch that is refused
-    is halved, and later batches are as small. It may be used from several threads.
-
-    Args:
-        base_url: up to and without `/embeddings`.
-        model: its name there.
-        api_key: sent as bearer token; None sends none.
-        patience: time limits and retries.
-        concurrency: the most requests ever under way at once; how many are is learnt.
-
-    Attributes:
-        name: `endpoint:MODEL`. Where the model is served does not change its vectors.
+    is halved, and later batches are as small. It may be used from several threads. Its name is
+    `endpoint:MODEL`: where the model is served does not change its vectors. See `Endpoint`.
     """
 
     path, longest = "/embeddings", MAX_BODY_BYTES

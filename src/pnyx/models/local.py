@@ -81,17 +81,13 @@ class LocalModel:
 
     Args:
         path: the file; of a model in several files, the first.
-        notice: what is known of its verdicts.
+        notice: what is known of its verdicts; one line for people.
         context: tokens of context to hold; None for what model and memory allow.
         patience: time limits.
 
     Attributes:
-        model: the file's name and 12 hex digits of a hash over its size, its first and last MiB
-            and 64 samples in between (of each file, where there are several), so that replies in
-            the judgement store are never shared by files that differ there. Not the whole file is
-            read: that takes longer than loading it.
-        path: the file.
-        notice: what is known of its verdicts; one line for people.
+        model: the file's name and its `local_files.fingerprint`, so that replies in the judgement
+            store are not shared by files that differ.
         on_retry: called with one line when loading takes long or the process is started again.
         on_wait: never called: a process on this machine cannot fall silent unnoticed.
         ledger: counts what is used, and keeps to its budget.

@@ -263,7 +263,7 @@ class Wire:
                 f"{_THE_PROXY} is a SOCKS proxy, which needs a package: pip install socksio"
             ) from error
         except (ValueError, httpx2.InvalidURL) as error:
-            raise ModelError(_BAD_PROXY) from error  # not a word of it: it may hold a password
+            raise ModelError(_BAD_PROXY) from error
 
     def _began(self) -> None:
         if self._under_way == 0:
@@ -288,20 +288,13 @@ class Wire:
         self._cancel_timer = _later(self._token, self._silence - silent, self._look)
 
 
-def _is_loopback(base_url: str) -> bool:
-    """Say whether an address is this machine's own."""
-    host = urllib.parse.urlsplit(base_url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def _proxy(base_url: str) -> str | None:
-    """Return the proxy that the environment names for an address; none for this machine.
-
-    Raises:
-        ModelError: it names something else. What, is not told: it may hold a password.
-    """
+    """Return the proxy that the environment names for an address; none for this machine."""
     parts = urllib.parse.urlsplit(base_url)
-    if _is_loopback(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    if host in ("localhost", "::1") or host.startswith("127."):
+        return None
+    if urllib.request.proxy_bypass(host):
         return None
     proxies = urllib.request.getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -310,7 +303,7 @@ def _proxy(base_url: str) -> str | None:
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     place = proxy.partition("://")[2].rpartition("@")[2]
     if not is_address(f"http://{place}"):
-        raise ModelError(_BAD_PROXY)
+        raise ModelError(_BAD_PROXY)  # not a word of it: it may hold a password
     return proxy
 
 
