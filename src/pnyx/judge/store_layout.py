@@ -59,9 +59,8 @@ def open_writable(path: Path) -> sqlite3.Connection:
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
     """Open a store that is not changed, nor need be writable, nor its folder.
 
-    Returns:
-        The connection, and whether SQLite takes the file for one that nobody changes. It then
-        notices no change: whoever reads must (`file_state`).
+    Also returns whether SQLite takes the file for one that nobody changes: it then notices no
+    change, and whoever reads must (`file_state`).
 
     Raises:
         InputError: there is no such file.

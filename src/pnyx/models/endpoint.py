@@ -56,7 +56,7 @@ class Endpoint:
         self.retries = 0
         self._key = api_key
         self._sorter = Sorter(self.base_url, model, Secrets(api_key))
-        self._wires = PerLoop(self._wire, Wire.close)
+        self._wires = PerLoop(Wire.close)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r}, {self.model!r})"
@@ -73,7 +73,7 @@ class Endpoint:
 
     def connected(self) -> AbstractAsyncContextManager[Wire]:
         """Hold the connections of this event loop open; nested and parallel uses share them."""
-        return self._wires.use()
+        return self._wires.use(self._wire)
 
     def attempts(self, outcome: Again) -> int:
         """Return how many attempts a request gets that failed like this."""

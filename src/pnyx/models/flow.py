@@ -67,22 +67,21 @@ class PerLoop(Generic[T]):
     """One thing for each event loop, made at its first use there and closed after the last.
 
     Args:
-        make: makes it.
         close: closes it.
     """
 
-    def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
+    def __init__(self, close: Callable[[T], Awaitable[None]]) -> None:
         from anyio.lowlevel import RunVar
 
-        self._make, self._close = make, close
+        self._close = close
         self._held: RunVar[list[Any] | None] = RunVar("pnyx-per-loop", None)
 
     @asynccontextmanager
-    async def use(self) -> AsyncIterator[T]:
-        """Hold it open; nested and parallel uses share it."""
+    async def use(self, make: Callable[[], T]) -> AsyncIterator[T]:
+        """Hold it open, made if need be; nested and parallel uses share it."""
         held = self._held.get()
         if held is None:
-            held = [self._make(), 0]
+            held = [make(), 0]
             self._held.set(held)
         held[1] += 1
         try:

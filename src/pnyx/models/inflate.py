@@ -125,16 +125,13 @@ async def read_body(
     cut: bool = False,
     take: Callable[[int], Awaitable[None]] | None = None,
 ) -> tuple[bytes, bool]:
-    """Read the body of an answer, without its compression.
+    """Read the body of an answer, without its compression, and say whether it is longer than that.
 
     Args:
         response: whose body was not touched yet.
         limit: bytes of it that are read, before and after decompression.
         cut: whether the beginning of a longer body is wanted; otherwise nothing of it is returned.
         take: awaited with the size of each part before it is kept.
-
-    Returns:
-        The body, and whether it is longer than that.
 
     Raises:
         DamagedError: its compression is damaged.

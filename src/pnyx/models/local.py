@@ -125,7 +125,7 @@ class LocalModel:
         self._running: _LlamaEndpoint | None = None
         self._hopeless: str | None = None
         self._crashes = self.retries = 0
-        self._held = PerLoop(_Held, lambda held: held.stack.aclose())
+        self._held: PerLoop[_Held] = PerLoop(lambda held: held.stack.aclose())
 
     def __repr__(self) -> str:
         return f"LocalModel({str(self.path)!r})"
@@ -154,7 +154,7 @@ class LocalModel:
 
     def connected(self) -> contextlib.AbstractAsyncContextManager[Any]:
         """Hold this event loop's connections open; nested and parallel uses share them."""
-        return self._held.use()
+        return self._held.use(_Held)
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
@@ -169,7 +169,7 @@ class LocalModel:
             ModelError: the model cannot be loaded, or its process ended twice with no reply in
                 between.
         """
-        async with self._held.use() as held:
+        async with self._held.use(_Held) as held:
             for _ in range(2):
                 running = await self._get()
                 if held.endpoint is not running:

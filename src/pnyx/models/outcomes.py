@@ -114,11 +114,7 @@ class Sorter:
     secrets: Secrets
 
     def sort(self, answer: Answer | NoAnswer, form: str) -> Reply | CallFailed | Again | Refused:
-        """Say what came back.
-
-        Args:
-            answer: from the wire.
-            form: how the reply's shape was asked for.
+        """Say what came back to a request that asked for its reply's shape by `form`.
 
         Raises:
             ModelError: nothing will ever come of this endpoint.

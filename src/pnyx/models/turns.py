@@ -151,14 +151,7 @@ class Room(Gate):
 
     An answer takes room as it is read. Where there is none left, one answer at a time may go
     beyond the limit and the others wait, so that something always gets done: at most the limit and
-    one whole answer are held.
-
-    Args:
-        size: the bytes.
-
-    Attributes:
-        held: bytes that are taken now.
-        most: the most that were ever taken at once.
+    one whole answer are `held`. `most` is the most that ever was.
     """
 
     def __init__(self, size: int) -> None:

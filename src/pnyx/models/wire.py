@@ -84,7 +84,6 @@ class Wire:
         longest: bytes of an answer that are read.
         on_silence: called with the seconds and the requests under way each time that nothing at
             all has come back for another `silence` seconds.
-        silence: how long that is.
 
     Attributes:
         sent: requests sent so far.

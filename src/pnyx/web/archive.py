@@ -62,11 +62,8 @@ PAGE_FIELDS = ("url", "outcome", "detail", "final_url", "status", "content_type"
 class Archive:
     """Searches, pages and robots.txt files of one corpus; one process at a time.
 
-    Args:
-        path: the file.
-
     Raises:
-        InputError: it is something else, or of a newer Pnyx.
+        InputError: the file is something else, or of a newer Pnyx.
         PnyxError: another process uses it, or it cannot be written.
     """
 
@@ -151,13 +148,7 @@ class Archive:
     # --- pages
 
     def page(self, url: str, *, body: bool = False, text: bool = False) -> Fetched | None:
-        """Return what became of an address, if it was asked for already.
-
-        Args:
-            url: as it was asked for.
-            body: whether the body is wanted.
-            text: whether title and text are wanted.
-        """
+        """Return what became of an address, if it was asked for; its body or text where wanted."""
         more = (*(["body"] if body else []), *(["title", "text"] if text else []))
         select = f"SELECT {', '.join((*PAGE_FIELDS, *more))} FROM pages WHERE url = ?"  # noqa: S608
         row = self._one(select, (url,))

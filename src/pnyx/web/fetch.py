@@ -67,14 +67,7 @@ def agent_of(contact: str) -> str:
 class Fetcher:
     """Fetches pages, each with everything that this takes; for one event loop.
 
-    Args:
-        contact: as for `agent_of`.
-        archive: where robots.txt files are kept.
-        reach: what may be connected to.
-        limits: how far a page is followed.
-
-    Raises:
-        InputError: the contact is none.
+    `contact` is as for `agent_of`; robots.txt files are kept in the archive.
     """
 
     def __init__(
@@ -210,19 +203,11 @@ async def fetch_all(
     *,
     retry: bool = False,
 ) -> int:
-    """Fetch and read what the archive has not.
+    """Fetch and read what the archive has not, and return how many were fetched.
 
-    The addresses of one host follow each other; the hosts with most of them come first.
-
-    Args:
-        urls: as of `addresses`.
-        fetcher: fetches them.
-        archive: gets each page as it comes, and its text as it is read.
-        on_progress: called with addresses done, of how many, and a word.
-        retry: whether what failed in a way that may pass is fetched again.
-
-    Returns:
-        How many were fetched in this run.
+    The addresses (as of `addresses`) of one host follow each other; the hosts with most of them
+    come first. With `retry`, what failed in a way that may pass is fetched again. `on_progress` is
+    called with addresses done, of how many, and a word.
     """
     hosts: dict[str, list[str]] = {}
     for url in urls:

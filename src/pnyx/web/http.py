@@ -56,12 +56,7 @@ class Got:
 
 
 class Getter:
-    """Sends requests; no cookies, no proxy (it would look names up itself), no kept connections.
-
-    Args:
-        agent: the header `User-Agent`.
-        reach: what may be connected to.
-    """
+    """Sends requests; no cookies, no proxy (it would look names up itself), no kept connections."""
 
     def __init__(self, agent: str, reach: Reach) -> None:
         self._agent = agent
@@ -85,9 +80,6 @@ class Getter:
             limit: bytes of the body, before and after decompression.
             accept: looks at the headers of a good answer, and raises to refuse its body.
             cut: take the first `limit` bytes of a longer body.
-
-        Raises:
-            NotFetchedError: nothing whole came back, or it must not be asked.
         """
         import anyio
 

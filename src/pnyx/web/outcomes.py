@@ -52,16 +52,13 @@ class Fetched:
     """What became of one address.
 
     Attributes:
-        url: as it was asked for.
-        outcome: one of `OUTCOMES`, or `FETCHED`.
-        detail: what can be said of it in a few words.
-        final_url: where the last redirect led.
+        url: as it was asked for; `final_url` is where the last redirect led.
+        outcome: one of `OUTCOMES`, or `FETCHED`; `detail` says more in a few words.
         status: of the last answer; None where there was none.
         content_type: as the server gave it.
         retrieved_at: UTC, ISO 8601.
         body: decompressed; empty where there is none.
-        title: of the page.
-        text: of the page; empty unless the outcome is `TEXT`.
+        title: of the page, as is its `text`, which is empty unless the outcome is `TEXT`.
     """
 
     url: str

@@ -34,12 +34,7 @@ def write_passages(
 ) -> dict[str, dict[str, Any]]:
     """Write one file of passages for each question that has any, all of them or none.
 
-    Args:
-        folder: gets `passages/`, in place of an older one.
-        archive: has the pages.
-        found: what to write, in order.
-        words: the most words of a passage.
-        sentences: whether passages end where sentences do.
+    They go to `passages/` in the folder, in place of an older one, with at most `words` words each.
 
     Returns:
         Question id -> `file` (None where it has no passage), `results`, `pages`, `repeated` (pages

@@ -28,9 +28,7 @@ _MOST_ANSWER = 256 * 1024 * 1024
 class Reader:
     """Reads pages, several at once; an async context manager, for one event loop.
 
-    Args:
-        seconds: the longest that one page may take.
-        processes: the most at once.
+    A page may take `seconds`; there are at most so many `processes` at once.
     """
 
     def __init__(self, seconds: float = 30.0, processes: int | None = None) -> None:

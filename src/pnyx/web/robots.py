@@ -27,11 +27,7 @@ _NOBODY = "nobody-else"
 
 
 class Rules:
-    """What one robots.txt says to us.
-
-    Args:
-        text: the file; None allows everything.
-    """
+    """What one robots.txt says to us; None allows everything."""
 
     def __init__(self, text: str | None) -> None:
         self._rules: Protego | None = None
@@ -84,11 +80,7 @@ def _ours(line: str) -> str:
 
 
 class Manners:
-    """Who may ask which host when; for one event loop.
-
-    Args:
-        delay: seconds between the end of a request and the next one to the same host.
-    """
+    """Who may ask which host when, with `delay` seconds after each request; for one event loop."""
 
     def __init__(self, delay: float) -> None:
         self._delay = delay
@@ -96,12 +88,7 @@ class Manners:
 
     @asynccontextmanager
     async def turn(self, host: str, delay: float = 0.0) -> AsyncIterator[None]:
-        """Wait for a host to be free and rested; it is ours meanwhile.
-
-        Args:
-            host: by its name.
-            delay: seconds that the host itself asks for; the longer of both counts.
-        """
+        """Wait for a host to be free and rested; the longer of its `delay` and ours counts."""
         import anyio
 
         lock, rested = self._hosts.setdefault(host, (anyio.Lock(), [0.0]))

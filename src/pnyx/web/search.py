@@ -230,13 +230,7 @@ APIS: dict[str, Callable[[str | None], SearchApi]] = {"serper": _serper}
 
 @dataclass(slots=True)
 class Searched:
-    """What was found so far.
-
-    Attributes:
-        results: question id -> its results.
-        failed: question id -> why it has none.
-        asked: pages of results that were asked for in this run.
-    """
+    """What was found so far, and why questions have nothing; `asked` counts pages of this run."""
 
     results: dict[str, QuestionResults] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -268,16 +262,11 @@ async def search_all(
     into: Searched,
     on_progress: Callable[[int, int, str], None],
 ) -> None:
-    """Search for each question, unless the archive has its results.
+    """Search for each question, unless the archive has its results, and fill `into`.
 
-    Args:
-        questions: whose texts are the queries.
-        api: what is searched with; closed at the end.
-        archive: gets each page of results as it comes.
-        count: results wanted for a question; a page that holds fewer is followed by the next, up
-            to one page for each ten.
-        into: is filled.
-        on_progress: called with questions done, of how many, and a word.
+    `count` results are wanted for a question: a page that holds fewer is followed by the next, up
+    to one page for each ten. The API is closed at the end. `on_progress` is called with questions
+    done, of how many, and a word.
 
     Raises:
         PnyxError: the API answers nothing more.
