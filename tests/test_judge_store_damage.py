@@ -20,9 +20,8 @@ from pnyx.cli import main
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.store import Store, request_key
 from pnyx.judge.store_layout import MIGRATIONS
-from pnyx.judge.store_merge import merge_stores
 from pnyx.judge.store_rows import COLUMNS
-from pnyx.judge.store_tools import store_stats
+from pnyx.judge.store_tools import merge_stores, store_stats
 from pnyx.models.replies import ChatRequest, Message, Reply, Token
 
 REQUEST = ChatRequest((Message("user", "Is tea healthy?"),), {"type": "object"})

@@ -23,9 +23,8 @@ from hypothesis import strategies as st
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.store import Store, StoredRow, request_key
 from pnyx.judge.store_layout import checksum
-from pnyx.judge.store_merge import merge_stores
-from pnyx.judge.store_rows import request_from, row_from_object
-from pnyx.judge.store_tools import export_store, store_stats
+from pnyx.judge.store_rows import row_from_object
+from pnyx.judge.store_tools import export_store, merge_stores, store_stats
 from pnyx.models.replies import ChatRequest, Message, Reply, Token
 
 WHEN = "2026-01-02T03:04:05+00:00"
@@ -113,7 +112,7 @@ def test_export_merge_export_is_the_same_to_the_byte(replies):
 
 
 def test_a_request_is_read_back_from_its_canonical_form():
-    """A field that is added to ChatRequest must be added to `request_from`, or this fails."""
+    """A field that is added to ChatRequest must be read by `row_from_object`, or this fails."""
     values = {
         "messages": (Message("user", "q"),),
         "schema": {"a": [1.0, None]},
@@ -128,7 +127,8 @@ def test_a_request_is_read_back_from_its_canonical_form():
     for names in ([], ["seed"], ["logprobs"], ["schema", "seed", "logprobs", "temperature"]):
         kept = {name: values[name] for name in ["messages", *names]}
         asked = ChatRequest(**kept)
-        assert request_from(json.loads(json.dumps(asked.canonical()))) == asked
+        line = json.loads(row().line()) | {"request": asked.canonical()}
+        assert row_from_object(json.loads(json.dumps(line))).request == asked
 
 
 def test_export_is_sorted_compressed_and_filtered(tmp_path):
@@ -396,7 +396,7 @@ def test_a_compressed_store_and_no_store_are_refused(tmp_path):
 MERGE = """
 import sys
 from pnyx.judge.store_layout import checksum
-from pnyx.judge.store_merge import merge_stores
+from pnyx.judge.store_tools import merge_stores
 print("go", flush=True)
 merge_stores(sys.argv[2:], sys.argv[1])
 """

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge import store_opening
+from pnyx.judge import store_layout
 from pnyx.judge.store import Store, StoredRow, request_key
 from pnyx.judge.store_tools import clear_store, store_stats
 from pnyx.models.replies import ChatRequest, Message, Reply, Token
@@ -121,7 +121,9 @@ READ = """
 import os, sys
 from pathlib import Path
 from pnyx.errors import PnyxError
+from pnyx.judge.store_rows import _adapters
 from pnyx.judge.store_tools import export_store, store_stats
+_adapters()  # imports all it needs
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
@@ -212,7 +214,7 @@ def test_clearing_out_beside_a_judge_that_writes(path):
 
 
 def test_a_store_that_others_do_not_let_go_of_is_one_line(path, monkeypatch):
-    monkeypatch.setattr(store_opening, "_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(store_layout, "_BUSY_SECONDS", 0.1)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(PnyxError, match="locked") as error:

@@ -25,7 +25,7 @@ from pnyx.models.chat import (
     endpoint_from,
 )
 from pnyx.models.negotiate import Dialect, refused_parameter
-from pnyx.models.patience import retry_after
+from pnyx.models.outcomes import retry_after
 from pnyx.models.replies import read_reply
 
 SCHEMA = {

@@ -13,7 +13,7 @@ from pnyx.errors import InputError, ModelError
 from pnyx.models.embedding import embedder_from
 from pnyx.models.embedding_endpoint import EmbeddingEndpoint
 from pnyx.models.encoder import load_encoder
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Patience
 
 HASTY = Patience(timeout=2.0, attempts=3, first_wait=0.01, longest_wait=1.0)
 TEXTS = [f"argument {n}" for n in range(10)]

@@ -75,7 +75,6 @@ def test_hostile_texts_are_embedded_like_any_other(encoder, text):
 def test_only_the_first_256_tokens_count(encoder):
     start = "word " * 300
     assert (encoder.encode([start])[0] == encoder.encode([start + "else " * 50])[0]).all()
-    assert encoder.token_counts([start, "a b", ""]) == [256, 4, 2]
 
 
 def test_it_is_loaded_once_and_an_unknown_name_is_refused(encoder):

@@ -184,7 +184,7 @@ def test_reservations_keep_any_course_of_events_below_the_budget(backend, seed):
     assert ledger.prompt_tokens + ledger.completion_tokens + ledger.assumed_tokens <= budget
     assert ledger.cost <= ledger.cost_at_most
     assert refused > 0
-    assert (ledger._open, ledger._reserved.tokens(), len(ledger._line)) == (0, 0, 0)
+    assert (ledger._reserved.tokens(), ledger.waiting) == (0, 0)
 
 
 def test_what_does_not_fit_waits_for_what_is_under_way_and_goes_on_if_that_was_cheap():

@@ -22,11 +22,10 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.errors import InputError, MissingExtra, ModelError
-from pnyx.models.base import ChatModel
 from pnyx.models.local import LocalModel, open_local
 from pnyx.models.local_files import fingerprint, model_files, packaged_weights
 from pnyx.models.local_worker import _available_memory, _metadata, _shape
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.replies import CallFailed, ChatModel, ChatRequest, Message, Reply
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("xllamacpp") is None

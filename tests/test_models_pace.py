@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.models.pace import Elsewhere, Limit, Pace
+from pnyx.models.pace import Elsewhere, Limit, Pace, Slot
 
 BACKENDS = ["asyncio", "trio"]
 
@@ -276,7 +276,7 @@ def test_an_event_loop_that_died_in_line_holds_nobody_up():
     turn = []
 
     async def abandon() -> None:
-        turn.append(pace._line.join(pace.slot()))
+        turn.append(pace._join(Slot()))
 
     anyio.run(abandon)  # its loop is closed, and it never left the line
 

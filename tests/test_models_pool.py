@@ -10,7 +10,6 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
-from pnyx.models.base import ChatModel
 from pnyx.models.chat import (
     CallFailed,
     ChatEndpoint,
@@ -23,6 +22,7 @@ from pnyx.models.chat import (
 from pnyx.models.flow import run_all
 from pnyx.models.ledger import Ledger
 from pnyx.models.pool import EndpointPool
+from pnyx.models.replies import ChatModel
 
 HASTY = Patience(timeout=2, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
 
@@ -167,7 +167,7 @@ def test_a_request_that_fails_everywhere_is_given_up_with_a_reason_and_alone():
 def test_no_more_is_paid_for_than_at_one_address():
     with ChatServer(default="no_choices") as one, ChatServer(default="no_choices") as other:
         pool, _ = pool_of(one, other)
-        pool.endpoints[0]._replies = pool.endpoints[1]._replies = 1  # known as endpoints
+        pool.endpoints[0].replies = pool.endpoints[1].replies = 1  # known as endpoints
         (failed,) = ask_all(pool, 1)
     assert isinstance(failed, CallFailed)
     assert len(one.asked()) + len(other.asked()) == HASTY.attempts

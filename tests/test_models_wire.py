@@ -18,7 +18,7 @@ from pnyx.models import wire
 from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience, Reply
 from pnyx.models.flow import run_all
 from pnyx.models.inflate import DamagedError, Inflate
-from pnyx.models.room import Room
+from pnyx.models.turns import Room
 
 BACKENDS = ["asyncio", "trio"]
 

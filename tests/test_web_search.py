@@ -19,11 +19,19 @@ from pnyx.corpora.search_results import (
 )
 from pnyx.errors import InputError, PnyxError
 from pnyx.files import clean_text
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Patience
 from pnyx.records import Question
 from pnyx.web.archive import Archive
-from pnyx.web.search import APIS, SearchApi, SearchFailedError, Serper, read_serper
-from pnyx.web.searching import Searched, look_up, search_all
+from pnyx.web.search import (
+    APIS,
+    SearchApi,
+    Searched,
+    SearchFailedError,
+    Serper,
+    look_up,
+    read_serper,
+    search_all,
+)
 from web_server import SearchServer
 
 QUICK = Patience(timeout=2.0, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.02)

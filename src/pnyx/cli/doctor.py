@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +17,6 @@ from pnyx.cli.values import NumberRange
 from pnyx.errors import ModelError, PnyxError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.models.base import ChatModel
-    from pnyx.models.findings import Findings
-    from pnyx.models.ledger import Ledger
     from pnyx.models.replies import Reply
 
 __all__ = ["command"]
@@ -25,6 +24,7 @@ __all__ = ["command"]
 _SECONDS = 60.0
 _LONGEST_REPLY = 256
 """Far more than the answer takes: models that think before they answer need it."""
+_SPENT = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "without_usage", "cost_usd")
 
 
 @click.command(name="doctor")
@@ -44,13 +44,6 @@ _LONGEST_REPLY = 256
     "folder].",
 )
 @click.option(
-    "--concurrency",
-    type=click.IntRange(1, 256),
-    default=16,
-    show_default=True,
-    help="The most tiny requests at once, to see how the endpoint scales.",
-)
-@click.option(
     "--timeout",
     type=NumberRange(0.1, 60),
     default=20.0,
@@ -60,12 +53,7 @@ _LONGEST_REPLY = 256
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context,
-    llm: tuple[str, ...],
-    store: str | None,
-    concurrency: int,
-    timeout: float,
-    as_json: bool,
+    ctx: click.Context, llm: tuple[str, ...], store: str | None, timeout: float, as_json: bool
 ) -> None:
     """Say what is installed, what an endpoint can do, and what will be used.
 
@@ -84,7 +72,7 @@ def command(
 
     by = "$PNYX_LLM" if ctx.get_parameter_source("llm") is ParameterSource.ENVIRONMENT else "--llm"
     report: dict[str, Any] = {**installed(), "packaged": packaged(), "store": stored(store)}
-    report["endpoints"] = _endpoints(tuple(dict.fromkeys(llm)), concurrency, timeout)
+    report["endpoints"] = _endpoints(tuple(dict.fromkeys(llm)), timeout)
     report["will_use"] = _will_use(report, by)
     report["problems"] = _problems(report)
     if as_json:
@@ -99,25 +87,21 @@ def command(
         raise ModelError(report["problems"][0] + (f" (and {more} more)" if more else ""))
 
 
-def _endpoints(specs: Sequence[str], concurrency: int, timeout: float) -> list[dict[str, Any]]:
+def _endpoints(specs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
     """Probe each endpoint in turn; they share a minute, and none stops another."""
     rows = []
     deadline = time.monotonic() + _SECONDS
     for left, spec in zip(range(len(specs), 0, -1), specs, strict=True):
         seconds = max(1.0, (deadline - time.monotonic()) / left)
         try:
-            rows.append(_endpoint(spec, concurrency, timeout, seconds))
+            rows.append(_endpoint(spec, timeout, seconds))
         except PnyxError as error:
             rows.append({"model": "", "usable": False, "problem": str(error)})
     return rows
 
 
-def _endpoint(spec: str, concurrency: int, timeout: float, seconds: float) -> dict[str, Any]:
-    """Return what one endpoint can do.
-
-    Raises:
-        InputError: the specification cannot be used.
-    """
+def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
+    """Return what one endpoint can do; InputError where the specification cannot be used."""
     from pnyx.judge.base import run_blocking
     from pnyx.models.chat import Patience, endpoint_from
     from pnyx.models.ledger import Ledger
@@ -131,43 +115,25 @@ def _endpoint(spec: str, concurrency: int, timeout: float, seconds: float) -> di
     request, probability = _question()
     try:
         found = run_blocking(
-            lambda: probe(
-                model,
-                request,
-                probability,
-                concurrency=concurrency,
-                timeout=timeout,
-                seconds=seconds,
-            )
+            lambda: probe(model, request, probability, timeout=timeout, seconds=seconds)
         )
     finally:
-        _close(model)
+        if (close := getattr(model, "close", None)) is not None:
+            close()
+    method = None  # how `--probability auto` will have P(yes)
+    with contextlib.suppress(ValueError):
+        if found.reply is not None:
+            method = "stated" if probability(found.reply) is None else "token"
     return {
         **found.as_json(),
-        "probability": _method(found, probability),
-        "price_usd_per_million": None
-        if price is None
-        else {"input": price.input, "cached_input": price.cached_input, "output": price.output},
-        **_spent(ledger),
-    }
-
-
-def _spent(ledger: Ledger) -> dict[str, Any]:
-    return {
-        "prompt_tokens": ledger.prompt_tokens,
-        "completion_tokens": ledger.completion_tokens,
-        "reasoning_tokens": ledger.reasoning_tokens,
-        "without_usage": ledger.without_usage,
-        "cost_usd": ledger.cost,
+        "probability": method,
+        "price_usd_per_million": None if price is None else asdict(price),
+        **{name: count for name, count in ledger.row().items() if name in _SPENT},
     }
 
 
 def _question() -> tuple[Any, Callable[[Reply], float | None]]:
-    """Return a request as a judge makes it, and what reads a reply to it.
-
-    What reads returns P(yes) by the reply's tokens, None where they do not give it, and raises
-    ValueError where the reply cannot be read.
-    """
+    """Return a request as a judge makes it, and what reads P(yes) of a reply's tokens, if any."""
     from pnyx.judge.asking import Asking
     from pnyx.judge.forms import FORMS
     from pnyx.judge.prompting import load_prompt
@@ -185,56 +151,36 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     return asking.request(questions), read
 
 
-def _method(found: Findings, read: Callable[[Reply], float | None]) -> str | None:
-    """Return how `--probability auto` will have P(yes): `token`, `stated`, None if not known."""
-    if found.reply is None:
-        return None
-    try:
-        return "stated" if read(found.reply) is None else "token"
-    except ValueError:
-        return None
-
-
-def _close(model: ChatModel) -> None:
-    close = getattr(model, "close", None)
-    if close is not None:
-        close()
-
-
 def _will_use(report: dict[str, Any], by: str) -> dict[str, str]:
     """Return which judge and writer the plain commands would use, and why."""
-    named = report["endpoints"]
+
+    def use(judge: str, judge_why: str, writer: str, writer_why: str) -> dict[str, str]:
+        why = {"judge_why": judge_why, "writer": writer, "writer_why": writer_why}
+        return {"judge": judge, **why}
+
+    named, packaged = report["endpoints"], report["packaged"]
     usable = [row for row in named if row["usable"]]
     models = list(dict.fromkeys(row["model"] for row in usable))
     if not named:
-        packaged = report["packaged"]
-        others = ", ".join(packaged["needs_llm"])
-        return {
-            "judge": packaged["judge"] or "none",
-            "judge_why": "the packaged judge, as neither --llm nor $PNYX_LLM names a model; "
-            f"{others} need one",
-            "writer": "extractive",
-            "writer_why": "it quotes sentences from the passages; a language model would write",
-        }
+        return use(
+            packaged["judge"] or "none",
+            "the packaged judge, as neither --llm nor $PNYX_LLM names a model; "
+            f"{', '.join(packaged['needs_llm'])} need one",
+            "extractive",
+            "it quotes sentences from the passages; a language model would write",
+        )
     if not models:
         why = f"nothing that {by} names can be used"
-        return {"judge": "none", "judge_why": why, "writer": "none", "writer_why": why}
+        return use("none", why, "none", why)
     left_out = len(named) - len(usable)
     but = f"; {left_out} more cannot be used" if left_out else ""
     if len(models) > 1:
-        return {
-            "judge": " + ".join(models),
-            "judge_why": f"a panel of the models named by {by}{but}",
-            "writer": "none",
-            "writer_why": "pnyx argue takes one model: give it one --llm",
-        }
+        why = f"a panel of the models named by {by}{but}"
+        one = "pnyx argue takes one model: give it one --llm"
+        return use(" + ".join(models), why, "none", one)
     at = f", at {len(usable)} addresses" if len(usable) > 1 else ""
-    return {
-        "judge": models[0],
-        "judge_why": f"named by {by}{at}{but}",
-        "writer": models[0],
-        "writer_why": "the model that judges also writes; --writer extractive quotes instead",
-    }
+    also = "the model that judges also writes; --writer extractive quotes instead"
+    return use(models[0], f"named by {by}{at}{but}", models[0], also)
 
 
 def _problems(report: dict[str, Any]) -> list[str]:

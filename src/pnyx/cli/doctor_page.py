@@ -114,19 +114,16 @@ def _endpoint(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "state", "usable" if row["usable"] else f"CANNOT BE USED: {row['problem']}"
     if row["usable"] and row["problem"]:
         yield "trouble", row["problem"]
+    if row["published"] is not None:
+        yield "models", _listed(row)
     if row["usable"]:
         yield from _abilities(row)
-        yield from _pace(row)
         yield "price", _price(row)
-    elif row["published"] is not None:
-        yield "models", _listed(row)
     late = "; it ran out of time, the rest was not asked" if row["late"] else ""
     yield "this probe", f"{_spent(row)}{late}"
 
 
 def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if row["published"] is not None:
-        yield "models", _listed(row)
     window = row["window"]
     yield "window", f"{window:,} tokens ({row['window_from']})" if window else "not published"
     for shape in row["shapes"]:
@@ -140,8 +137,7 @@ def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "refused", ", ".join(row["refused"]) or "no parameter"
         yield "output limit", row["limit"] or "none is taken"
     yield "usage", ", ".join(row["usage"]) or "not reported"
-    cached = "reported" if "cached_tokens" in row["usage"] else "not reported"
-    yield "cached tokens", cached
+    yield "cached tokens", "reported" if "cached_tokens" in row["usage"] else "not reported"
     if row["reasoning_tokens"]:
         yield "thinking", f"it thinks before it answers: {row['reasoning_tokens']:,} tokens here"
 
@@ -165,36 +161,12 @@ def _logprobs(row: dict[str, Any]) -> str:
     return "not known" if given is None else "not given"
 
 
-def _pace(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for step in row["steps"]:
-        number = step["at_once"]
-        latency = "" if step["latency"] is None else f", {step['latency'] * 1000:,.0f} ms each"
-        away = f", {step['turned_away']} turned away" if step["turned_away"] else ""
-        failed = f", {step['failed']} failed" if step["failed"] else ""
-        yield f"{number} at once", f"{step['per_second']:,.1f} requests/s{latency}{away}{failed}"
-    if row["scales_to"] is not None:
-        last = row["steps"][-1]
-        refused = last["served"] < last["at_once"]
-        open_end = row["scales_to"] == last["at_once"] and not refused
-        end = "; more was not tried" if open_end else ""
-        limit = f"; {last['at_once']} at once were too many" if refused else ""
-        yield "scales to", f"{row['scales_to']} at once{end}{limit}"
-    if row["first"] is not None:
-        yield (
-            "a run starts at",
-            f"{row['first']} at once and tries up to {row['ceiling']} (--concurrency), fewer as "
-            "soon as the endpoint asks for it",
-        )
-
-
 def _price(row: dict[str, Any]) -> str:
     price = row["price_usd_per_million"]
     if price is None:
         return "not known (--prices FILE of pnyx judge)"
-    return (
-        f"${price['input']:g} in, ${price['cached_input']:g} in from cache, ${price['output']:g} "
-        "out, for a million tokens"
-    )
+    known = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
+    return f"{known}, ${price['output']:g} out, for a million tokens"
 
 
 def _spent(row: dict[str, Any]) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.store import Store
-    from pnyx.models.base import ChatModel
     from pnyx.models.ledger import Ledger
+    from pnyx.models.replies import ChatModel
 
 __all__ = [
     "column_mapping",

@@ -15,7 +15,8 @@ from pnyx.cli.params import Group
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.store_merge import MergedSource
+    from collections.abc import Iterator
+
     from pnyx.judge.store_tools import Cleared, ModelStats, StoreStats
 
 __all__ = ["command", "in_units"]
@@ -80,28 +81,22 @@ def _print_stats(found: StoreStats) -> None:
     if found.damaged:
         click.echo(f"damaged: {found.damaged:,} (pnyx store gc --damaged deletes them)")
     for model in found.models:
+        ends = (
+            f"{shorten(name, 40) or '(not stated)'} {count:,}"
+            for name, count in model.finish_reasons.items()
+        )
         click.echo(f"\n{shorten(model.model, 100)}")
         click.echo(f"  {_replies(model.replies)}, {model.first} to {model.last}")
-        for line in (_ends(model), _tokens(model)):
-            click.echo(f"  {line}")
+        click.echo(f"  ended by: {', '.join(ends)}")
+        click.echo(f"  tokens: {', '.join(_tokens(model))}")
         click.echo(f"  with token alternatives: {model.with_alternatives:,}")
 
 
-def _ends(model: ModelStats) -> str:
-    ends = (
-        f"{shorten(name, 40) or '(not stated)'} {count:,}"
-        for name, count in model.finish_reasons.items()
-    )
-    return f"ended by: {', '.join(ends)}"
-
-
-def _tokens(model: ModelStats) -> str:
-    parts = []
+def _tokens(model: ModelStats) -> Iterator[str]:
     for name, count in model.tokens.items():
         stated = "" if count.replies == model.replies else f" (stated by {count.replies:,})"
         total = "not stated" if count.total is None else f"{count.total:,}{stated}"
-        parts.append(f"{name.removesuffix('_tokens')} {total}")
-    return f"tokens: {', '.join(parts)}"
+        yield f"{name.removesuffix('_tokens')} {total}"
 
 
 @command.command()
@@ -206,7 +201,7 @@ def merge(others: tuple[str, ...], store: str | None, as_json: bool) -> None:
     Example:
       pnyx store merge gpu1.sqlite gpu2.jsonl.gz --store judgements.sqlite
     """
-    from pnyx.judge.store_merge import merge_stores
+    from pnyx.judge.store_tools import merge_stores
 
     merged = merge_stores(others, store)
     if as_json:
@@ -218,17 +213,13 @@ def merge(others: tuple[str, ...], store: str | None, as_json: bool) -> None:
         click.echo(json.dumps({**totals, "sources": sources}, ensure_ascii=False))
         return
     for source in merged:
-        click.echo(_merged_line(source))
-
-
-def _merged_line(source: MergedSource) -> str:
-    line = (
-        f"{shorten(source.path, 200)}: {_replies(source.replies)}, {source.added:,} added, "
-        f"{source.present:,} present already"
-    )
-    if source.conflicts:
-        line += f", {source.conflicts:,} with another text than the store's, which stays"
-    return line
+        line = (
+            f"{shorten(source.path, 200)}: {_replies(source.replies)}, {source.added:,} added, "
+            f"{source.present:,} present already"
+        )
+        if source.conflicts:
+            line += f", {source.conflicts:,} with another text than the store's, which stays"
+        click.echo(line)
 
 
 def _replies(count: int) -> str:

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.store import Store, request_key
-from pnyx.models.base import ChatModel
-from pnyx.models.replies import CallFailed, ChatRequest, Reply
+from pnyx.models.replies import CallFailed, ChatModel, ChatRequest, Reply
 
 if TYPE_CHECKING:
     import anyio

@@ -19,17 +19,21 @@ from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.store_layout import (
     APPLICATION_ID,
-    CHECKSUM,
     FAILURE_COLUMNS,
+    FIRST_WITH_CHECKSUMS,
     FIRST_WITH_FAILURES,
     MIGRATIONS,
     check_plain,
     check_tables,
     checksum,
+    file_state,
     migrate,
     now,
+    open_read_only,
+    open_writable,
+    selected,
+    use_wal,
 )
-from pnyx.judge.store_opening import file_state, open_read_only, open_writable, use_wal
 from pnyx.judge.store_rows import (
     COLUMNS,
     StoredRow,
@@ -46,10 +50,10 @@ Outcome = Literal["added", "present", "conflict"]
 
 _ROWS_AT_ONCE = 16
 
-_NAMES = ", ".join((*COLUMNS, CHECKSUM))
-_INTO = f"INTO replies ({_NAMES}) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
+_MARKS = ", ".join("?" * (len(COLUMNS) + 1))
+_INTO = f"INTO replies ({', '.join(COLUMNS)}, checksum) VALUES ({_MARKS})"
 _INSERT, _REPLACE = f"INSERT OR IGNORE {_INTO}", f"INSERT OR REPLACE {_INTO}"
-_FAILURE = ", ".join((*FAILURE_COLUMNS, CHECKSUM))
+_FAILURE = ", ".join((*FAILURE_COLUMNS, "checksum"))
 
 _ON_DAMAGE = "the next run asks it again; pnyx store gc --damaged deletes it"
 
@@ -76,9 +80,8 @@ class StoredReply:
 class Store:
     """Replies on disk. Several processes and threads may use one file at the same time.
 
-    A `put` is committed when it returns: killing the process at any later moment loses nothing.
-    (The write-ahead log is not flushed to the disk on each commit; a power cut may lose the last
-    replies, never the file.)
+    A `put` is committed when it returns: a kill at any later moment loses nothing. (A power cut
+    may lose the last replies, never the file.)
 
     Args:
         path: the file; `default_store_path()` without.
@@ -89,10 +92,7 @@ class Store:
     Attributes:
         path: the file.
         version: of its layout.
-        has_tokens: whether it has the column of token alternatives; old ones lack it.
-        has_checksums: whether its rows have checksums; old ones lack them until they are written.
-        damaged: keys of the damaged replies that `get` met, whether or not they were replaced
-            since -> what is wrong with them.
+        damaged: keys of the damaged replies that `get` met -> what is wrong with them.
 
     Raises:
         InputError: the file is no judgement store, one of a newer Pnyx, or (`read_only`) missing.
@@ -102,7 +102,6 @@ class Store:
     def __init__(self, path: str | Path | None = None, *, read_only: bool = False) -> None:
         self.path = default_store_path() if path is None else Path(path)
         self.version = len(MIGRATIONS)
-        self.has_tokens = self.has_checksums = True
         self.damaged: dict[str, str] = {}
         self._unwatched: tuple[int, ...] | None = None
         self._lock = threading.RLock()
@@ -125,8 +124,6 @@ class Store:
                     self._check_tables()
                 else:
                     use_wal(self._connection)
-                    self._connection.execute("PRAGMA synchronous = NORMAL")
-                    self._connection.execute("PRAGMA cache_size = -16000")  # KiB
                     self._migrate()
         except BaseException:
             self._connection.close()
@@ -153,8 +150,7 @@ class Store:
         self.close()
 
     def __len__(self) -> int:
-        with self._lock, self._errors():
-            (count,) = self._connection.execute("SELECT count(*) FROM replies").fetchone()
+        ((count,),) = self.execute("SELECT count(*) FROM replies")
         return int(count)
 
     def close(self) -> None:
@@ -167,13 +163,12 @@ class Store:
 
         A damaged reply is none: it is noted in `damaged`, and `put` replaces it.
         """
-        rows = self.execute(f"SELECT {self._names()} FROM replies WHERE key = ?", (key,))  # noqa: S608
+        select = f"SELECT {', '.join(selected(self.version))} FROM replies WHERE key = ?"  # noqa: S608
         try:
-            found = self._sound(rows[0]) if rows else None
+            return next(map(self._sound, self.execute(select, (key,))), None)
         except ValueError as error:
             self.damaged[key] = str(error)
             return None
-        return found
 
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
         """Commit a reply. Where another process was faster, its reply stays and counts."""
@@ -191,11 +186,10 @@ class Store:
         """Return why the last attempt at a request gave no reply, or None."""
         if self.version < FIRST_WITH_FAILURES:
             return None
-        names = _FAILURE if self.has_checksums else ", ".join(FAILURE_COLUMNS)
-        rows = self.execute(f"SELECT {names} FROM failures WHERE key = ?", (key,))  # noqa: S608
-        if rows and self.has_checksums and checksum(rows[0][:-1]) != rows[0][-1]:
+        rows = self.execute("SELECT * FROM failures WHERE key = ?", (key,))
+        if not rows or (self._has_checksums and checksum(rows[0][:-1]) != rows[0][-1]):
             return None
-        return str(rows[0][2]) if rows else None
+        return str(rows[0][2])
 
     def put_row(self, row: StoredRow) -> Outcome:
         """Add a row as it is, with its date; what the store has at its key stays.
@@ -229,13 +223,11 @@ class Store:
             try:
                 if damage is not None:
                     raise ValueError(f"{damage}; {_ON_DAMAGE}")
-                row = row_from_columns(values)
+                yield row_from_columns(values)
             except ValueError as error:
-                if skip_damaged:
-                    continue
-                problem = f"reply {shorten(values[0], 70)}: {error}"
-                raise InputError(problem, path=self.path) from error
-            yield row
+                if not skip_damaged:
+                    problem = f"reply {shorten(values[0], 70)}: {error}"
+                    raise InputError(problem, path=self.path) from error
 
     def scan(
         self, where: str = "", values: Sequence[Any] = ()
@@ -246,7 +238,8 @@ class Store:
             where: a condition in SQL, `WHERE` included.
             values: its parameters.
         """
-        select = f"SELECT {self._names()} FROM replies {where} ORDER BY key"  # noqa: S608
+        names = ", ".join(selected(self.version))
+        select = f"SELECT {names} FROM replies {where} ORDER BY key"  # noqa: S608
         with self._lock, self._errors():
             cursor = self._connection.execute(select, values)
         with contextlib.closing(cursor):
@@ -262,7 +255,7 @@ class Store:
                         reply = self._sound(row)
                     except ValueError as error:
                         damage = str(error)
-                    yield row[: len(COLUMNS)], reply, damage
+                    yield row[:-1], reply, damage
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement of SQL over the table `replies` and return its rows."""
@@ -287,23 +280,17 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _names(self) -> str:
-        """Return what is selected of a row, `COLUMNS` first."""
-        tokens = COLUMNS[-1] if self.has_tokens else "NULL"
-        last = (CHECKSUM,) if self.has_checksums else ()
-        return ", ".join((*COLUMNS[:-1], tokens, *last))
+    @property
+    def _has_checksums(self) -> bool:
+        """Whether rows have checksums; old stores get them when they are written."""
+        return self.version >= FIRST_WITH_CHECKSUMS
 
     def _sound(self, row: Sequence[Any]) -> StoredReply:
-        """Return the reply that a row holds.
-
-        Raises:
-            ValueError: the row is damaged.
-        """
-        values = row[: len(COLUMNS)]
-        if self.has_checksums and checksum(values) != row[-1]:
+        """Return the reply that a row holds; ValueError where it is damaged."""
+        if self._has_checksums and checksum(row[:-1]) != row[-1]:
             raise ValueError("is damaged (its checksum does not fit)")
         try:
-            return StoredReply(*reply_from_columns(values))
+            return StoredReply(*reply_from_columns(row[:-1]))
         except ValueError as error:
             raise ValueError(f"is damaged ({error})") from error
 
@@ -341,7 +328,7 @@ class Store:
         try:
             check_plain(self.execute, "_pnyx_migrations")
             self.version = self._migrations_done()
-            self.has_tokens, self.has_checksums = check_tables(self.execute, self.version)
+            check_tables(self.execute, self.version)
         except ValueError as error:
             raise InputError(
                 "found an SQLite database without the tables of a judgement store", path=self.path

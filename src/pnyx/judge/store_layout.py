@@ -1,28 +1,38 @@
-"""The layout of a judgement store's file: its tables, how old ones are brought up to date."""
+"""The SQLite file of a judgement store: how it is opened, its tables, how old ones are updated."""
 
 from __future__ import annotations
 
 import hashlib
+import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx._version import __version__
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import make_folder
 from pnyx.judge.store_rows import COLUMNS
 
 __all__ = [
     "APPLICATION_ID",
-    "CHECKSUM",
     "FAILURE_COLUMNS",
+    "FIRST_WITH_CHECKSUMS",
     "FIRST_WITH_FAILURES",
     "MIGRATIONS",
     "Execute",
     "check_plain",
     "check_tables",
     "checksum",
+    "file_state",
     "key_matches",
     "migrate",
     "now",
+    "open_read_only",
+    "open_writable",
+    "selected",
+    "use_wal",
 ]
 
 APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file
@@ -30,13 +40,93 @@ APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file
 Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
 """`Store.execute`."""
 
-CHECKSUM = "checksum"
-"""The last column of both tables: `checksum` of the others."""
 FAILURE_COLUMNS = ("key", "model", "reason", "created_at", "pnyx_version")
-FIRST_WITH_FAILURES = 3
-_FIRST_WITH_TOKENS, _FIRST_WITH_CHECKSUMS = 2, 4
-_DIGEST_BYTES = 16
+FIRST_WITH_FAILURES, FIRST_WITH_CHECKSUMS = 3, 4
+_FIRST_WITH_TOKENS = 2
 _ROWS_AT_ONCE = 64
+_BUSY_SECONDS = 30.0
+_MAX_VALUE_BYTES = 64 * 1024 * 1024
+"""A store that is only read may be a stranger's; SQLite refuses a longer value in it."""
+
+
+def open_writable(path: Path) -> sqlite3.Connection:
+    """Open a store to read and write it; it is made where there is none."""
+    # The store holds people's documents: others on the machine need not read them.
+    make_folder(path.parent, 0o700)
+    return _connected(path)
+
+
+def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Open a store that is not changed, nor need be writable, nor its folder.
+
+    Also returns whether SQLite takes the file for one that nobody changes: it then notices no
+    change, and whoever reads must (`file_state`).
+
+    Raises:
+        InputError: there is no such file.
+        PnyxError: its last rows are in a write-ahead log that cannot be opened there.
+    """
+    if not path.is_file():
+        found = "is no file" if path.exists() else "does not exist"
+        raise InputError(f"{found}, expected a judgement store", path=path)
+    connection = _reader(path, "mode=ro")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+        log = path.resolve()
+        log = log.with_name(log.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise PnyxError(
+                f"{shorten(str(path), 200)}: its last replies are in {shorten(log.name, 100)}, "
+                "which cannot be read in a folder that cannot be written: copy both elsewhere"
+            ) from error
+        # Without a log nobody is writing now.
+        return _reader(path, "immutable=1"), True
+    except BaseException:
+        connection.close()
+        raise
+    return connection, False
+
+
+def _reader(path: Path, mode: str) -> sqlite3.Connection:
+    connection = _connected(f"{path.absolute().as_uri()}?{mode}", uri=True)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+    return connection
+
+
+def _connected(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
+    )
+
+
+def use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; SQLite does not wait by itself when others do so too."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            break
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA cache_size = -16000")  # KiB
+
+
+def file_state(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file is written or replaced; None where there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def checksum(values: Sequence[object]) -> bytes:
@@ -52,8 +142,7 @@ def checksum(values: Sequence[object]) -> bytes:
         else:
             content = value if isinstance(value, bytes) else repr(value).encode()
         parts += (b"%s:%d:" % (type(value).__name__.encode(), len(content)), content)
-    hashed = hashlib.blake2b(b"".join(parts), digest_size=_DIGEST_BYTES, person=b"pnyx-store")
-    return hashed.digest()
+    return hashlib.blake2b(b"".join(parts), digest_size=16, person=b"pnyx-store").digest()
 
 
 def key_matches(key: object) -> tuple[str, object]:
@@ -63,29 +152,29 @@ def key_matches(key: object) -> tuple[str, object]:
     return "key = ?", key
 
 
+def selected(version: int) -> tuple[str, ...]:
+    """Return what is selected of `replies`: `COLUMNS` and the checksum; NULL for what it lacks."""
+    tokens = COLUMNS[-1] if version >= _FIRST_WITH_TOKENS else "NULL"
+    return (*COLUMNS[:-1], tokens, "checksum" if version >= FIRST_WITH_CHECKSUMS else "NULL")
+
+
 def _add_checksums(execute: Execute) -> None:
     """Give every row the checksum of what it holds now."""
     for table, columns in (("replies", COLUMNS), ("failures", FAILURE_COLUMNS)):
-        execute(f"ALTER TABLE {table} ADD COLUMN {CHECKSUM} BLOB")
-        for rows in _batches(execute, table, columns):
-            for row in rows:
-                condition, key = key_matches(row[0])
-                execute(
-                    f"UPDATE {table} SET {CHECKSUM} = ? WHERE {condition}",  # noqa: S608
-                    (checksum(row), key),
-                )
+        execute(f"ALTER TABLE {table} ADD COLUMN checksum BLOB")
+        for row in _rows(execute, table, columns):
+            condition, key = key_matches(row[0])
+            update = f"UPDATE {table} SET checksum = ? WHERE {condition}"  # noqa: S608
+            execute(update, (checksum(row), key))
 
 
-def _batches(
-    execute: Execute, table: str, columns: Sequence[str]
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield all rows in the order of their keys; they may be changed between two batches."""
-    names = ", ".join(columns)
-    select = f"SELECT {names} FROM {table}"  # noqa: S608
+def _rows(execute: Execute, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield all rows in the order of their keys; they may be changed meanwhile."""
+    select = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
     end = f"ORDER BY key LIMIT {_ROWS_AT_ONCE}"
     rows = execute(f"{select} {end}")
     while rows:
-        yield rows
+        yield from rows
         condition, key = key_matches(rows[-1][0])
         rows = execute(f"{select} WHERE {condition.replace('=', '>', 1)} {end}", (key,))
 
@@ -133,22 +222,14 @@ def migrate(execute: Execute, done: int) -> None:
     execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def check_tables(execute: Execute, version: int) -> tuple[bool, bool]:
-    """Check that what will be read is plain tables with the columns of their version.
-
-    Args:
-        execute: of a store that is only read, maybe a stranger's.
-        version: that it says it is of.
-
-    Returns:
-        Whether its replies have tokens, and whether rows have checksums.
+def check_tables(execute: Execute, version: int) -> None:
+    """Check that what will be read of a store, maybe a stranger's, is the plain tables of it.
 
     Raises:
-        ValueError: it has not the tables of such a store.
+        ValueError: it has not the tables of a store of that version.
     """
-    tokens, checksums = version >= _FIRST_WITH_TOKENS, version >= _FIRST_WITH_CHECKSUMS
-    last = (CHECKSUM,) if checksums else ()
-    expected = {"replies": (*COLUMNS[:-1], *(COLUMNS[-1:] if tokens else ()), *last)}
+    last = ("checksum",) if version >= FIRST_WITH_CHECKSUMS else ()
+    expected = {"replies": tuple(name for name in selected(version) if name != "NULL")}
     if version >= FIRST_WITH_FAILURES:
         expected["failures"] = (*FAILURE_COLUMNS, *last)
     for table, columns in expected.items():
@@ -157,15 +238,10 @@ def check_tables(execute: Execute, version: int) -> tuple[bool, bool]:
         names = tuple(name for name, _, _ in found)
         if names != columns or any(hidden for _, hidden, _ in found) or found[0][2] != 1:
             raise ValueError(f"the columns of {table}")
-    return tokens, checksums
 
 
 def check_plain(execute: Execute, table: str) -> None:
-    """Check that a table is neither a view nor virtual.
-
-    Raises:
-        ValueError: it is, or is not there.
-    """
+    """Check that a table is there and neither a view nor virtual; ValueError if not."""
     plain = execute(
         "SELECT count(*) FROM sqlite_master WHERE name = ? AND type = 'table' AND rootpage > 0",
         (table,),

@@ -5,26 +5,27 @@ Rows also come from other people's files, so every value that is read is checked
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import json_line, parse_json_object
 from pnyx.models.replies import ChatRequest, Message, Reply, Token, printable
 
+if TYPE_CHECKING:
+    import pydantic
+
 __all__ = [
     "COLUMNS",
     "StoredRow",
-    "pack_tokens",
     "reply_from_columns",
-    "request_from",
     "request_key",
     "row_from_columns",
     "row_from_object",
@@ -45,12 +46,11 @@ COLUMNS = (
 )
 """The columns of the table `replies`, in its order."""
 
-_ROW_FIELDS = {"key", "model", "request", "reply", "created_at", "pnyx_version"}
-_REPLY_FIELDS = {"text", "finish_reason", "model", "usage", "response_format", "tokens"}
-_REQUEST_FIELDS = {"messages", "schema", "temperature", "max_tokens", "seed", "sample"}
 _WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _MAX_TOKENS_BYTES = 64 * 1024 * 1024
 """Compressed tokens of a foreign store may not unpack to more."""
+_REPLY = ("text", "finish_reason", "model", "usage", "response_format")
+_FOUND_TYPE = ("list_type", "dict_type", "string_type")
 
 
 def request_key(model: str, request: ChatRequest) -> str:
@@ -82,7 +82,8 @@ class StoredRow:
 
     def columns(self) -> tuple[Any, ...]:
         """Return the values of `COLUMNS`."""
-        reply = self.reply
+        reply, tokens = self.reply, _plain(self.reply.tokens)
+        packed = json.dumps(tokens, separators=(",", ":")).encode()
         return (
             self.key,
             self.model,
@@ -94,7 +95,7 @@ class StoredRow:
             reply.response_format,
             self.created_at,
             self.pnyx_version,
-            pack_tokens(reply.tokens),
+            None if tokens is None else zlib.compress(packed),
         )
 
     def line(self) -> str:
@@ -104,14 +105,8 @@ class StoredRow:
             "key": self.key,
             "model": self.model,
             "request": self.request.canonical(),
-            "reply": {
-                "text": reply.text,
-                "finish_reason": reply.finish_reason,
-                "model": reply.model,
-                "usage": dict(reply.usage),
-                "response_format": reply.response_format,
-                "tokens": _plain(reply.tokens),
-            },
+            "reply": {name: getattr(reply, name) for name in _REPLY}
+            | {"tokens": _plain(reply.tokens)},
             "created_at": self.created_at,
             "pnyx_version": self.pnyx_version,
         }
@@ -139,17 +134,8 @@ def row_from_columns(values: Sequence[object]) -> StoredRow:
     Raises:
         ValueError: one is not what it must be.
     """
-    key, model, request, *_, created_at, version, _ = values
-    return row_from_object(
-        {
-            "key": key,
-            "model": model,
-            "request": _json_object(request, "request"),
-            "reply": _reply_object(values),
-            "created_at": created_at,
-            "pnyx_version": version,
-        }
-    )
+    row = {"key": values[0], "request": _json_object(values[2], "request")}
+    return row_from_object({**row, **_without_request(values)})
 
 
 def reply_from_columns(values: Sequence[object]) -> tuple[Reply, str, str]:
@@ -160,20 +146,8 @@ def reply_from_columns(values: Sequence[object]) -> tuple[Reply, str, str]:
     Raises:
         ValueError: one is not what it must be.
     """
-    _text(values[1], "model")
-    return _reply(_reply_object(values)), _time(values[8]), _text(values[9], "pnyx_version")
-
-
-def _reply_object(values: Sequence[object]) -> dict[str, object]:
-    text, finish, name, usage, form = values[3:8]
-    return {
-        "text": text,
-        "finish_reason": finish,
-        "model": name,
-        "usage": _json_object(usage, "usage"),
-        "response_format": form,
-        "tokens": _unpacked(values[10]),
-    }
+    row = _checked(0, _without_request(values))
+    return _reply(row["reply"]), row["created_at"], row["pnyx_version"]
 
 
 def row_from_object(value: Mapping[str, Any]) -> StoredRow:
@@ -182,75 +156,118 @@ def row_from_object(value: Mapping[str, Any]) -> StoredRow:
     Raises:
         ValueError: a field is missing, unknown or not what it must be.
     """
-    _expect_fields(value, _ROW_FIELDS, "")
-    return StoredRow(
-        _text(value["key"], "key"),
-        _text(value["model"], "model"),
-        request_from(value["request"]),
-        _reply(value["reply"]),
-        _time(value["created_at"]),
-        _text(value["pnyx_version"], "pnyx_version"),
+    row = _checked(1, value)
+    row |= {"request": _request(row["request"]), "reply": _reply(row["reply"])}
+    return StoredRow(**row)
+
+
+def _without_request(values: Sequence[object]) -> dict[str, object]:
+    _, model, _, text, finish, name, usage, form, when, version, tokens = values
+    reply = {
+        "text": text,
+        "finish_reason": finish,
+        "model": name,
+        "usage": _json_object(usage, "usage"),
+        "response_format": form,
+        "tokens": _unpacked(tokens),
+    }
+    return {"model": model, "reply": reply, "created_at": when, "pnyx_version": version}
+
+
+def _request(asked: dict[str, Any]) -> ChatRequest:
+    messages = tuple(Message(role, text) for role, text in asked["messages"])
+    return ChatRequest(**{**asked, "messages": messages, "logprobs": asked.get("logprobs") or 0})
+
+
+def _reply(said: dict[str, Any]) -> Reply:
+    tokens = said["tokens"]
+    if tokens is not None:
+        tokens = tuple(Token(text, tuple(others)) for text, others in tokens)
+    return Reply(**{**said, "tokens": tokens})
+
+
+@functools.cache
+def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
+    """Return what checks a row's columns and a whole row; pydantic loads slowly."""
+    from typing import NotRequired
+
+    from pydantic import (
+        AfterValidator,
+        ConfigDict,
+        Field,
+        InstanceOf,
+        Strict,
+        TypeAdapter,
+        with_config,
     )
+    from typing_extensions import TypedDict
+
+    def shape(fields: dict[str, Any]) -> Any:
+        made = TypedDict("made", fields)  # type: ignore[misc]
+        return with_config(ConfigDict(strict=True, extra="forbid"))(made)
+
+    text = Annotated[str, AfterValidator(_whole)]
+    some = InstanceOf[str]  # may hold half characters
+    pair = Strict(False)
+    count = Annotated[int, Field(ge=0, lt=2**53)]
+    number = Annotated[float, Field(allow_inf_nan=False)]
+    logprob = Annotated[float, Field(allow_inf_nan=False, le=1e-6)]  # as `read_reply` takes them
+    others = list[Annotated[tuple[some, logprob], pair]]
+    reply = {
+        **dict.fromkeys(("text", "finish_reason", "model", "response_format"), text),
+        "usage": dict[some, count],
+        "tokens": list[Annotated[tuple[some, others], pair]] | None,
+    }
+    request = {
+        "messages": list[Annotated[tuple[some, some], pair]],
+        "schema": InstanceOf[dict[str, Any]] | None,
+        "temperature": number,
+        "max_tokens": int,
+        "seed": int | None,
+        "sample": int,
+        "logprobs": NotRequired[int | None],
+    }
+    when = Annotated[str, AfterValidator(_time)]
+    row = {"model": text, "reply": shape(reply), "created_at": when, "pnyx_version": text}
+    whole = {"key": text, "request": shape(request), **row}
+    return TypeAdapter(shape(row)), TypeAdapter(shape(whole))
 
 
-def _reply(value: object) -> Reply:
-    reply = _expect_fields(value, _REPLY_FIELDS, "reply")
-    return Reply(
-        text=_text(reply["text"], "reply.text"),
-        finish_reason=_text(reply["finish_reason"], "reply.finish_reason"),
-        model=_text(reply["model"], "reply.model"),
-        usage=_usage(reply["usage"]),
-        response_format=_text(reply["response_format"], "reply.response_format"),
-        tokens=_tokens(reply["tokens"]),
-    )
+def _checked(which: int, value: object) -> Any:
+    """Return a value as one of `_adapters` reads it; ValueError, in one line, where it cannot."""
+    from pydantic import ValidationError
+
+    try:
+        return _adapters()[which].validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    kind, found = first["type"], first["input"]
+    *above, name = first["loc"] or ("",)
+    if kind in ("missing", "extra_forbidden"):
+        where = "".join(f"{part}." for part in above).rstrip(".")
+        what = f"no {name}" if kind == "missing" else f"unknown field {shorten(name, 40)!r}"
+        raise ValueError(f"{where}: {what}" if where else what)
+    where = shorten(".".join(map(str, first["loc"])), 100)
+    shown = type(found).__name__ if kind in _FOUND_TYPE else shorten(found, 60)
+    expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    raise ValueError(f"{where}: found {shown}, expected {expected}")
 
 
-def _time(value: object) -> str:
-    text = _text(value, "created_at")
-    if not _is_time(text):
-        raise ValueError(
-            f"created_at: found {shorten(text, 40)!r}, expected YYYY-MM-DDTHH:MM:SS+00:00"
-        )
+def _is_whole(text: str) -> bool:
+    return text.isascii() or printable(text) == text
+
+
+def _whole(text: str) -> str:
+    if not _is_whole(text):
+        raise ValueError("no half a character, which no file can hold")
     return text
 
 
-def request_from(content: object) -> ChatRequest:
-    """Return the request whose `canonical()` this is.
-
-    Raises:
-        ValueError: it is of no request.
-    """
-    fields = _REQUEST_FIELDS
-    if isinstance(content, Mapping) and "logprobs" in content:
-        fields = fields | {"logprobs"}
-    request = _expect_fields(content, fields, "request")
-    turns = request["messages"]
-    if not isinstance(turns, list) or not all(_are_texts(turn) for turn in turns):
-        raise ValueError("request.messages: expected a list of [role, content]")
-    if not isinstance(request["schema"], dict | None):
-        raise ValueError("request.schema: expected an object or null")
-    if not _is_number(request["temperature"]):
-        raise ValueError("request.temperature: expected a number")
-    for name in ("max_tokens", "seed", "sample", "logprobs"):
-        count = request.get(name)
-        if type(count) is not int and (name not in ("seed", "logprobs") or count is not None):
-            raise ValueError(f"request.{name}: found {shorten(count, 40)}, expected an integer")
-    return ChatRequest(
-        tuple(Message(role, text) for role, text in turns),
-        request["schema"],
-        max_tokens=request["max_tokens"],
-        temperature=float(request["temperature"]),
-        seed=request["seed"],
-        sample=request["sample"],
-        logprobs=request.get("logprobs") or 0,
-    )
-
-
-def pack_tokens(tokens: tuple[Token, ...] | None) -> bytes | None:
-    """Return the column of a reply's tokens: compressed JSON, or None where there are none."""
-    if tokens is None:
-        return None
-    return zlib.compress(json.dumps(_plain(tokens), separators=(",", ":")).encode())
+def _time(text: str) -> str:
+    if _WHEN.fullmatch(text) is None:
+        raise ValueError("YYYY-MM-DDTHH:MM:SS+00:00")
+    datetime.fromisoformat(text)
+    return text
 
 
 def _plain(tokens: tuple[Token, ...] | None) -> list[Any] | None:
@@ -277,82 +294,9 @@ def _unpacked(packed: object) -> object:
 
 
 def _json_object(text: object, name: str) -> dict[str, Any]:
+    if not isinstance(text, str):
+        raise ValueError(f"{name}: found {type(text).__name__}, expected text")
     try:
-        return parse_json_object(_text(text, name), path=name, number=1, keep_surrogates=True)
+        return parse_json_object(text, path=name, number=1, keep_surrogates=True)
     except InputError as error:
         raise ValueError(f"{name}: {error.problem}") from error
-
-
-def _expect_fields(value: object, fields: set[str], name: str) -> Mapping[str, Any]:
-    where = f"{name}: " if name else ""
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{where}found {type(value).__name__}, expected an object")
-    if missing := sorted(fields - set(value)):
-        raise ValueError(f"{where}no {missing[0]}")
-    if unknown := sorted(set(value) - fields):
-        raise ValueError(f"{where}unknown field {shorten(unknown[0], 40)!r}")
-    return value
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{name}: found {type(value).__name__}, expected text")
-    if not _is_whole(value):
-        raise ValueError(f"{name}: found half a character, which no file can hold")
-    return value
-
-
-def _is_whole(text: str) -> bool:
-    """Whether it holds no half characters, so that UTF-8 can hold it."""
-    return text.isascii() or printable(text) == text
-
-
-def _usage(value: object) -> dict[str, int]:
-    if not isinstance(value, dict) or not all(
-        type(count) is int and 0 <= count < 2**53 for count in value.values()
-    ):
-        raise ValueError("reply.usage: expected an object of counts")
-    return value
-
-
-def _tokens(value: object) -> tuple[Token, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        raise ValueError("reply.tokens: expected a list or null")
-    tokens = []
-    for entry in value:
-        match entry:
-            case [str(text), [*others]] if all(_is_alternative(other) for other in others):
-                tokens.append(Token(text, tuple((name, float(p)) for name, p in others)))
-            case _:
-                raise ValueError(
-                    f"reply.tokens: found {shorten(entry, 60)}, expected "
-                    "[token, [[alternative, log probability], ...]]"
-                )
-    return tuple(tokens)
-
-
-def _is_alternative(value: object) -> bool:
-    match value:
-        case [str(), float() | int() as logprob]:
-            return _is_number(logprob) and logprob <= 1e-6  # as `replies.read_reply` takes them
-    return False
-
-
-def _are_texts(turn: object) -> bool:
-    return isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, str) for t in turn)
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is a finite number that a float can hold."""
-    if type(value) is int:
-        return abs(value) < 2**53
-    return isinstance(value, float) and math.isfinite(value)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return _WHEN.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False

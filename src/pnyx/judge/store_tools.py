@@ -1,60 +1,55 @@
-"""What `pnyx store` does with one judgement store: count, clear out, export."""
+"""What `pnyx store` does with judgement stores: count, clear out, export, merge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pnyx.errors import InputError, PnyxError
-from pnyx.files import atomic_text
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.files import atomic_text, parse_json_object, read_head, read_lines
 from pnyx.judge.store import Store, StoredReply, default_store_path
-from pnyx.judge.store_layout import key_matches
-from pnyx.judge.store_rows import COLUMNS
+from pnyx.judge.store_layout import key_matches, selected
+from pnyx.judge.store_rows import COLUMNS, StoredRow, row_from_object
 
 __all__ = [
     "Cleared",
+    "MergedSource",
     "ModelStats",
     "StoreStats",
     "TokenTotal",
     "clear_store",
     "export_store",
-    "is_same_file",
+    "merge_stores",
     "store_stats",
 ]
 
+_SQLITE_MAGIC = b"SQLite format 3\0"
 _TOKEN_COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 
 
 @dataclass(slots=True)
 class TokenTotal:
-    """Tokens by the servers' own count.
+    """Tokens by the servers' own count: their sum (None where no reply states it, which is not 0).
 
-    Attributes:
-        total: their sum; None where no reply states them, which is not none.
-        replies: how many replies state them.
+    `replies` is how many replies state it.
     """
 
     total: int | None = None
     replies: int = 0
 
-    def add(self, count: int) -> None:
-        """Add what one more reply states."""
-        self.total = (self.total or 0) + count
-        self.replies += 1
-
 
 @dataclass(slots=True)
 class ModelStats:
-    """The replies of one model.
+    """The replies of one model, by the name that was asked for.
 
     Attributes:
-        model: the name that was asked for.
-        replies: how many.
-        first: when the earliest was asked for (UTC, ISO 8601).
-        last: when the latest was.
+        first: when the earliest was asked for (UTC, ISO 8601), `last` the latest.
         finish_reasons: how many ended in which way, the most frequent first.
         tokens: `prompt_tokens`, `cached_tokens` (part of the former) and `completion_tokens`.
         with_alternatives: how many carry their tokens' alternatives with probabilities.
@@ -64,7 +59,7 @@ class ModelStats:
     first: str
     last: str
     replies: int = 0
-    finish_reasons: dict[str, int] = field(default_factory=dict)
+    finish_reasons: dict[str, int] = field(default_factory=Counter)
     tokens: dict[str, TokenTotal] = field(
         default_factory=lambda: {name: TokenTotal() for name in _TOKEN_COUNTS}
     )
@@ -76,9 +71,7 @@ class StoreStats:
     """What a store holds.
 
     Attributes:
-        path: the file.
-        bytes: its size on disk, its write-ahead log included.
-        version: of the file's layout.
+        bytes: size on disk, the write-ahead log included.
         replies: of all models, and the damaged ones.
         models: by name.
         damaged: replies that cannot be read, or whose checksum does not fit; of no model.
@@ -108,17 +101,17 @@ def store_stats(path: str | Path | None = None) -> StoreStats:
     """
     with Store(path, read_only=True) as store:
         models: dict[str, ModelStats] = {}
-        damaged = 0
+        total = damaged = 0
         for values, stored, _ in store.scan():
+            total += 1
             if stored is None:
                 damaged += 1
             else:
                 _add(models, str(values[1]), stored)
-        for model in models.values():
+        found = [models[name] for name in sorted(models)]
+        for model in found:
             often = sorted(model.finish_reasons.items(), key=lambda item: (-item[1], item[0]))
             model.finish_reasons = dict(often)
-        total = damaged + sum(model.replies for model in models.values())
-        found = [models[name] for name in sorted(models)]
         size = _bytes_on_disk(store.path)
         return StoreStats(str(store.path), size, store.version, total, found, damaged)
 
@@ -129,12 +122,12 @@ def _add(models: dict[str, ModelStats], name: str, stored: StoredReply) -> None:
     model = models.setdefault(name, ModelStats(name, when, when))
     model.first, model.last = min(model.first, when), max(model.last, when)
     model.replies += 1
-    ends = model.finish_reasons
-    ends[reply.finish_reason] = ends.get(reply.finish_reason, 0) + 1
+    model.finish_reasons[reply.finish_reason] += 1
     model.with_alternatives += reply.tokens is not None
-    for count in _TOKEN_COUNTS:
-        if count in reply.usage:
-            model.tokens[count].add(reply.usage[count])
+    for name, tokens in model.tokens.items():
+        if name in reply.usage:
+            tokens.total = (tokens.total or 0) + reply.usage[name]
+            tokens.replies += 1
 
 
 def _bytes_on_disk(path: Path) -> int:
@@ -147,14 +140,8 @@ def _bytes_on_disk(path: Path) -> int:
 class Cleared:
     """What was deleted, or, in a dry run, would be.
 
-    Attributes:
-        path: the file.
-        replies: how many replies match.
-        content_bytes: how much their texts take.
-        dry_run: nothing was deleted.
-        bytes_before: size on disk.
-        bytes_after: size on disk, afterwards.
-        not_compacted: why the file could not be made smaller; None where it was.
+    `content_bytes` is what the replies' texts take, `bytes_before` and `bytes_after` are the size
+    on disk; `not_compacted` says why the file could not be made smaller, None where it was.
     """
 
     path: str
@@ -197,9 +184,21 @@ def clear_store(
         InputError: there is no such store.
         PnyxError: another process does not let go of it.
     """
-    where, values = _condition(older_than, model, finish)
-    if not (where or damaged):
+    criteria: dict[str, str] = {}
+    if older_than is not None:
+        try:
+            limit = datetime.now(UTC) - older_than
+        except OverflowError:
+            limit = datetime.min.replace(tzinfo=UTC)
+        criteria["created_at < ?"] = limit.isoformat(timespec="seconds")
+    if model is not None:
+        criteria["model = ?"] = model
+    if finish is not None:
+        criteria["finish_reason = ?"] = finish
+    if not (criteria or damaged):
         raise ValueError("expected a criterion: older_than, model, finish or damaged")
+    where = f"WHERE {' AND '.join(criteria)}" if criteria else ""
+    values = list(criteria.values())
     path = default_store_path() if path is None else Path(path)
     # Opened for reading first: this must not make a store where there is none.
     with Store(path, read_only=True) as store:
@@ -214,34 +213,18 @@ def clear_store(
         return Cleared(str(path), replies, size, dry_run, before, _bytes_on_disk(path), problem)
 
 
-def _condition(
-    older_than: timedelta | None, model: str | None, finish: str | None
-) -> tuple[str, list[str]]:
-    """Return an SQL condition, `WHERE` included, and its parameters."""
-    criteria: dict[str, str] = {}
-    if older_than is not None:
-        try:
-            limit = datetime.now(UTC) - older_than
-        except OverflowError:
-            limit = datetime.min.replace(tzinfo=UTC)
-        criteria["created_at < ?"] = limit.isoformat(timespec="seconds")
-    if model is not None:
-        criteria["model = ?"] = model
-    if finish is not None:
-        criteria["finish_reason = ?"] = finish
-    where = " AND ".join(criteria)
-    return f"WHERE {where}" if where else "", list(criteria.values())
-
-
 def _clear(
     store: Store, where: str, values: Sequence[str], damaged: bool, dry_run: bool
 ) -> tuple[int, int]:
     """Delete, unless it is a dry run, and return how many replies of how many bytes."""
     if not damaged:
-        measured = _measured(store, where, values)
+        columns = selected(store.version)[:-1]
+        size = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in columns)
+        select = f"SELECT count(*), coalesce(sum({size}), 0) FROM replies {where}"  # noqa: S608
+        ((replies, total),) = store.execute(select, values)
         if not dry_run:
             store.execute(f"DELETE FROM replies {where}", values)  # noqa: S608
-        return measured
+        return replies, total
     rows = [row for row, reply, _ in store.scan(where, values) if reply is None]
     for row in rows if not dry_run else ():
         condition, key = key_matches(row[0])
@@ -253,16 +236,6 @@ def _size(value: object) -> int:
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogateescape"))
     return len(value) if isinstance(value, bytes) else 0
-
-
-def _measured(store: Store, where: str, values: Sequence[str]) -> tuple[int, int]:
-    columns = COLUMNS if store.has_tokens else COLUMNS[:-1]
-    size = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in columns)
-    ((replies, total),) = store.execute(
-        f"SELECT count(*), coalesce(sum({size}), 0) FROM replies {where}",  # noqa: S608
-        values,
-    )
-    return replies, total
 
 
 def _compact(store: Store) -> str | None:
@@ -297,7 +270,7 @@ def export_store(
         InputError: there is no such store, it is damaged, or `out` is the store itself.
     """
     with Store(path, read_only=True) as store:
-        if is_same_file(store.path, out):
+        if _is_same_file(store.path, out):
             raise InputError("is the store itself, expected another file to write", path=out)
         count = 0
         with atomic_text(out) as stream:
@@ -307,9 +280,116 @@ def export_store(
         return count
 
 
-def is_same_file(one: Path, other: str | Path) -> bool:
+def _is_same_file(one: Path, other: str | Path) -> bool:
     """Whether both names are of one file that exists."""
     try:
         return one.samefile(other)
     except (OSError, ValueError):
         return False
+
+
+@dataclass(slots=True)
+class MergedSource:
+    """What became of the replies of one file.
+
+    They were `added`, `present` already with the same text, or `conflicts`: there with another
+    text, which stays.
+    """
+
+    path: str
+    replies: int = 0
+    added: int = 0
+    present: int = 0
+    conflicts: int = 0
+
+
+def merge_stores(
+    sources: Sequence[str | Path], target: str | Path | None = None
+) -> list[MergedSource]:
+    """Add the replies of other stores and of exported files to a store, in one transaction.
+
+    Nothing in a source is trusted: each reply's key must be the address of its request, and no
+    SQL of a source is run. All sources are read and checked before the target is opened.
+
+    Args:
+        sources: judgement stores or files that `export_store` wrote.
+        target: the store, made where there is none; `default_store_path()` without.
+
+    Raises:
+        InputError: a source cannot be read or is not what it must be; the target is as it was.
+        PnyxError: the target cannot be written.
+    """
+    target = default_store_path() if target is None else Path(target)
+    merged = [MergedSource(str(source)) for source in sources]
+    for source in merged:
+        if _is_same_file(target, source.path):
+            raise InputError("a store cannot be merged into itself", path=source.path)
+    paths = [source.path for source in merged]
+    with _staged(paths) as rows, Store(target) as store, store.transaction():
+        for number, *columns in rows:
+            source, outcome = merged[number], store.put_columns(columns)
+            source.replies += 1
+            source.added += outcome == "added"
+            source.present += outcome == "present"
+            source.conflicts += outcome == "conflict"
+    return merged
+
+
+@contextlib.contextmanager
+def _staged(sources: Sequence[str]) -> Iterator[Iterator[tuple[Any, ...]]]:
+    """Yield the number of its source and the columns of every row, all of them checked before.
+
+    They wait on disk, in a file without a name that ends with this process.
+    """
+    names, marks = ", ".join(COLUMNS), ", ".join("?" * (len(COLUMNS) + 1))
+    try:
+        with contextlib.closing(sqlite3.connect("", isolation_level=None)) as staging:
+            staging.execute(f"CREATE TABLE staged (source, {names})")
+            staging.execute("BEGIN")
+            for number, source in enumerate(sources):
+                rows = ((number, *row.columns()) for row in _checked_rows(source))
+                staging.executemany(f"INSERT INTO staged VALUES ({marks})", rows)  # noqa: S608
+            staging.execute("COMMIT")
+            yield staging.execute("SELECT * FROM staged ORDER BY rowid")
+    except sqlite3.Error as error:
+        raise PnyxError(f"the temporary file for merging: {shorten(str(error))}") from error
+
+
+def _checked_rows(source: str) -> Iterator[StoredRow]:
+    """Yield the rows of a store or of an exported file whose keys are right."""
+    if not read_head(source, len(_SQLITE_MAGIC)).startswith(_SQLITE_MAGIC):
+        yield from _rows_of_lines(source)
+        return
+    if source == "-" or not _starts_with_magic(source):
+        raise InputError(
+            "found a compressed store, or one that comes through a pipe, expected it as a file",
+            path=source,
+        )
+    with Store(source, read_only=True) as store:
+        for row in store.rows():
+            try:
+                row.check_key()
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"reply {shorten(row.key, 70)}: {error}", path=source) from error
+            yield row
+
+
+def _rows_of_lines(source: str) -> Iterator[StoredRow]:
+    for number, line in read_lines(source):
+        if not line.strip():
+            continue
+        value = parse_json_object(line, path=source, number=number, keep_surrogates=True)
+        try:
+            row = row_from_object(value)
+            row.check_key()
+        except (ValueError, RecursionError) as error:
+            raise InputError(str(error), path=source, line=number) from error
+        yield row
+
+
+def _starts_with_magic(path: str) -> bool:
+    """Whether the file itself is SQLite, and not what it holds compressed."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as stream:
+        return stream.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC

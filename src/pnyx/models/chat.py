@@ -9,11 +9,11 @@ from pnyx.errors import InputError, shorten
 from pnyx.models.addresses import read_key, read_spec, shown_address
 from pnyx.models.chat_endpoint import ChatEndpoint
 from pnyx.models.ledger import Ledger
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Patience
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply, printable
 
 if TYPE_CHECKING:
-    from pnyx.models.base import ChatModel
+    from pnyx.models.replies import ChatModel
 
 __all__ = [
     "CallFailed",

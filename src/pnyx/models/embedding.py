@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pnyx.models.patience import Patience
+    from pnyx.models.outcomes import Patience
 
 __all__ = ["PACKAGED", "Embedder", "embedder_from"]
 

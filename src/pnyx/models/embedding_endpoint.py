@@ -18,14 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import ModelError, shorten
-from pnyx.models.addresses import check_address
+from pnyx.models.endpoint import Endpoint
 from pnyx.models.flow import run_all, run_blocking
 from pnyx.models.negotiate import is_too_long, refused_parameter
-from pnyx.models.outcomes import Again, Refused, Sorter
-from pnyx.models.pace import Pace
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Again, Patience, Refused
 from pnyx.models.replies import CallFailed, printable
-from pnyx.models.secrets import Secrets
 from pnyx.models.wire import MAX_BODY_BYTES, Answer, NoAnswer, Wire
 
 __all__ = ["EmbeddingEndpoint"]
@@ -41,23 +38,15 @@ _ITS_WORDING = {400, 413, 422}
 Vectors = NDArray[np.float32]
 
 
-class EmbeddingEndpoint:
+class EmbeddingEndpoint(Endpoint):
     """Embeds texts by asking an endpoint; equal texts of a call are asked for once.
 
     A text that the model finds too long is cut in half until it is taken; a batch that is refused
-    is halved, and later batches are as small. It may be used from several threads.
-
-    Args:
-        base_url: up to and without `/embeddings`.
-        model: its name there.
-        api_key: sent as bearer token; None sends none.
-        patience: time limits and retries.
-        concurrency: the most requests ever under way at once; how many are is learnt.
-
-    Attributes:
-        name: `endpoint:MODEL`. Where the model is served does not change its vectors.
-        on_retry: called with one line before each further attempt, so that a wait can be shown.
+    is halved, and later batches are as small. It may be used from several threads. Its name is
+    `endpoint:MODEL`: where the model is served does not change its vectors. See `Endpoint`.
     """
+
+    path, longest = "/embeddings", MAX_BODY_BYTES
 
     def __init__(
         self,
@@ -68,21 +57,12 @@ class EmbeddingEndpoint:
         patience: Patience | None = None,
         concurrency: int = 8,
     ) -> None:
-        self.base_url = check_address(base_url)
-        self.model = model
+        super().__init__(base_url, model, api_key, patience=patience, concurrency=concurrency)
         self.name = f"endpoint:{model}"
-        self.patience = patience or Patience()
-        self.pace = Pace(concurrency)
-        self.on_retry: Callable[[str], None] | None = None
-        self._key = api_key
-        self._sorter = Sorter(self.base_url, model, Secrets(api_key))
         self._batch = _BATCH
         self._parameters: dict[str, Any] = {"encoding_format": "base64"}
         self._dimensions: int | None = None
         self._lock = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"EmbeddingEndpoint({self.base_url!r}, {self.model!r})"
 
     @property
     def dimensions(self) -> int:
@@ -112,21 +92,11 @@ class EmbeddingEndpoint:
         return np.ascontiguousarray(vectors[[unique[text] for text in texts]])
 
     async def _ask_all(self, texts: list[str], rows: list[Vectors | None]) -> None:
-        wire = Wire(
-            self.base_url,
-            self._key,
-            self.patience.timeout,
-            path="/embeddings",
-            longest=MAX_BODY_BYTES,
-        )
-
         async def work(batch: range) -> None:
             rows[batch.start : batch.stop] = await self._ask(wire, texts[batch.start : batch.stop])
 
-        try:
+        async with self.connected() as wire:
             await run_all(self._batches(texts), work, workers=self.pace.ceiling)
-        finally:
-            await wire.close()
 
     def _batches(self, texts: list[str]) -> Iterator[range]:
         """Yield consecutive batches, of as many texts as are taken by then."""
@@ -177,33 +147,16 @@ class EmbeddingEndpoint:
             attempt += 1
             async with self.pace.slot() as slot:
                 outcome = self._sort(await wire.post(raw), len(texts))
-                if not isinstance(outcome, Again):
-                    slot.served()
-                elif outcome.overloaded:
-                    slot.overloaded()
+                self._learn(slot, outcome)
             if isinstance(outcome, CallFailed):
                 raise self._failed(outcome)
             if not isinstance(outcome, Again):
                 return outcome
+            if attempt >= self.attempts(outcome):
+                no = "cannot be reached" if outcome.kind == "unreachable" else "gives no vectors"
+                why = f"{outcome.failed.reason} ({attempt} attempts)"
+                raise ModelError(f"{self.base_url} {no}: {why}")
             await self._rest(outcome, attempt)
-
-    async def _rest(self, outcome: Again, attempt: int) -> None:
-        """Wait before another attempt, or give up."""
-        import anyio
-
-        unreachable = outcome.kind == "unreachable"
-        limit = self.patience.connect_attempts if unreachable else self.patience.attempts
-        reason = outcome.failed.reason
-        if attempt >= limit:
-            what = "cannot be reached" if unreachable else "gives no vectors"
-            raise ModelError(f"{self.base_url} {what}: {reason} ({attempt} attempts)")
-        if self.on_retry is not None:
-            self.on_retry(f"{reason} (attempt {attempt} of {limit})")
-        seconds = self.patience.wait(attempt, outcome.retry_after)
-        if outcome.retry_after is not None:
-            self.pace.cool(seconds)
-        else:
-            await anyio.sleep(seconds)
 
     def _sort(
         self, answer: Answer | NoAnswer, count: int

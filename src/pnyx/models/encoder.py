@@ -98,11 +98,6 @@ class Encoder:
             if len(text) <= _MAX_REMEMBERED_CHARACTERS:
                 self._recent[text] = vector
 
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens of each text count, special tokens included, <= `max_tokens`."""
-        encoded = self._tokenizer.encode_batch_fast([_printable(text) for text in texts])
-        return [len(one.ids) for one in encoded]
-
     def _fill(self, out: npt.NDArray[np.float32], texts: list[str]) -> None:
         encoded = self._tokenizer.encode_batch_fast(texts)
 

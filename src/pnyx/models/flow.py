@@ -1,11 +1,12 @@
-"""Running async work: many small pieces, a bounded number at once; or to its end, from anywhere."""
+"""Running async work: many pieces, a bounded number at once; to its end, from anywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, Generic, TypeVar
 
-__all__ = ["run_all", "run_blocking"]
+__all__ = ["PerLoop", "run_all", "run_blocking"]
 
 T = TypeVar("T")
 
@@ -60,3 +61,33 @@ def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T
 
     with start_blocking_portal() as portal:
         return portal.call(main)
+
+
+class PerLoop(Generic[T]):
+    """One thing for each event loop, made at its first use there and closed after the last.
+
+    Args:
+        close: closes it.
+    """
+
+    def __init__(self, close: Callable[[T], Awaitable[None]]) -> None:
+        from anyio.lowlevel import RunVar
+
+        self._close = close
+        self._held: RunVar[list[Any] | None] = RunVar("pnyx-per-loop", None)
+
+    @asynccontextmanager
+    async def use(self, make: Callable[[], T]) -> AsyncIterator[T]:
+        """Hold it open, made if need be; nested and parallel uses share it."""
+        held = self._held.get()
+        if held is None:
+            held = [make(), 0]
+            self._held.set(held)
+        held[1] += 1
+        try:
+            yield held[0]
+        finally:
+            held[1] -= 1
+            if not held[1]:
+                self._held.set(None)
+                await self._close(held[0])

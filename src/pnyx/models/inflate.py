@@ -7,8 +7,13 @@ after the first member of a gzip file, of which there may be several (RFC 1952, 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
-__all__ = ["DamagedError", "Inflate"]
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["DamagedError", "Inflate", "read_body"]
 
 _GZIP, _ZLIB, _RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
 _WINDOWS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": _ZLIB}
@@ -111,3 +116,43 @@ class Inflate:
         raw, self._rest = self._rest, b""
         self._inflate = zlib.decompressobj(_GZIP)
         return raw
+
+
+async def read_body(
+    response: httpx2.Response,
+    limit: int,
+    *,
+    cut: bool = False,
+    take: Callable[[int], Awaitable[None]] | None = None,
+) -> tuple[bytes, bool]:
+    """Read the body of an answer, without its compression, and say whether it is longer than that.
+
+    Args:
+        response: whose body was not touched yet.
+        limit: bytes of it that are read, before and after decompression.
+        cut: whether the beginning of a longer body is wanted; otherwise nothing of it is returned.
+        take: awaited with the size of each part before it is kept.
+
+    Raises:
+        DamagedError: its compression is damaged.
+    """
+    size = response.headers.get("content-length", "")
+    if not cut and size.isascii() and size.isdigit() and len(size) < 20 and int(size) > limit:
+        return b"", True
+    inflate = Inflate(response.headers.get("content-encoding", ""))
+    parts: list[bytes] = []
+    sent = left = limit
+    async for raw in response.aiter_raw():
+        sent -= len(raw)
+        part = inflate.feed(raw, left + 1)
+        left -= len(part)
+        longer = sent < 0 or left < 0
+        if longer and not cut:
+            return b"", True
+        if part and take is not None:
+            await take(len(part))
+        parts.append(part)
+        if longer:
+            return b"".join(parts)[:limit], True
+    inflate.check_end()
+    return b"".join(parts), False

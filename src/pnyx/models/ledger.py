@@ -8,16 +8,16 @@ anybody saying how much (a timeout, a reply cut off on the way) keeps its bound 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from types import TracebackType
+import math
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.models.prices import Price
 from pnyx.models.replies import ChatRequest
-from pnyx.models.turns import Line
+from pnyx.models.turns import Gate, Turn
 
 __all__ = [
     "Bound",
@@ -31,8 +31,7 @@ __all__ = [
     "prompt_bytes",
 ]
 
-_PER_MESSAGE = 16
-_PER_REQUEST = 128
+_PER_MESSAGE, _PER_REQUEST = 16, 128
 _BYTES_PER_TOKEN = 6.0
 """Few tokenizers put more than this many bytes of running text into a token on average."""
 
@@ -51,14 +50,10 @@ class Bound:
 
 def prompt_bytes(request: ChatRequest) -> int:
     """Return the bytes of a request's messages and schema, as UTF-8."""
-    size = _text_bytes(request)
+    texts = [message.content for message in request.messages]
     if request.schema is not None:
-        size += len(json.dumps(request.schema, ensure_ascii=False).encode("utf-8", "replace"))
-    return size
-
-
-def _text_bytes(request: ChatRequest) -> int:
-    return sum(len(m.content.encode("utf-8", "replace")) for m in request.messages)
+        texts.append(json.dumps(request.schema, ensure_ascii=False))
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 def bound_of(request: ChatRequest) -> Bound:
@@ -103,7 +98,27 @@ class _Sum:
         return price.cost(self.prompt, self.completion, self.cached)
 
 
-class Ledger:
+@dataclass(slots=True)
+class Ticket:
+    """Leave to make one attempt; left without a verdict it is released.
+
+    If the attempt was cancelled before any verdict it may have been billed: it is uncertain.
+    """
+
+    bound: Bound
+    usage: Mapping[str, int] = field(default_factory=dict)
+    verdict: str = "released"
+
+    def settle(self, usage: Mapping[str, int]) -> None:
+        """A reply came, with the server's count; without one, the bound counts."""
+        self.verdict, self.usage = "settled", usage
+
+    def lose(self) -> None:
+        """The attempt may have been billed, and nobody says how much."""
+        self.verdict = "uncertain"
+
+
+class Ledger(Gate):
     """Counts what is used and keeps it below a budget. Safe in several threads and event loops.
 
     Args:
@@ -125,6 +140,7 @@ class Ledger:
         budget_usd: float | None = None,
         budget_tokens: int | None = None,
     ) -> None:
+        super().__init__()
         if budget_usd is not None and price is None:
             raise ValueError("a budget in money needs a price")
         self.price = price
@@ -132,14 +148,11 @@ class Ledger:
         self.budget_tokens = budget_tokens
         self.requests = self.uncertain = self.without_usage = self.reasoning_tokens = 0
         self._settled, self._assumed, self._reserved = _Sum(), _Sum(), _Sum()
-        self._open = 0
-        self._lock = threading.Lock()
-        self._line = Line()
 
     @property
     def limited(self) -> bool:
         """Whether there is a budget."""
-        return self.budget_usd is not None or self.budget_tokens is not None
+        return (self.budget_usd, self.budget_tokens) != (None, None)
 
     @property
     def prompt_tokens(self) -> int:
@@ -198,13 +211,33 @@ class Ledger:
             with self._lock:
                 self._afford(bound_of(request))
 
-    def admit(self, request: ChatRequest) -> Ticket:
-        """Return what an attempt enters (`async with`); entering waits or raises BudgetReached.
+    @asynccontextmanager
+    async def admit(self, request: ChatRequest) -> AsyncIterator[Ticket]:
+        """Set aside what one attempt may use, until it is over.
 
         A reservation that does not fit waits, in order, while attempts under way may yet turn out
         to use less than was set aside for them.
+
+        Raises:
+            BudgetReached: it can no longer be afforded.
         """
-        return Ticket(self, bound_of(request))
+        ticket = Ticket(bound_of(request))
+        await self._enter(ticket)
+        try:
+            yield ticket
+        except Exception:
+            raise
+        except BaseException:
+            ticket.verdict = "uncertain" if ticket.verdict == "released" else ticket.verdict
+            raise
+        finally:
+            with self._lock:
+                if ticket.verdict == "uncertain":
+                    self.uncertain += 1
+                    self._assumed.add(ticket.bound)
+                elif ticket.verdict == "settled":
+                    self._settle(ticket)
+                self._leave(ticket)
 
     def _afford(self, bound: Bound) -> None:
         """Raise BudgetReached where a bound does not fit beside what is spent for good."""
@@ -236,62 +269,21 @@ class Ledger:
                 return False
         return True
 
-    async def _enter(self, ticket: Ticket) -> None:
-        with self._lock:
-            if not len(self._line) and self._fits(ticket.bound, reserved=True):
-                self._reserve(ticket)
-                return
-            self._afford(ticket.bound)
-            turn = self._line.join(ticket)
-        try:
-            while True:
-                with self._lock:
-                    self._grant()
-                    if ticket.reserved:
-                        return
-                    self._afford(ticket.bound)
-                    turn.renew()
-                await turn.wait()
-        except BaseException:
-            with self._lock:
-                self._line.leave(turn)
-                if ticket.reserved:
-                    self._free(ticket)
-                self._grant()
-            raise
-
-    def _reserve(self, ticket: Ticket) -> None:
+    def _take(self, ticket: Ticket) -> bool:
+        if not self._fits(ticket.bound, reserved=True):
+            return False
         self._reserved.add(ticket.bound)
-        self._open += 1
-        ticket.reserved = True
+        return True
 
     def _free(self, ticket: Ticket) -> None:
         self._reserved.add(ticket.bound, -1)
-        self._open -= 1
-        ticket.reserved = False
 
-    def _grant(self) -> None:
-        """Let those at the head of the line go ahead, to ask or to hear that nothing is left."""
-        while (head := self._line.head()) is not None:
-            ticket: Ticket = head.wanted
-            if self._fits(ticket.bound, reserved=True):
-                if self._line.grant():
-                    self._reserve(ticket)
-                continue
-            if not self._fits(ticket.bound, reserved=False) and not head.call():
-                self._line.leave(head)  # its event loop is no more
-                continue
-            return
+    def _look(self, turn: Turn) -> float:
+        self._afford(turn.wanted.bound)
+        return math.inf
 
-    def _leave(self, ticket: Ticket) -> None:
-        with self._lock:
-            self._free(ticket)
-            if ticket.verdict == "uncertain":
-                self.uncertain += 1
-                self._assumed.add(ticket.bound)
-            elif ticket.verdict == "settled":
-                self._settle(ticket)
-            self._grant()
+    def _is_hopeless(self, ticket: Ticket) -> bool:
+        return not self._fits(ticket.bound, reserved=False)
 
     def _settle(self, ticket: Ticket) -> None:
         self.requests += 1
@@ -304,45 +296,6 @@ class Ledger:
         self._settled.add(Bound(prompt, completion))
         self._settled.cached += min(usage.get("cached_tokens", 0), prompt)
         self.reasoning_tokens += usage.get("reasoning_tokens", 0)
-
-
-class Ticket:
-    """Leave to make one attempt.
-
-    Left without a verdict it is released, unless the attempt was cancelled: then it may have been
-    billed and counts as uncertain.
-    """
-
-    __slots__ = ("_ledger", "bound", "reserved", "usage", "verdict")
-
-    def __init__(self, ledger: Ledger, bound: Bound) -> None:
-        self._ledger = ledger
-        self.bound = bound
-        self.reserved = False
-        self.usage: Mapping[str, int] = {}
-        self.verdict = "released"
-
-    def settle(self, usage: Mapping[str, int]) -> None:
-        """A reply came, with the server's count; without one, the bound counts."""
-        self.verdict, self.usage = "settled", usage
-
-    def lose(self) -> None:
-        """The attempt may have been billed, and nobody says how much."""
-        self.verdict = "uncertain"
-
-    async def __aenter__(self) -> Ticket:
-        await self._ledger._enter(self)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None and not isinstance(error, Exception) and self.verdict == "released":
-            self.verdict = "uncertain"
-        self._ledger._leave(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +335,7 @@ def estimate(
         bound = bound_of(request)
         number += 1
         size += prompt_bytes(request)
-        text += _text_bytes(request)
+        text += prompt_bytes(replace(request, schema=None))
         most_prompt += bound.prompt
         most_completion += bound.completion
     low = [round(text / _BYTES_PER_TOKEN), number]  # not every server bills the schema

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import os
 import threading
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.errors import InputError, MissingExtra, ModelError, shorten
 from pnyx.models.chat_endpoint import ChatEndpoint
+from pnyx.models.flow import PerLoop
 from pnyx.models.local_files import (
     WEIGHTS_COMMAND,
     fingerprint,
@@ -26,13 +26,10 @@ from pnyx.models.local_files import (
     packaged_weights,
 )
 from pnyx.models.local_process import Worker
-from pnyx.models.patience import Patience
+from pnyx.models.outcomes import Patience
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
-from pnyx.models.wire import Answer, NoAnswer, Wire
 
 if TYPE_CHECKING:
-    import anyio.lowlevel
-
     from pnyx.models.ledger import Ledger
 
 __all__ = ["LocalModel", "open_local"]
@@ -84,20 +81,17 @@ class LocalModel:
 
     Args:
         path: the file; of a model in several files, the first.
-        notice: what is known of its verdicts.
+        notice: what is known of its verdicts; one line for people.
         context: tokens of context to hold; None for what model and memory allow.
         patience: time limits.
 
     Attributes:
-        model: the file's name and 12 hex digits of a hash over its size, its first and last MiB
-            and 64 samples in between (of each file, where there are several), so that replies in
-            the judgement store are never shared by files that differ there. Not the whole file is
-            read: that takes longer than loading it.
-        path: the file.
-        notice: what is known of its verdicts; one line for people.
+        model: the file's name and its `local_files.fingerprint`, so that replies in the judgement
+            store are not shared by files that differ.
         on_retry: called with one line when loading takes long or the process is started again.
         on_wait: never called: a process on this machine cannot fall silent unnoticed.
         ledger: counts what is used, and keeps to its budget.
+        retries: how often the process was started again.
 
     Raises:
         InputError: the file is not there or is no GGUF file.
@@ -111,8 +105,6 @@ class LocalModel:
         context: int | None = None,
         patience: Patience | None = None,
     ) -> None:
-        from anyio.lowlevel import RunVar
-
         files = model_files(path)
         given = patience or Patience()
         self.path = path
@@ -130,11 +122,10 @@ class LocalModel:
         self._load_seconds = _LOAD_SECONDS + size / _LOAD_BYTES_PER_SECOND
         self._lock = threading.Lock()
         self._owner = os.getpid()
-        self._running: _Running | None = None
+        self._running: _LlamaEndpoint | None = None
         self._hopeless: str | None = None
-        self._crashes = 0
-        self._retries = 0
-        self._held: anyio.lowlevel.RunVar[_Held | None] = RunVar("pnyx-local", None)
+        self._crashes = self.retries = 0
+        self._held: PerLoop[_Held] = PerLoop(lambda held: held.stack.aclose())
 
     def __repr__(self) -> str:
         return f"LocalModel({str(self.path)!r})"
@@ -159,28 +150,11 @@ class LocalModel:
     def response_format(self) -> str:
         """How the shape of answers is asked for: one of `negotiate.FORMATS`."""
         running = self._running
-        return running.endpoint.response_format if running else "json_schema"
+        return running.response_format if running else "json_schema"
 
-    @property
-    def retries(self) -> int:
-        """How often the process was started again."""
-        return self._retries
-
-    @contextlib.asynccontextmanager
-    async def connected(self) -> AsyncIterator[None]:
+    def connected(self) -> contextlib.AbstractAsyncContextManager[Any]:
         """Hold this event loop's connections open; nested and parallel uses share them."""
-        held = self._held.get()
-        if held is None:
-            held = _Held()
-            self._held.set(held)
-        held.uses += 1
-        try:
-            yield
-        finally:
-            held.uses -= 1
-            if held.uses == 0:
-                self._held.set(None)
-                await held.stack.aclose()
+        return self._held.use(_Held)
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
@@ -195,10 +169,12 @@ class LocalModel:
             ModelError: the model cannot be loaded, or its process ended twice with no reply in
                 between.
         """
-        async with self.connected():
+        async with self._held.use(_Held) as held:
             for _ in range(2):
                 running = await self._get()
-                await self._hold(running.endpoint)
+                if held.endpoint is not running:
+                    held.endpoint = running
+                    await held.stack.enter_async_context(running.connected())
                 outcome = await self._ask(running, request)
                 if outcome is not None:
                     if keep is not None and isinstance(outcome, Reply):
@@ -213,12 +189,13 @@ class LocalModel:
         if running is not None and self._owner == os.getpid():
             running.worker.end()
 
-    async def _ask(self, running: _Running, request: ChatRequest) -> Reply | CallFailed | None:
+    async def _ask(
+        self, running: _LlamaEndpoint, request: ChatRequest
+    ) -> Reply | CallFailed | None:
         """Return the outcome, or None if the process ended on it."""
-        endpoint, worker = running.endpoint, running.worker
-        endpoint.ledger = self.ledger
+        worker, running.ledger = running.worker, self.ledger
         try:
-            outcome = await endpoint.complete(request)
+            outcome = await running.complete(request)
         except ModelError as error:
             if await _aside(lambda: worker.ended(2.0)):
                 self._crashed(running)
@@ -233,7 +210,7 @@ class LocalModel:
             self._crashes = 0
         return outcome
 
-    async def _get(self) -> _Running:
+    async def _get(self) -> _LlamaEndpoint:
         if self._owner != os.getpid():  # forked: the process is the parent's, and so is the lock
             self._lock, self._owner = threading.Lock(), os.getpid()
             self._running, self._crashes = None, 0
@@ -245,28 +222,26 @@ class LocalModel:
         say = f"loading {self.path.name} (given {self._load_seconds:.0f} s)"
         return await _aside(self._start, lambda: self.on_retry and self.on_retry(say))
 
-    def _start(self) -> _Running:
+    def _start(self) -> _LlamaEndpoint:
         with self._lock:
             if self._running is None:
                 if self._hopeless is not None:
                     raise ModelError(self._hopeless)
                 try:
-                    self._running = _Running(
-                        Worker(
-                            self.path,
-                            self.model,
-                            slots=_SLOTS,
-                            context=self._context,
-                            load_seconds=self._load_seconds,
-                        ),
-                        self._patience,
+                    worker = Worker(
+                        self.path,
+                        self.model,
+                        slots=_SLOTS,
+                        context=self._context,
+                        load_seconds=self._load_seconds,
                     )
+                    self._running = _LlamaEndpoint(worker, self._patience)
                 except (ModelError, OSError) as error:
                     self._hopeless = f"{shorten(str(self.path), 200)}: {error}"
                     raise ModelError(self._hopeless) from error
             return self._running
 
-    def _crashed(self, running: _Running) -> None:
+    def _crashed(self, running: _LlamaEndpoint) -> None:
         """Count the end of a process, once; give up at the second with no reply in between."""
         with self._lock:
             if self._running is running:
@@ -277,75 +252,38 @@ class LocalModel:
                 if self._crashes > 1:
                     self._hopeless = f"{self.path.name}: the local model's process ended: {words}"
                 else:
-                    self._retries += 1
+                    self.retries += 1
                     if self.on_retry is not None:
                         self.on_retry(f"the local model's process ended: {words}; starting another")
             if self._hopeless is not None:
                 raise ModelError(self._hopeless)
 
-    async def _hold(self, endpoint: ChatEndpoint) -> None:
-        """Keep the connections to the present process open as long as this loop is connected."""
-        held = self._held.get()
-        if held is not None and held.endpoint is not endpoint:
-            held.endpoint = endpoint
-            await held.stack.enter_async_context(endpoint.connected())
 
-
-class _Running:
-    """A process, and the endpoint that it is."""
-
-    def __init__(self, worker: Worker, patience: Patience) -> None:
-        self.worker = worker
-        self.endpoint = _LlamaEndpoint(worker, patience)
-
-
+@dataclass(slots=True)
 class _Held:
-    """What one event loop keeps open, and how many uses that has."""
+    """What one event loop keeps open."""
 
-    def __init__(self) -> None:
-        self.stack = contextlib.AsyncExitStack()
-        self.endpoint: ChatEndpoint | None = None
-        self.uses = 0
+    stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+    endpoint: ChatEndpoint | None = None
 
 
 class _LlamaEndpoint(ChatEndpoint):
-    """An endpoint that says schemas in llama.cpp's own grammar."""
+    """A process as an endpoint, which says schemas in llama.cpp's own grammar."""
 
     def __init__(self, worker: Worker, patience: Patience) -> None:
         super().__init__(
             worker.base_url, "local", worker.key, patience=patience, concurrency=_SLOTS + 1
         )
-        self._worker = worker
+        self.worker = worker
 
-    @contextlib.asynccontextmanager
-    async def connected(self) -> AsyncIterator[Wire]:
-        """Hold the connections open; what goes over them is reworded."""
-        async with super().connected() as wire:
-            yield cast("Wire", _Reworded(wire, self._worker))
-
-
-class _Reworded:
-    """A wire on which `response_format` becomes `grammar`."""
-
-    def __init__(self, wire: Wire, worker: Worker) -> None:
-        self._wire = wire
-        self._worker = worker
-
-    async def post(
-        self, body: bytes, *, on_whole: Callable[[Answer], None] | None = None
-    ) -> Answer | NoAnswer:
-        """Send a request and read its answer; see `Wire.post`."""
-        request = json.loads(body)
-        shape = request.get("response_format", {}).get("json_schema")
-        if shape is not None:
-            grammar = await _aside(lambda: self._worker.grammar(shape["schema"]))
-            if grammar is not None:
-                del request["response_format"]
-                request["grammar"] = grammar
-        return await self._wire.post(json.dumps(request).encode(), on_whole=on_whole)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._wire, name)
+    async def _reworded(self, body: dict[str, Any]) -> dict[str, Any]:
+        shape = body.get("response_format", {}).get("json_schema")
+        if shape is None:
+            return body
+        grammar = await _aside(lambda: self.worker.grammar(shape["schema"]))
+        if grammar is None:
+            return body
+        return {**{k: v for k, v in body.items() if k != "response_format"}, "grammar": grammar}
 
 
 async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) -> T:

@@ -37,8 +37,7 @@ class Worker:
         load_seconds: the longest that loading may take.
 
     Attributes:
-        base_url: where it listens: this machine only, at a port that the system picked, which it
-            holds as long as it lives.
+        base_url: on this machine only, at a port that the system picked.
         key: what it wants to see in each request; made for this process alone.
         window: tokens of context for each request.
 

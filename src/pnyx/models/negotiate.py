@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FORMATS", "Dialect", "is_too_long", "refused_parameter"]
+__all__ = ["FORMATS", "LIMITS", "Dialect", "is_too_long", "refused_parameter"]
 
 FORMATS = ("json_schema", "json_object", "text")
 """How an answer's shape is asked for, strongest first."""
 
-_LIMITS = ("max_tokens", "max_completion_tokens", None)
+LIMITS = ("max_tokens", "max_completion_tokens", None)
 
 _REFUSAL = re.compile(
     r"unsupported|not supported|n't support|not support|unknown|unrecogni[sz]ed|unexpected"
@@ -58,7 +58,7 @@ class Dialect:
     @property
     def limits_output(self) -> bool:
         """Whether the length of a reply is limited at all."""
-        return _LIMITS[self.limit] is not None
+        return LIMITS[self.limit] is not None
 
     def parameters(
         self, *, max_tokens: int, temperature: float, seed: int | None, logprobs: int = 0
@@ -67,7 +67,7 @@ class Dialect:
         wanted: dict[str, float | None] = {"temperature": temperature, "seed": seed}
         if logprobs and not self.dropped & {"logprobs", "top_logprobs"}:
             wanted |= {"logprobs": True, "top_logprobs": logprobs}
-        name = _LIMITS[self.limit]
+        name = LIMITS[self.limit]
         if name is not None:
             wanted[name] = max_tokens
         return {k: v for k, v in wanted.items() if v is not None and k not in self.dropped}
@@ -87,8 +87,8 @@ class Dialect:
             if self.response_format == "text":
                 return None
             return Dialect(self.form + 1, self.limit, self.dropped)
-        if parameter in _LIMITS:
-            if self.limit + 1 >= len(_LIMITS):
+        if parameter in LIMITS:
+            if self.limit + 1 >= len(LIMITS):
                 return None
             return Dialect(self.form, self.limit + 1, self.dropped)
         return Dialect(self.form, self.limit, self.dropped | {parameter})

@@ -10,12 +10,12 @@ just below the load that was refused and cautiously beyond it (as CUBIC does: Ha
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
-from pnyx.models.turns import Line, Turn
+from pnyx.models.turns import Gate, Turn
 
 __all__ = ["Elsewhere", "Limit", "Pace", "Slot"]
 
@@ -31,16 +31,9 @@ class Elsewhere(Exception):  # noqa: N818 - reads as what happened
 class Limit:
     """How many requests may be under way: the law alone, without clock or waiting.
 
-    A *round* is as many served requests as the limit allows at once.
-
-    Args:
-        ceiling: the most ever, at least 1.
-        first: where slow start begins.
-
-    Attributes:
-        value: requests that may be under way now, 1 to `ceiling`.
-        epoch: counts the decreases. What a request tells is news only if no decrease came since
-            it started: that makes one decrease a round at most.
+    `value` is how many may be now, 1 to `ceiling`; `first` is where slow start begins. A *round*
+    is as many served requests as that. `epoch` counts the decreases: what a request tells is news
+    only if none came since it started, so that there is one decrease a round at most.
     """
 
     def __init__(self, ceiling: int, first: int = _FIRST) -> None:
@@ -60,8 +53,7 @@ class Limit:
 
         Args:
             epoch: the epoch it started in.
-            full: whether as many requests as allowed were under way; otherwise the limit was not
-                put to the test.
+            full: whether as many as allowed were under way: only that puts the limit to the test.
         """
         if epoch != self.epoch or not full or self.value >= self.ceiling:
             return
@@ -79,14 +71,11 @@ class Limit:
         self._served = 0
 
     def overloaded(self, epoch: int, load: int) -> bool:
-        """Heed a request that was turned away or not borne.
+        """Heed a request that was turned away or not borne; return whether the limit was lowered.
 
         Args:
             epoch: the epoch it started in.
             load: requests under way as it started, itself included.
-
-        Returns:
-            Whether the limit was lowered.
         """
         if epoch != self.epoch:
             return False
@@ -105,12 +94,36 @@ class Limit:
         return True
 
 
-class Pace:
+@dataclass(slots=True)
+class Slot:
+    """A request's place among those under way; without a verdict it teaches nothing.
+
+    Attributes:
+        elsewhere: see `Pace.slot`.
+        epoch: the limit's epoch as the request started.
+        load: requests under way as it started, itself included.
+        verdict: True served, False overloaded, None neither.
+    """
+
+    elsewhere: Callable[[], bool] | None = None
+    epoch: int = 0
+    load: int = 0
+    verdict: bool | None = None
+
+    def served(self) -> None:
+        """The endpoint bore the request."""
+        self.verdict = True
+
+    def overloaded(self) -> None:
+        """The endpoint turned the request away as too much, or broke under it."""
+        self.verdict = False
+
+
+class Pace(Gate):
     """Holds the requests to one endpoint to what it bears.
 
-    Safe to use from several event loops and threads at once; all share what was learnt. Requests
-    start in the order in which they asked to. Nothing polls: a waiting request sleeps until a
-    slot is free or the endpoint's own waiting time (`Retry-After`) is over.
+    All event loops and threads share what was learnt. Nothing polls: a waiting request sleeps
+    until a slot is free or the endpoint's own waiting time (`Retry-After`) is over.
 
         async with pace.slot() as slot:
             ...
@@ -120,6 +133,9 @@ class Pace:
         ceiling: the most requests ever under way at once, at least 1.
         first: how many at the start.
         clock: seconds that never go back.
+
+    Attributes:
+        under_way: requests under way.
     """
 
     def __init__(
@@ -129,11 +145,10 @@ class Pace:
         first: int = _FIRST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__()
         self._law = Limit(ceiling, first)
         self._clock = clock
-        self._lock = threading.Lock()
-        self._line = Line()
-        self._under_way = 0
+        self.under_way = 0
         self._cool_until = 0.0
 
     @property
@@ -147,38 +162,35 @@ class Pace:
         return self._law.value
 
     @property
-    def under_way(self) -> int:
-        """Requests under way."""
-        return self._under_way
-
-    @property
-    def waiting(self) -> int:
-        """Requests that wait for a slot."""
-        return len(self._line)
-
-    @property
     def free(self) -> int:
         """Requests that could start now; negative where some wait already."""
-        if self.cooling:
-            return min(0, -self.waiting)
-        return self._law.value - self._under_way - len(self._line)
+        return -self.waiting + (0 if self.cooling else self._law.value - self.under_way)
 
     @property
     def cooling(self) -> float:
         """Seconds for which nothing new starts, because the endpoint asked for it; else 0."""
-        if not self._cool_until:
-            return 0.0
-        return max(0.0, self._cool_until - self._clock())
+        return max(0.0, self._cool_until - self._clock()) if self._cool_until else 0.0
 
-    def slot(self, elsewhere: Callable[[], bool] | None = None) -> Slot:
-        """Return what a request enters (`async with`) while it is under way.
+    @asynccontextmanager
+    async def slot(self, elsewhere: Callable[[], bool] | None = None) -> AsyncIterator[Slot]:
+        """Hold a request's place while it is under way; what it learnt counts when it is left.
 
         Args:
             elsewhere: says whether a request that would have to wait here can start at another
                 place; entering then raises `Elsewhere`. It is asked as the request comes and
                 whenever this endpoint takes nothing for a while.
         """
-        return Slot(self, elsewhere)
+        slot = Slot(elsewhere)
+        await self._enter(slot)
+        try:
+            yield slot
+        finally:
+            with self._lock:
+                if slot.verdict is True:
+                    self._law.served(slot.epoch, full=self.under_way >= self._law.value)
+                elif slot.verdict is False:
+                    self._law.overloaded(slot.epoch, slot.load)
+                self._leave(slot)
 
     def cool(self, seconds: float) -> None:
         """Start nothing new for so many seconds; several wishes extend, they do not add up."""
@@ -189,110 +201,23 @@ class Pace:
     def stir(self) -> None:
         """Have all who wait look whether they still should."""
         with self._lock:
-            self._line.call_all()
+            for turn in self._turns:
+                turn.call()
 
-    async def _enter(self, slot: Slot) -> None:
-        with self._lock:
-            if not len(self._line) and self._is_free():
-                self._start(slot)
-                return
-            turn = self._line.join(slot)
-        try:
-            while (patience := self._look(turn)) is not None:
-                await turn.wait(patience)
-        except BaseException:  # cancelled
-            with self._lock:
-                self._line.leave(turn)
-                self._under_way -= turn.granted
-                self._grant()
-                self._call_head()
-            raise
-
-    def _look(self, turn: Turn) -> float | None:
-        """Return how long a turn has to wait before it looks again; None where it was granted."""
-        with self._lock:
-            self._grant()
-            if turn.granted:
-                return None
-            slot: Slot = turn.wanted
-            if slot.elsewhere is not None and slot.elsewhere():
-                raise Elsewhere
-            turn.renew()
-            # The head of the line minds the clock for all behind it.
-            return (self.cooling or math.inf) if self._line.head() is turn else math.inf
-
-    def _leave(self, slot: Slot) -> None:
-        with self._lock:
-            if slot.verdict is True:
-                full = self._under_way >= self._law.value
-                self._law.served(slot.epoch, full=full)
-            elif slot.verdict is False:
-                self._law.overloaded(slot.epoch, slot.load)
-            self._under_way -= 1
-            self._grant()
-
-    def _is_free(self) -> bool:
-        if self._under_way >= self._law.value:
+    def _take(self, slot: Slot) -> bool:
+        if self.under_way >= self._law.value or self.cooling:
             return False
-        if self._cool_until:
-            if self._clock() < self._cool_until:
-                return False
-            self._cool_until = 0.0
+        self._cool_until = 0.0
+        self.under_way += 1
+        slot.epoch, slot.load = self._law.epoch, self.under_way
         return True
 
-    def _start(self, slot: Slot) -> None:
-        self._under_way += 1
-        slot.epoch, slot.load = self._law.epoch, self._under_way
+    def _free(self, slot: Slot) -> None:  # noqa: ARG002 - one is like another
+        self.under_way -= 1
 
-    def _grant(self) -> None:
-        while len(self._line) and self._is_free():
-            head = self._line.head()
-            if self._line.grant() and head is not None:
-                self._start(head.wanted)
-
-    def _call_head(self) -> None:
-        """Have the head of the line look at the clock again."""
-        head = self._line.head()
-        if head is not None and self._cool_until:
-            head.call()
-
-
-class Slot:
-    """A request's place among those under way.
-
-    Without a verdict (cancelled, refused for reasons of its own) it teaches nothing.
-
-    Attributes:
-        epoch: the limit's epoch as the request started.
-        load: requests under way as it started, itself included.
-        verdict: True served, False overloaded, None neither.
-    """
-
-    __slots__ = ("_pace", "elsewhere", "epoch", "load", "verdict")
-
-    def __init__(self, pace: Pace, elsewhere: Callable[[], bool] | None = None) -> None:
-        self._pace = pace
-        self.elsewhere = elsewhere
-        self.epoch = 0
-        self.load = 0
-        self.verdict: bool | None = None
-
-    async def __aenter__(self) -> Slot:
-        await self._pace._enter(self)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._pace._leave(self)
-
-    def served(self) -> None:
-        """The endpoint bore the request."""
-        self.verdict = True
-
-    def overloaded(self) -> None:
-        """The endpoint turned the request away as too much, or broke under it."""
-        self.verdict = False
+    def _look(self, turn: Turn) -> float:
+        slot: Slot = turn.wanted
+        if slot.elsewhere is not None and slot.elsewhere():
+            raise Elsewhere
+        # The head of the line minds the clock for all behind it.
+        return (self.cooling or math.inf) if self._head() is turn else math.inf

@@ -12,10 +12,10 @@ import functools
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.models.chat_endpoint import ChatEndpoint
-from pnyx.models.ledger import Ledger
 from pnyx.models.outcomes import Again
 from pnyx.models.pace import Elsewhere
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
@@ -71,23 +71,29 @@ class _Health:
 
 @dataclass(slots=True)
 class _Tried:
-    """What became of one request so far.
+    """What became of one request so far, by address."""
 
-    Attributes:
-        times: attempts at each address.
-        last: how the last one there failed in a way that may pass.
-        refused: how an address refused it for good.
-        before: replies that each address had sent when the request came.
-    """
-
-    times: dict[_Health, int] = field(default_factory=dict)
-    last: dict[_Health, Again] = field(default_factory=dict)
-    refused: dict[_Health, CallFailed] = field(default_factory=dict)
-    before: dict[_Health, int] = field(default_factory=dict)
+    before: dict[_Health, int]  # replies that it had sent when the request came
+    times: dict[_Health, int] = field(default_factory=dict)  # attempts
+    last: dict[_Health, Again] = field(default_factory=dict)  # the last failure that may pass
+    refused: dict[_Health, CallFailed] = field(default_factory=dict)  # for good
 
     @property
     def attempts(self) -> int:
         return sum(self.times.values())
+
+
+def _of_all(name: str, doc: str) -> property:
+    """Return an attribute that all endpoints of a pool have in common."""
+
+    def read(pool: EndpointPool) -> Any:
+        return getattr(pool.endpoints[0], name)
+
+    def write(pool: EndpointPool, value: Any) -> None:
+        for endpoint in pool.endpoints:
+            setattr(endpoint, name, value)
+
+    return property(read, write, doc=doc)
 
 
 class EndpointPool:
@@ -113,31 +119,13 @@ class EndpointPool:
         self.left_out: dict[str, str] = {}
         self._health = [_Health(endpoint) for endpoint in endpoints]
         self._said: set[str] = set()
-        self._on_retry: Callable[[str], None] | None = None
 
     def __repr__(self) -> str:
         return f"EndpointPool([{', '.join(map(repr, self.endpoints))}])"
 
-    @property
-    def on_retry(self) -> Callable[[str], None] | None:
-        """Called with one line before each further attempt, and when an endpoint is left out."""
-        return self._on_retry
-
-    @on_retry.setter
-    def on_retry(self, call: Callable[[str], None] | None) -> None:
-        self._on_retry = call
-        for endpoint in self.endpoints:
-            endpoint.on_retry = call
-
-    @property
-    def on_wait(self) -> Callable[[str], None] | None:
-        """Called with one line when an endpoint has sent nothing for long."""
-        return self.endpoints[0].on_wait
-
-    @on_wait.setter
-    def on_wait(self, call: Callable[[str], None] | None) -> None:
-        for endpoint in self.endpoints:
-            endpoint.on_wait = call
+    on_retry: Any = _of_all("on_retry", "Called with a line before each further attempt.")
+    on_wait: Any = _of_all("on_wait", "Called with a line when an endpoint is silent for long.")
+    ledger: Any = _of_all("ledger", "Counts the use of all endpoints.")
 
     @property
     def address(self) -> str:
@@ -158,16 +146,6 @@ class EndpointPool:
     def response_format(self) -> str:
         """How the shape of answers is asked for by now, at the first usable endpoint."""
         return (self.usable or self.endpoints)[0].response_format
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """What counts the use of all endpoints."""
-        return self.endpoints[0].ledger
-
-    @ledger.setter
-    def ledger(self, ledger: Ledger | None) -> None:
-        for endpoint in self.endpoints:
-            endpoint.ledger = ledger
 
     @property
     def usable(self) -> tuple[ChatEndpoint, ...]:
@@ -224,11 +202,7 @@ class EndpointPool:
         raise ModelError(f"none of {len(self.endpoints)} endpoints can be used; the last: {last}")
 
     async def _next(self, tried: _Tried) -> _Health | None:
-        """Return where a request goes next, once it may; None where it has been tried enough.
-
-        Raises:
-            ModelError: none of the endpoints can be used.
-        """
+        """Return where a request goes next, once it may; None where it has been tried enough."""
         import anyio
 
         paused = False
@@ -293,11 +267,7 @@ class EndpointPool:
             other.failed()
 
     async def _give_up(self, tried: _Tried) -> CallFailed:
-        """Fail a request that no address has answered.
-
-        Raises:
-            ModelError: it is not the request: none of the endpoints can be used.
-        """
+        """Fail a request that no address has answered; ModelError where none can be used."""
         said = [*tried.refused.values(), *(last.failed for last in tried.last.values())]
         failed = CallFailed(f"{said[0].reason} ({tried.attempts} attempts)")
         if any(health.endpoint.replies > tried.before[health] for health in self._usable()):
@@ -318,8 +288,8 @@ class EndpointPool:
             return
         self.left_out[endpoint.base_url] = str(error)
         endpoint.pace.stir()
-        if self._on_retry is not None and self.usable:
-            self._on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
+        if self.on_retry is not None and self.usable:
+            self.on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
 
 
 def _room(endpoint: ChatEndpoint) -> float:

@@ -8,33 +8,94 @@ from __future__ import annotations
 
 import contextlib
 import re
-import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from pnyx.errors import ModelError, shorten
-from pnyx.models.base import ChatModel
 from pnyx.models.chat_endpoint import ChatEndpoint
-from pnyx.models.findings import Findings, Shape, Step
 from pnyx.models.ledger import Ledger
-from pnyx.models.negotiate import FORMATS, Dialect
-from pnyx.models.pace import Pace
-from pnyx.models.published import read_published
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.negotiate import FORMATS, LIMITS, Dialect
+from pnyx.models.published import Published, read_published
+from pnyx.models.replies import CallFailed, ChatModel, ChatRequest, Message, Reply
 from pnyx.models.wire import Wire
 
-__all__ = ["Findings", "Shape", "Step", "probe"]
+__all__ = ["Findings", "Shape", "probe"]
 
-_GAIN = 1.15
-"""A step that raises the throughput by less than this has not scaled."""
-
-_STALE = 2
-"""Steps in a row without gain that end the ramp: one alone may be chance."""
-
-_RAMP_TOKENS = 16
-_PASSING = re.compile(r"rate_limit|server_error: HTTP (?:503|529)")
+_PLAIN = ChatRequest((Message("user", "Reply with the single word yes."),), max_tokens=16)
 _ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
 """Failures of one request; with any other, further requests would fare no better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One way to ask for an answer's shape, tried.
+
+    Attributes:
+        form: one of `negotiate.FORMATS`.
+        outcome: `followed` (the judge's reader reads the reply), `not followed`, `cut off`,
+            `refused`, `failed` or `not tried`.
+        detail: what is wrong, in one line; else empty.
+    """
+
+    form: str
+    outcome: str = "not tried"
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found out about an endpoint; None is not known.
+
+    Attributes:
+        address: a URL or a file.
+        model: its name.
+        notice: what is known of a local model's verdicts; else empty.
+        usable: whether it completed a chat.
+        problem: why it is not usable, or why the probe ended early; one line, else empty.
+        published: what the server publishes; None for a local file.
+        window: tokens of context, by the server's or the local model's own word.
+        window_from: who says so.
+        shapes: each way to ask for an answer's shape, strongest first.
+        used: the form that a judge will use.
+        reply: the judge-like request's reply.
+        alternatives: most alternatives of a token that came with a shaped answer; 0 is none.
+        alternatives_alone: the same without a shape; only asked where the other is 0.
+        refused: parameters that were refused by name.
+        limit: the name that the output limit goes by; empty if it takes none.
+        usage: token counts that were reported (`prompt_tokens`, `cached_tokens` ...).
+        requests: requests that the probe took, refused ones included.
+        tokens: prompt and completion tokens it took, by the server's count.
+        seconds: how long it took.
+        late: whether it ran out of time.
+    """
+
+    address: str
+    model: str
+    notice: str = ""
+    usable: bool = False
+    problem: str = ""
+    published: Published | None = None
+    window: int | None = None
+    window_from: str = ""
+    shapes: list[Shape] = field(default_factory=lambda: [Shape(form) for form in FORMATS])
+    used: str | None = None
+    reply: Reply | None = None
+    alternatives: int | None = None
+    alternatives_alone: int | None = None
+    refused: tuple[str, ...] | None = None
+    limit: str | None = None
+    usage: tuple[str, ...] = ()
+    requests: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    late: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object, without the reply."""
+        row = asdict(replace(self, reply=None))
+        del row["reply"]
+        return row
 
 
 async def probe(
@@ -42,7 +103,6 @@ async def probe(
     request: ChatRequest,
     read: Callable[[Reply], object],
     *,
-    concurrency: int = 16,
     timeout: float = 20.0,
     seconds: float = 60.0,
 ) -> Findings:
@@ -52,7 +112,6 @@ async def probe(
         model: an endpoint or a local model, which nothing else uses meanwhile.
         request: what a judge would ask, with a schema and `logprobs`.
         read: reads a reply to it; ValueError where it cannot be read.
-        concurrency: the most requests ever at once.
         timeout: seconds for one request; loading a local model is given all there is.
         seconds: for everything.
 
@@ -61,7 +120,7 @@ async def probe(
     """
     import anyio
 
-    probing = _Probe(model, request, read, concurrency, timeout)
+    probing = _Probe(model, request, read, timeout)
     found = probing.found
     began = anyio.current_time()
     with anyio.move_on_after(seconds) as scope:
@@ -74,7 +133,8 @@ async def probe(
     if found.late and not found.usable:
         found.problem = f"no answer within {seconds:.0f} s"
     found.seconds = anyio.current_time() - began
-    probing.sum_up()
+    found.requests = probing.asked if probing.wire is None else probing.wire.sent
+    found.tokens = probing.ledger.prompt_tokens + probing.ledger.completion_tokens
     return found
 
 
@@ -86,22 +146,15 @@ class _Probe:
         model: ChatModel,
         request: ChatRequest,
         read: Callable[[Reply], object],
-        concurrency: int,
         timeout: float,
     ) -> None:
         self.model = model
         self.endpoint = model if isinstance(model, ChatEndpoint) else None
-        self.request, self.read = request, read
-        self.concurrency, self.timeout = concurrency, timeout
+        self.request, self.read, self.timeout = request, read, timeout
         self.found = Findings(model.address, model.model, getattr(model, "notice", ""))
         self.wire: Wire | None = None
         self.ledger = model.ledger = model.ledger or Ledger()
         self.asked = 0
-        if self.endpoint is not None:
-            self.found.first = self.endpoint.pace.limit
-            self.found.ceiling = self.endpoint.pace.ceiling
-        else:
-            self.found.first = self.found.ceiling = getattr(model, "concurrency", None)
 
     async def run(self, wire: Wire | None) -> None:
         """Find out all there is; what was found until a ModelError or a cancellation stays."""
@@ -121,12 +174,6 @@ class _Probe:
         if found.alternatives == 0:
             await self._alternatives_alone()
         await self._seed()
-        await self._ramp()
-
-    def sum_up(self) -> None:
-        """Count what it took."""
-        self.found.requests = self.asked if self.wire is None else self.wire.sent
-        self.found.tokens = self.ledger.prompt_tokens + self.ledger.completion_tokens
 
     async def _as_a_judge(self) -> None:
         outcome = await self._ask(self.request, self.timeout if self.endpoint else None)
@@ -134,17 +181,20 @@ class _Probe:
         if isinstance(outcome, CallFailed):
             self._set(Shape(self.model.response_format, "failed", outcome.reason))
             if _ANSWERED.match(outcome.reason):
-                outcome = await self._ask(_tiny(0), self.timeout)
+                outcome = await self._ask(_PLAIN, self.timeout)
             if isinstance(outcome, CallFailed):
                 found.problem = outcome.reason
-            self._note_dialect()
-            return
-        found.reply, found.used = outcome, outcome.response_format
-        for form in FORMATS[: FORMATS.index(outcome.response_format)]:
-            self._set(Shape(form, "refused"))
-        self._set(self._tried(outcome))
-        found.alternatives = _alternatives(outcome)
-        self._note_dialect()
+        else:
+            found.reply, found.used = outcome, outcome.response_format
+            for form in FORMATS[: FORMATS.index(outcome.response_format)]:
+                self._set(Shape(form, "refused"))
+            self._set(self._tried(outcome))
+            found.alternatives = _alternatives(outcome)
+        if self.endpoint is not None and found.usable:
+            dialect = self.endpoint.dialect
+            found.limit = LIMITS[dialect.limit] or ""
+            named = [name for name in LIMITS[: dialect.limit] if name]
+            found.refused = (*named, *sorted(dialect.dropped))
 
     async def _other_shapes(self, endpoint: ChatEndpoint) -> None:
         """Try the weaker forms too: they are what is left when a server's grammar breaks."""
@@ -155,8 +205,7 @@ class _Probe:
             with self._worded(replace(learnt, form=form)):
                 outcome = await self._ask(replace(self.request, logprobs=0), self.timeout)
             if isinstance(outcome, CallFailed):
-                refused = outcome.reason.startswith("rejected")
-                word = "refused" if refused else "failed"
+                word = "refused" if outcome.reason.startswith("rejected") else "failed"
                 self._set(Shape(FORMATS[form], word, outcome.reason))
             elif outcome.response_format != FORMATS[form]:
                 self._set(Shape(FORMATS[form], "refused"))
@@ -167,7 +216,7 @@ class _Probe:
         learnt = self.endpoint.dialect if self.endpoint else Dialect()
         kept = learnt.dropped - {"logprobs", "top_logprobs"}
         with self._worded(replace(learnt, dropped=kept)):
-            request = replace(_tiny(0), logprobs=self.request.logprobs)
+            request = replace(_PLAIN, logprobs=self.request.logprobs)
             outcome = await self._ask(request, self.timeout)
         if isinstance(outcome, Reply):
             self.found.alternatives_alone = _alternatives(outcome)
@@ -177,62 +226,10 @@ class _Probe:
         if self.endpoint is None or self.found.refused is None:
             return
         with self._worded(self.endpoint.dialect):
-            outcome = await self._ask(replace(_tiny(0), seed=1), self.timeout)
+            outcome = await self._ask(replace(_PLAIN, seed=1), self.timeout)
             refused = "seed" in self.endpoint.dialect.dropped
         if refused or (isinstance(outcome, CallFailed) and outcome.reason.startswith("rejected")):
             self.found.refused = (*self.found.refused, "seed")
-
-    async def _ramp(self) -> None:
-        """Double the requests at once while that raises the throughput."""
-        best, stale, at_once = 0.0, 0, 1
-        while stale < _STALE:
-            step = await self._step(at_once)
-            self.found.steps.append(step)
-            if step.served < at_once:
-                return
-            stale += 1
-            if step.per_second > best * _GAIN:
-                self.found.scales_to, stale = at_once, 0
-            best = max(best, step.per_second)
-            if at_once >= self.concurrency:
-                return
-            at_once = min(2 * at_once, self.concurrency)
-
-    async def _step(self, at_once: int) -> Step:
-        import anyio
-
-        outcomes: list[tuple[Reply | CallFailed, float]] = []
-
-        async def one(number: int) -> None:
-            began = anyio.current_time()
-            try:
-                outcome = await self._ask(_tiny(number), self.timeout)
-            except ModelError as error:
-                self.found.problem = str(error)
-                outcome = CallFailed("hopeless: the endpoint cannot be used any more")
-            outcomes.append((outcome, anyio.current_time() - began))
-
-        if self.wire is not None:
-            self.wire.prepare(at_once)
-        with self._unhindered(at_once):
-            began = anyio.current_time()
-            async with anyio.create_task_group() as tasks:
-                for number in range(at_once):
-                    tasks.start_soon(one, 100 * at_once + number)
-            seconds = anyio.current_time() - began
-        served = [took for outcome, took in outcomes if _bore(outcome)]
-        away = sum(
-            isinstance(outcome, CallFailed) and _PASSING.match(outcome.reason) is not None
-            for outcome, _ in outcomes
-        )
-        return Step(
-            at_once,
-            len(served),
-            away,
-            at_once - len(served) - away,
-            round(seconds, 4),
-            round(statistics.median(served), 4) if served else None,
-        )
 
     async def _ask(self, request: ChatRequest, timeout: float | None) -> Reply | CallFailed:
         import anyio
@@ -262,15 +259,6 @@ class _Probe:
     def _set(self, shape: Shape) -> None:
         self.found.shapes[FORMATS.index(shape.form)] = shape
 
-    def _note_dialect(self) -> None:
-        """Note what was refused, and how the output limit is called."""
-        if self.endpoint is None or not self.found.usable:
-            return
-        dialect = self.endpoint.dialect
-        limits = ("max_tokens", "max_completion_tokens")
-        self.found.limit = limits[dialect.limit] if dialect.limits_output else ""
-        self.found.refused = (*limits[: dialect.limit], *sorted(dialect.dropped))
-
     @contextlib.contextmanager
     def _worded(self, dialect: Dialect) -> Iterator[None]:
         """Have requests worded in another way for a while."""
@@ -282,31 +270,6 @@ class _Probe:
             yield
         finally:
             self.endpoint.dialect = learnt
-
-    @contextlib.contextmanager
-    def _unhindered(self, at_once: int) -> Iterator[None]:
-        """Let so many requests go at once, with one attempt each."""
-        if self.endpoint is None:
-            yield
-            return
-        pace, patience = self.endpoint.pace, self.endpoint.patience
-        self.endpoint.pace = Pace(at_once, first=at_once)
-        self.endpoint.patience = replace(patience, attempts=1, connect_attempts=1)
-        try:
-            yield
-        finally:
-            self.endpoint.pace, self.endpoint.patience = pace, patience
-
-
-def _tiny(number: int) -> ChatRequest:
-    """Return a small request; the number keeps servers from answering two of them as one."""
-    text = f"Request {number}. Reply with the single word yes."
-    return ChatRequest((Message("user", text),), max_tokens=_RAMP_TOKENS)
-
-
-def _bore(outcome: Reply | CallFailed) -> bool:
-    """Say whether the endpoint did its work, whatever it wrote."""
-    return isinstance(outcome, Reply) or outcome.reason.startswith("empty")
 
 
 def _alternatives(reply: Reply) -> int:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pnyx.errors import shorten
-from pnyx.models.secrets import Secrets
-from pnyx.models.wire import Answer, NoAnswer, Wire
+from pnyx.models.wire import Answer, Wire
 
 __all__ = ["Published", "models_in", "read_published", "window_in"]
 
@@ -59,18 +58,22 @@ async def read_published(wire: Wire, base_url: str, model: str) -> Published:
     """
     path = urllib.parse.urlsplit(base_url).path.rstrip("/")
     answer = await wire.get(path + "/models")
-    entries = (
-        models_in(answer.body) if isinstance(answer, Answer) and answer.status == 200 else None
-    )
-    names = None if entries is None else tuple(_names(entries, wire.secrets))
-    found = _window(entries or (), model)
-    if entries is not None and (found is None or _TRAINED in found[1]):
+    if not isinstance(answer, Answer):
+        return Published(None, shorten(answer.detail, 160))
+    if answer.status != 200:
+        return Published(None, f"HTTP {answer.status}")
+    entries = models_in(answer.body)
+    if entries is None:
+        return Published(None, "not a list of models")
+    hide = wire.secrets.hide_in_reply
+    names = tuple(shorten(hide(entry["id"]), _MAX_NAME) for entry in entries)
+    found = _window(entries, model)
+    if found is None or _TRAINED in found[1]:
         # What the server was started with; the model's own maximum may be far more.
         props = await wire.get(path.removesuffix("/v1") + "/props")
         if isinstance(props, Answer) and props.status == 200:
             found = _running_window(props.body) or found
-    window, source = found or (None, "")
-    return Published(names, "" if entries is not None else _problem(answer), window, source)
+    return Published(names, "", *(found or ()))
 
 
 def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
@@ -79,11 +82,8 @@ def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
     listed = value.get("data") if isinstance(value, dict) else value
     if not isinstance(listed, list):
         return None
-    return [
-        entry
-        for entry in listed[:_MAX_MODELS]
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-    ]
+    entries = (entry for entry in listed[:_MAX_MODELS] if isinstance(entry, dict))
+    return [entry for entry in entries if isinstance(entry.get("id"), str)]
 
 
 def window_in(entry: Mapping[str, Any]) -> tuple[int, str] | None:
@@ -125,13 +125,3 @@ def _decoded(body: bytes) -> Any:
 
 def _tokens(value: object) -> int | None:
     return value if type(value) is int and 0 < value < _LARGEST else None
-
-
-def _names(entries: Sequence[Mapping[str, Any]], secrets: Secrets) -> Iterator[str]:
-    return (shorten(secrets.hide_in_reply(entry["id"]), _MAX_NAME) for entry in entries)
-
-
-def _problem(answer: Answer | NoAnswer) -> str:
-    if isinstance(answer, NoAnswer):
-        return shorten(answer.detail, 160)
-    return f"HTTP {answer.status}" if answer.status != 200 else "not a list of models"

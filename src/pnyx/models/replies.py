@@ -1,4 +1,4 @@
-"""Requests to a chat model, and what can come back: a reply, or a named failure."""
+"""A chat model, requests to it, and what can come back: a reply, or a named failure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring_ascii as _as_json
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pnyx.errors import shorten
 from pnyx.files import clean_text
 
+if TYPE_CHECKING:
+    from pnyx.models.ledger import Ledger
+
 __all__ = [
     "MAX_REPLY_BYTES",
     "CallFailed",
+    "ChatModel",
     "ChatRequest",
     "Message",
     "Reply",
@@ -133,6 +138,63 @@ class CallFailed:
     """No reply came. `reason`: a machine-readable word, then `: ` and detail for people."""
 
     reason: str
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Something that completes chats: an endpoint, a pool of them, a local model.
+
+    Attributes:
+        model: its name; part of the address of each reply in the judgement store, so two models
+            that answer differently must differ in it.
+        on_retry: called with one line before each further attempt, so that a wait can be shown.
+        on_wait: called with one line when nothing at all has come back for long.
+        ledger: keeps the books and the budget, if it is set.
+    """
+
+    model: str
+    on_retry: Callable[[str], None] | None
+    on_wait: Callable[[str], None] | None
+    ledger: Ledger | None
+
+    @property
+    def concurrency(self) -> int:
+        """The most requests ever under way at once."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Where it is, for people: a URL or a file."""
+        ...
+
+    @property
+    def response_format(self) -> str:
+        """How the shape of answers is asked for by now: one of `negotiate.FORMATS`."""
+        ...
+
+    @property
+    def retries(self) -> int:
+        """Attempts beyond the first of each request, so far."""
+        ...
+
+    def connected(self) -> AbstractAsyncContextManager[Any]:
+        """Hold what is needed for asking open; nested and parallel uses share it."""
+        ...
+
+    async def complete(
+        self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+    ) -> Reply | CallFailed:
+        """Ask once, however many attempts that takes.
+
+        Args:
+            request: what is asked.
+            keep: called with the reply that is returned as soon as it is read, so that it can be
+                stored before anything else happens.
+
+        Raises:
+            ModelError: nothing more can be asked: the model is not there, the key is refused.
+        """
+        ...
 
 
 def read_reply(

@@ -1,19 +1,21 @@
-"""Waiting in line across event loops and threads."""
+"""Waiting in line, across event loops and threads, for what there is not enough of."""
 
 from __future__ import annotations
 
 import math
 import threading
-from collections import deque
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
-__all__ = ["Line", "Turn"]
+__all__ = ["Gate", "Room", "Share", "Turn"]
 
 
 class Turn:
     """A place in a line. Its task waits on it; any thread may call it."""
 
-    __slots__ = ("_event", "_native", "_thread", "called", "granted", "left", "wanted")
+    __slots__ = ("_event", "_native", "_thread", "called", "granted", "wanted")
 
     def __init__(self, wanted: Any = None) -> None:
         from anyio.lowlevel import current_token
@@ -23,7 +25,6 @@ class Turn:
         self._thread = threading.get_ident()
         self.wanted = wanted
         self.granted = False
-        self.left = False
         self.renew()
 
     def renew(self) -> None:
@@ -62,48 +63,148 @@ class Turn:
         return True
 
 
-class Line:
-    """Turns in order of arrival. Not locked: its owner holds a lock around each use."""
+class Gate:
+    """Lets through, in order of arrival, whoever can have what it wants.
+
+    Safe in several threads and event loops at once. What is wanted, and whether it can be had, is
+    said by the methods that kinds of gates override; they are called with the lock held.
+    """
 
     def __init__(self) -> None:
-        self._turns: deque[Turn] = deque()
-        self._waiting = 0
+        self._lock = threading.Lock()
+        self._turns: OrderedDict[Turn, None] = OrderedDict()
 
-    def __len__(self) -> int:
-        return self._waiting
+    def _take(self, wanted: Any) -> bool:
+        """Take what is wanted, if it can be had now."""
+        raise NotImplementedError
 
-    def join(self, wanted: Any = None) -> Turn:
-        """Go to the end of the line."""
+    def _free(self, wanted: Any) -> None:
+        """Give back what was taken."""
+        raise NotImplementedError
+
+    def _look(self, turn: Turn) -> float:  # noqa: ARG002 - for kinds of gates
+        """Return the seconds after which a turn looks again uncalled; raise to have it leave."""
+        return math.inf
+
+    def _is_hopeless(self, wanted: Any) -> bool:  # noqa: ARG002 - for kinds of gates
+        """Say whether a turn is to be called although it cannot have what it wants."""
+        return False
+
+    @property
+    def waiting(self) -> int:
+        """How many wait in line."""
+        return len(self._turns)
+
+    async def _enter(self, wanted: Any) -> None:
+        """Return once what is wanted was taken."""
+        with self._lock:
+            if not self._turns and self._take(wanted):
+                return
+            turn = self._join(wanted)
+        try:
+            while True:
+                with self._lock:
+                    self._grant()
+                    if turn.granted:
+                        return
+                    seconds = self._look(turn)
+                    turn.renew()
+                await turn.wait(seconds)
+        except BaseException:
+            with self._lock:
+                if turn.granted:
+                    self._free(wanted)
+                self._turns.pop(turn, None)
+                self._grant()
+                if (head := self._head()) is not None:  # it minds the clock from now on
+                    head.call()
+            raise
+
+    def _leave(self, wanted: Any) -> None:
+        """Give back what was taken, and let others through."""
+        self._free(wanted)
+        self._grant()
+
+    def _join(self, wanted: Any) -> Turn:
         turn = Turn(wanted)
-        self._turns.append(turn)
-        self._waiting += 1
+        self._turns[turn] = None
         return turn
 
-    def head(self) -> Turn | None:
-        """Return who is next, if anybody waits."""
-        while self._turns and self._turns[0].left:
-            self._turns.popleft()
-        return self._turns[0] if self._turns else None
+    def _head(self) -> Turn | None:
+        return next(iter(self._turns), None)
 
-    def grant(self) -> bool:
-        """Let the head of the line go ahead; False where nobody is there to take it."""
-        turn = self.head()
-        if turn is None:
-            return False
-        self._turns.popleft()
-        self._waiting -= 1
-        turn.granted = True
-        return turn.call()
+    def _grant(self) -> None:
+        while (head := self._head()) is not None:
+            if self._take(head.wanted):
+                del self._turns[head]
+                head.granted = True
+                if not head.call():  # its event loop is no more
+                    self._free(head.wanted)
+            elif self._is_hopeless(head.wanted) and not head.call():
+                del self._turns[head]
+            else:
+                return
 
-    def call_all(self) -> None:
-        """Have all who wait look again."""
-        for turn in self._turns:
-            if not turn.left:
-                turn.call()
 
-    def leave(self, turn: Turn) -> None:
-        """Take a turn that was not granted out of the line."""
-        if not turn.left and not turn.granted:
-            turn.left = True
-            self._waiting -= 1
-            self.head()
+class Room(Gate):
+    """A number of bytes in memory that all answers under way share.
+
+    An answer takes room as it is read. Where there is none left, one answer at a time may go
+    beyond the limit and the others wait, so that something always gets done: at most the limit and
+    one whole answer are `held`. `most` is the most that ever was.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.held = self.most = 0
+        self._beyond: Share | None = None
+
+    @asynccontextmanager
+    async def share(self) -> AsyncIterator[Share]:
+        """Hold what an answer takes as long as it is in memory."""
+        share = Share(self)
+        try:
+            yield share
+        finally:
+            with self._lock:
+                self._leave((share, 0))
+
+    async def _more(self, share: Share, count: int) -> None:
+        with self._lock:
+            # Whoever may go beyond waits for nobody: those in line wait for it.
+            if self._beyond is share and self._take((share, count)):
+                return
+        await self._enter((share, count))
+
+    def _take(self, wanted: tuple[Share, int]) -> bool:
+        share, count = wanted
+        if self.held + count > self.size and self._beyond is not share:
+            if self._beyond is not None:
+                return False
+            self._beyond = share
+        self.held += count
+        self.most = max(self.most, self.held)
+        share.held += count
+        return True
+
+    def _free(self, wanted: tuple[Share, int]) -> None:
+        share, _ = wanted
+        self.held -= share.held
+        share.held = 0
+        if self._beyond is share:
+            self._beyond = None
+
+
+class Share:
+    """The bytes of one answer."""
+
+    __slots__ = ("_room", "held")
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self.held = 0
+
+    async def take(self, count: int) -> None:
+        """Take so many more bytes, as soon as there is room."""
+        await self._room._more(self, count)

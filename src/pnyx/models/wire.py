@@ -20,9 +20,9 @@ from pnyx._version import __version__
 from pnyx.errors import ModelError, shorten
 from pnyx.files import MAX_LINE_BYTES
 from pnyx.models.addresses import is_address, shown_address
-from pnyx.models.inflate import DamagedError, Inflate
-from pnyx.models.room import Room, Share
+from pnyx.models.inflate import DamagedError, read_body
 from pnyx.models.secrets import Secrets
+from pnyx.models.turns import Room
 
 if TYPE_CHECKING:
     import ssl
@@ -84,7 +84,6 @@ class Wire:
         longest: bytes of an answer that are read.
         on_silence: called with the seconds and the requests under way each time that nothing at
             all has come back for another `silence` seconds.
-        silence: how long that is.
 
     Attributes:
         sent: requests sent so far.
@@ -204,10 +203,6 @@ class Wire:
         why = self.secrets.hide(str(error)) or type(error).__name__
         return NoAnswer(kind, f"connection: {why}")
 
-    def prepare(self, count: int) -> None:
-        """Have the means for so many requests at once at hand, so that none waits for them."""
-        self._idle += [self._transport() for _ in range(count - len(self._idle))]
-
     @property
     def silent(self) -> float:
         """Seconds since anything came back."""
@@ -234,8 +229,8 @@ class Wire:
         self._heard = time.monotonic()
         try:
             async with ROOM.share() as share:
-                body = await self._body(response, share)
-                if body is None:
+                body, longer = await read_body(response, self._longest, take=share.take)
+                if longer:
                     size = self._longest // _MB
                     return NoAnswer("too_big", f"malformed: the body is longer than {size} MB")
                 answer = self._answer(response, body)
@@ -245,30 +240,6 @@ class Wire:
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
-
-    async def _body(self, response: httpx2.Response, share: Share) -> bytes | None:
-        """Return a body without its compression; None where it is too long.
-
-        Raises:
-            DamagedError: its compression is damaged.
-        """
-        size = response.headers.get("content-length", "")
-        if size.isascii() and size.isdigit() and len(size) < 20 and int(size) > self._longest:
-            return None
-        inflate = Inflate(response.headers.get("content-encoding", ""))
-        parts: list[bytes] = []
-        sent = left = self._longest
-        async for raw in response.aiter_raw():
-            sent -= len(raw)
-            part = inflate.feed(raw, left + 1)
-            left -= len(part)
-            if sent < 0 or left < 0:
-                return None
-            if part:
-                await share.take(len(part))
-                parts.append(part)
-        inflate.check_end()
-        return b"".join(parts)
 
     def _answer(self, response: httpx2.Response, body: bytes) -> Answer:
         """Return an answer; an error without what must not be seen, headers always."""
@@ -291,7 +262,7 @@ class Wire:
                 f"{_THE_PROXY} is a SOCKS proxy, which needs a package: pip install socksio"
             ) from error
         except (ValueError, httpx2.InvalidURL) as error:
-            raise ModelError(_BAD_PROXY) from error  # not a word of it: it may hold a password
+            raise ModelError(_BAD_PROXY) from error
 
     def _began(self) -> None:
         if self._under_way == 0:
@@ -316,20 +287,13 @@ class Wire:
         self._cancel_timer = _later(self._token, self._silence - silent, self._look)
 
 
-def _is_loopback(base_url: str) -> bool:
-    """Say whether an address is this machine's own."""
-    host = urllib.parse.urlsplit(base_url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def _proxy(base_url: str) -> str | None:
-    """Return the proxy that the environment names for an address; none for this machine.
-
-    Raises:
-        ModelError: it names something else. What, is not told: it may hold a password.
-    """
+    """Return the proxy that the environment names for an address; none for this machine."""
     parts = urllib.parse.urlsplit(base_url)
-    if _is_loopback(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    if host in ("localhost", "::1") or host.startswith("127."):
+        return None
+    if urllib.request.proxy_bypass(host):
         return None
     proxies = urllib.request.getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -338,7 +302,7 @@ def _proxy(base_url: str) -> str | None:
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     place = proxy.partition("://")[2].rpartition("@")[2]
     if not is_address(f"http://{place}"):
-        raise ModelError(_BAD_PROXY)
+        raise ModelError(_BAD_PROXY)  # not a word of it: it may hold a password
     return proxy
 
 

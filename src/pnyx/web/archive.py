@@ -21,7 +21,7 @@ from pnyx.corpora.search_results import SearchResult, result_row
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.web.outcomes import TEXT, Fetched
 
-__all__ = ["Archive"]
+__all__ = ["PAGE_FIELDS", "Archive"]
 
 _APPLICATION_ID = 0x706E7977  # "pnyw", in the header of the file
 _VERSION = 1
@@ -56,17 +56,14 @@ CREATE TABLE robots (
     read_at      REAL NOT NULL
 );
 """
-_PAGE = "url, outcome, detail, final_url, status, content_type, retrieved_at"
+PAGE_FIELDS = ("url", "outcome", "detail", "final_url", "status", "content_type", "retrieved_at")
 
 
 class Archive:
     """Searches, pages and robots.txt files of one corpus; one process at a time.
 
-    Args:
-        path: the file.
-
     Raises:
-        InputError: it is something else, or of a newer Pnyx.
+        InputError: the file is something else, or of a newer Pnyx.
         PnyxError: another process uses it, or it cannot be written.
     """
 
@@ -134,17 +131,10 @@ class Archive:
         retrieved_at: str,
     ) -> None:
         """Commit one page of results, with all that came with it."""
+        rows = json.dumps([result_row(result) for result in results])
         self._do(
             "INSERT OR REPLACE INTO searches VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                api,
-                query,
-                count,
-                page,
-                json.dumps([result_row(result) for result in results]),
-                zlib.compress(raw),
-                retrieved_at,
-            ),
+            (api, query, count, page, rows, zlib.compress(raw), retrieved_at),
         )
 
     def searched_at(self, api: str, query: str, count: int) -> str:
@@ -158,49 +148,34 @@ class Archive:
     # --- pages
 
     def page(self, url: str, *, body: bool = False, text: bool = False) -> Fetched | None:
-        """Return what became of an address, if it was asked for already.
-
-        Args:
-            url: as it was asked for.
-            body: whether the body is wanted.
-            text: whether title and text are wanted.
-        """
-        columns = (
-            _PAGE + (", body" if body else ", x''") + (", title, text" if text else ", '', x''")
-        )
-        row = self._one(f"SELECT {columns} FROM pages WHERE url = ?", (url,))  # noqa: S608
+        """Return what became of an address, if it was asked for; its body or text where wanted."""
+        more = (*(["body"] if body else []), *(["title", "text"] if text else []))
+        select = f"SELECT {', '.join((*PAGE_FIELDS, *more))} FROM pages WHERE url = ?"  # noqa: S608
+        row = self._one(select, (url,))
         if row is None:
             return None
-        plain = dict(zip(_PAGE.split(", "), row[:7], strict=True))
+        page = dict(zip((*PAGE_FIELDS, *more), row, strict=True))
         with self._errors():
-            unpacked = zlib.decompress(row[7]) if row[7] else b""
-            words = zlib.decompress(row[9]).decode() if row[9] else ""
-            return Fetched(**plain, body=unpacked, title=row[8], text=words)
+            if body:
+                page["body"] = _unpacked(page["body"])
+            if text:
+                page["text"] = _unpacked(page["text"]).decode()
+            return Fetched(**page)
 
     def keep_page(self, page: Fetched) -> None:
         """Commit what became of an address, its body included."""
+        plain = (getattr(page, name) for name in PAGE_FIELDS)
         self._do(
             "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                page.url,
-                page.outcome,
-                page.detail,
-                page.final_url,
-                page.status,
-                page.content_type,
-                page.retrieved_at,
-                zlib.compress(page.body) if page.body else b"",
-                page.title,
-                zlib.compress(page.text.encode()) if page.text else b"",
-            ),
+            (*plain, _packed(page.body), page.title, _packed(page.text.encode())),
         )
 
-    def keep_text(self, url: str, outcome: str, detail: str, title: str, text: str) -> None:
+    def keep_text(self, page: Fetched) -> None:
         """Commit what was read out of a body that is there."""
-        packed = zlib.compress(text.encode()) if outcome == TEXT else b""
+        packed = _packed(page.text.encode() if page.outcome == TEXT else b"")
         self._do(
             "UPDATE pages SET outcome = ?, detail = ?, title = ?, text = ? WHERE url = ?",
-            (outcome, detail, title, packed, url),
+            (page.outcome, page.detail, page.title, packed, page.url),
         )
 
     # --- robots.txt
@@ -238,3 +213,11 @@ class Archive:
             raise PnyxError(f"{place}: {shorten(str(error))}") from error
         except (sqlite3.DatabaseError, zlib.error, ValueError, TypeError) as error:
             raise InputError(f"is damaged: {shorten(str(error))}", path=self.path) from error
+
+
+def _packed(content: bytes) -> bytes:
+    return zlib.compress(content) if content else b""
+
+
+def _unpacked(content: bytes) -> bytes:
+    return zlib.decompress(content) if content else b""

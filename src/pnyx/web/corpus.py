@@ -16,7 +16,7 @@ import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pnyx._version import __version__
 from pnyx.corpora.pages import extractor_name
@@ -26,15 +26,12 @@ from pnyx.files import atomic_text, make_folder
 from pnyx.models.flow import run_blocking
 from pnyx.records import Question
 from pnyx.web.archive import Archive
-from pnyx.web.fetch import Fetcher, FetchLimits, agent_of, now
-from pnyx.web.fetching import addresses, fetch_all
+from pnyx.web.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all
+from pnyx.web.outcomes import now
 from pnyx.web.output import write_pages, write_passages
 from pnyx.web.robots import require_robots
-from pnyx.web.searching import Searched, look_up, search_all
+from pnyx.web.search import SearchApi, Searched, look_up, search_all
 from pnyx.web.targets import Network, Reach
-
-if TYPE_CHECKING:
-    from pnyx.web.search import SearchApi
 
 __all__ = ["WebCorpus", "WebPlan", "build_web_corpus"]
 

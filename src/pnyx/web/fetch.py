@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, shorten
+from pnyx.models.flow import run_all
+from pnyx.web.archive import Archive
 from pnyx.web.http import Getter, Got, Seconds
-from pnyx.web.manners import Manners
-from pnyx.web.outcomes import FETCHED, Fetched, NotFetchedError
-from pnyx.web.robots import ROBOTS_BYTES, TOKEN, Rules
+from pnyx.web.outcomes import FETCHED, Fetched, NotFetchedError, now
+from pnyx.web.reader import Reader
+from pnyx.web.robots import ROBOTS_BYTES, TOKEN, Manners, Rules
 from pnyx.web.targets import Reach, Target, parse_target
 
 if TYPE_CHECKING:
     import anyio
 
-__all__ = ["FetchLimits", "Fetcher", "RobotsCache", "agent_of", "now"]
+__all__ = ["FetchLimits", "Fetcher", "addresses", "agent_of", "fetch_all"]
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 _OF_THE_SITE = frozenset({"private", "port", "dns", "unreachable"})
@@ -46,18 +48,6 @@ class FetchLimits:
     concurrency: int = 16
 
 
-class RobotsCache(Protocol):
-    """Keeps what was read of robots.txt files."""
-
-    def robots(self, origin: str) -> tuple[str, str | None] | None:
-        """Return the state (`text`, `none`) and the text of an origin's file, if it is fresh."""
-        ...
-
-    def keep_robots(self, origin: str, state: str, text: str | None) -> None:
-        """Commit what was read."""
-        ...
-
-
 def agent_of(contact: str) -> str:
     """Return the header `User-Agent`.
 
@@ -77,27 +67,20 @@ def agent_of(contact: str) -> str:
 class Fetcher:
     """Fetches pages, each with everything that this takes; for one event loop.
 
-    Args:
-        contact: as for `agent_of`.
-        cache: where robots.txt files are kept.
-        reach: what may be connected to.
-        limits: how far a page is followed.
-
-    Raises:
-        InputError: the contact is none.
+    `contact` is as for `agent_of`; robots.txt files are kept in the archive.
     """
 
     def __init__(
         self,
         contact: str,
-        cache: RobotsCache,
+        archive: Archive,
         reach: Reach | None = None,
         limits: FetchLimits | None = None,
     ) -> None:
         self.limits = limits or FetchLimits()
         self._getter = Getter(agent_of(contact), reach or Reach())
         self._manners = Manners(self.limits.delay)
-        self._cache = cache
+        self._archive = archive
         self._rules: dict[str, Rules | NotFetchedError] = {}
         self._locks: dict[str, anyio.Lock] = {}
 
@@ -137,11 +120,7 @@ class Fetcher:
             return await self._getter.get(target, seconds, self.limits.bytes, accept=_check_page)
 
     async def _allowed_by(self, target: Target) -> Rules:
-        """Return the rules of a target's site, read once.
-
-        Raises:
-            NotFetchedError: they could not be read, or the site must not be asked.
-        """
+        """Return the rules of a target's site, read once; NotFetchedError where there are none."""
         import anyio
 
         async with self._locks.setdefault(target.origin, anyio.Lock()):
@@ -156,10 +135,10 @@ class Fetcher:
         return found
 
     async def _read_rules(self, target: Target) -> Rules:
-        kept = self._cache.robots(target.origin)
+        kept = self._archive.robots(target.origin)
         if kept is None:
             kept = await self._fetch_rules(target)
-            self._cache.keep_robots(target.origin, *kept)
+            self._archive.keep_robots(target.origin, *kept)
         try:
             return Rules(kept[1])
         except Exception as error:  # a hostile file may trip the parser anywhere
@@ -193,11 +172,7 @@ class Fetcher:
 
 
 def _next(where: str, target: Target, trail: list[str]) -> Target:
-    """Return what a redirect leads to.
-
-    Raises:
-        NotFetchedError: nowhere, or to where it came from.
-    """
+    """Return what a redirect leads to; NotFetchedError where nowhere, or back."""
     if not where:
         raise NotFetchedError("redirects", "to nowhere")
     found = parse_target(where, target)
@@ -207,11 +182,7 @@ def _next(where: str, target: Target, trail: list[str]) -> Target:
 
 
 def _check_page(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is no page of text.
-
-    Raises:
-        NotFetchedError: `pdf` or `content_type`.
-    """
+    """Refuse a body that is no page of text: `pdf` or `content_type`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("application/pdf", "application/x-pdf"):
         raise NotFetchedError("pdf")
@@ -219,6 +190,53 @@ def _check_page(headers: Mapping[str, str]) -> None:
         raise NotFetchedError("content_type", shorten(kind, 60))
 
 
-def now() -> str:
-    """Return the time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def addresses(urls: Iterable[str]) -> list[str]:
+    """Return the distinct addresses without fragments, in order."""
+    return list(dict.fromkeys(url.partition("#")[0] for url in urls))
+
+
+async def fetch_all(
+    urls: Iterable[str],
+    fetcher: Fetcher,
+    archive: Archive,
+    on_progress: Callable[[int, int, str], None],
+    *,
+    retry: bool = False,
+) -> int:
+    """Fetch and read what the archive has not, and return how many were fetched.
+
+    The addresses (as of `addresses`) of one host follow each other; the hosts with most of them
+    come first. With `retry`, what failed in a way that may pass is fetched again. `on_progress` is
+    called with addresses done, of how many, and a word.
+    """
+    hosts: dict[str, list[str]] = {}
+    for url in urls:
+        hosts.setdefault(_host(url), []).append(url)
+    total = sum(map(len, hosts.values()))
+    done = fetched = 0
+
+    async with Reader() as reader:
+
+        async def host(its: list[str]) -> None:
+            nonlocal done, fetched
+            for url in its:
+                page = archive.page(url)
+                if page is None or (retry and page.passing):
+                    page = await fetcher.fetch(url)
+                    archive.keep_page(page)
+                    fetched += 1
+                if page.outcome == FETCHED:
+                    archive.keep_text(await reader.read(archive.page(url, body=True) or page))
+                done += 1
+                on_progress(done, total, "fetching")
+
+        longest_first = sorted(hosts.values(), key=len, reverse=True)
+        await run_all(longest_first, host, workers=fetcher.limits.concurrency)
+    return fetched
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

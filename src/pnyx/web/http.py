@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pnyx.errors import shorten
-from pnyx.models.inflate import DamagedError, Inflate
+from pnyx.models.inflate import DamagedError, Inflate, read_body
 from pnyx.web.outcomes import NotFetchedError
 from pnyx.web.targets import Reach, Target
 
@@ -43,13 +43,11 @@ class Got:
         status: HTTP status.
         headers: of the answer.
         body: empty for redirects and errors, which are not read.
-        cut: whether there was more of it.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
-    cut: bool = False
 
     @property
     def leads_to(self) -> str | None:
@@ -58,12 +56,7 @@ class Got:
 
 
 class Getter:
-    """Sends requests; no cookies, no proxy (it would look names up itself), no kept connections.
-
-    Args:
-        agent: the header `User-Agent`.
-        reach: what may be connected to.
-    """
+    """Sends requests; no cookies, no proxy (it would look names up itself), no kept connections."""
 
     def __init__(self, agent: str, reach: Reach) -> None:
         self._agent = agent
@@ -87,40 +80,25 @@ class Getter:
             limit: bytes of the body, before and after decompression.
             accept: looks at the headers of a good answer, and raises to refuse its body.
             cut: take the first `limit` bytes of a longer body.
-
-        Raises:
-            NotFetchedError: nothing whole came back, or it must not be asked.
         """
         import anyio
 
         since = time.monotonic()
+        failed = NotFetchedError("unreachable")
         try:
             with anyio.fail_after(seconds.left):
-                addresses = await self._reach.addresses(target)
-                return await self._first(addresses, target, limit, accept, cut)
+                for address in (await self._reach.addresses(target))[:_MOST_ADDRESSES]:
+                    try:
+                        return await self._exchange(address, target, limit, accept, cut)
+                    except NotFetchedError as error:  # the first that a connection comes about to
+                        if error.outcome != "unreachable":
+                            raise
+                        failed = error
+                raise failed
         except TimeoutError as error:
             raise NotFetchedError("timeout", f"no whole answer in {seconds.given:g} s") from error
         finally:
             seconds.spend(since)
-
-    async def _first(
-        self,
-        addresses: list[str],
-        target: Target,
-        limit: int,
-        accept: Callable[[Mapping[str, str]], None],
-        cut: bool,
-    ) -> Got:
-        """Ask the first address that a connection to comes about."""
-        failed = NotFetchedError("unreachable")
-        for address in addresses[:_MOST_ADDRESSES]:
-            try:
-                return await self._exchange(address, target, limit, accept, cut)
-            except NotFetchedError as error:
-                if error.outcome != "unreachable":
-                    raise
-                failed = error
-        raise failed
 
     async def _exchange(
         self,
@@ -141,8 +119,13 @@ class Getter:
             if not 200 <= response.status_code < 300:
                 return Got(response.status_code, headers)
             accept(headers)
-            body, more = await _body(response, headers, limit, cut)
-            return Got(response.status_code, headers, body, more)
+            encoding = Inflate(headers.get("content-encoding", ""))
+            if not encoding.known:
+                raise NotFetchedError("encoding", shorten(encoding.encoding, 40))
+            body, longer = await read_body(response, limit, cut=cut)
+            if longer and not cut:
+                raise NotFetchedError("too_large", f"more than {limit:,} bytes")
+            return Got(response.status_code, headers, body)
         except httpx2.ConnectTimeout as error:
             raise NotFetchedError("unreachable", "no connection came about in time") from error
         except httpx2.ConnectError as error:
@@ -192,32 +175,3 @@ async def _closed(transport: httpx2.AsyncHTTPTransport) -> None:
 
     with anyio.CancelScope(shield=True), anyio.move_on_after(1):
         await transport.aclose()
-
-
-async def _body(
-    response: httpx2.Response, headers: Mapping[str, str], limit: int, cut: bool
-) -> tuple[bytes, bool]:
-    """Return the body, and whether there was more of it than that.
-
-    Raises:
-        NotFetchedError: `too_large` or `encoding`.
-    """
-    size = headers.get("content-length", "")
-    if not cut and size.isascii() and size.isdigit() and len(size) < 20 and int(size) > limit:
-        raise NotFetchedError("too_large", f"{int(size):,} bytes")
-    inflate = Inflate(headers.get("content-encoding", ""))
-    if not inflate.known:
-        raise NotFetchedError("encoding", shorten(inflate.encoding, 40))
-    parts: list[bytes] = []
-    sent = room = limit
-    async for raw in response.aiter_raw():
-        sent -= len(raw)
-        part = inflate.feed(raw, room + 1)
-        parts.append(part)
-        room -= len(part)
-        if sent < 0 or room < 0:
-            if cut:
-                return b"".join(parts)[:limit], True
-            raise NotFetchedError("too_large", f"more than {limit:,} bytes")
-    inflate.check_end()
-    return b"".join(parts), False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-__all__ = ["FETCHED", "OUTCOMES", "PASSING", "TEXT", "Fetched", "NotFetchedError"]
+__all__ = ["FETCHED", "OUTCOMES", "PASSING", "TEXT", "Fetched", "NotFetchedError", "now"]
 
 TEXT = "text"
 FETCHED = "fetched"
@@ -51,16 +52,13 @@ class Fetched:
     """What became of one address.
 
     Attributes:
-        url: as it was asked for.
-        outcome: one of `OUTCOMES`, or `FETCHED`.
-        detail: what can be said of it in a few words.
-        final_url: where the last redirect led.
+        url: as it was asked for; `final_url` is where the last redirect led.
+        outcome: one of `OUTCOMES`, or `FETCHED`; `detail` says more in a few words.
         status: of the last answer; None where there was none.
         content_type: as the server gave it.
         retrieved_at: UTC, ISO 8601.
         body: decompressed; empty where there is none.
-        title: of the page.
-        text: of the page; empty unless the outcome is `TEXT`.
+        title: of the page, as is its `text`, which is empty unless the outcome is `TEXT`.
     """
 
     url: str
@@ -80,3 +78,8 @@ class Fetched:
         return self.outcome in PASSING or (
             self.outcome == "http_error" and self.status in _PASSING_STATUS
         )
+
+
+def now() -> str:
+    """Return the time, UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

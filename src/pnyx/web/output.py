@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,8 +15,8 @@ from pnyx.corpora.search_results import QuestionResults, SearchResult
 from pnyx.corpora.split import split_evidence
 from pnyx.files import atomic_folder, atomic_text, json_line
 from pnyx.records import Document
-from pnyx.web.archive import Archive
-from pnyx.web.fetching import addresses
+from pnyx.web.archive import PAGE_FIELDS, Archive
+from pnyx.web.fetch import addresses
 from pnyx.web.outcomes import OUTCOMES, TEXT, Fetched
 
 __all__ = ["write_pages", "write_passages"]
@@ -34,12 +34,7 @@ def write_passages(
 ) -> dict[str, dict[str, Any]]:
     """Write one file of passages for each question that has any, all of them or none.
 
-    Args:
-        folder: gets `passages/`, in place of an older one.
-        archive: has the pages.
-        found: what to write, in order.
-        words: the most words of a passage.
-        sentences: whether passages end where sentences do.
+    They go to `passages/` in the folder, in place of an older one, with at most `words` words each.
 
     Returns:
         Question id -> `file` (None where it has no passage), `results`, `pages`, `repeated` (pages
@@ -77,7 +72,8 @@ def write_pages(path: Path, archive: Archive, found: Sequence[QuestionResults]) 
             page = archive.page(url)
             if page is not None:
                 counts[page.outcome] += 1
-                stream.write(json_line(_page_row(page)) + "\n")
+                row = {name: getattr(page, name) for name in PAGE_FIELDS}
+                stream.write(json_line(row) + "\n")
     fetched = sum(counts[outcome] for outcome in _FETCHED)
     outcomes = {outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]}
     return {"asked": counts.total(), "fetched": fetched, TEXT: 0, **outcomes}
@@ -121,18 +117,6 @@ def _document(question_id: str, result: SearchResult, page: Fetched) -> Document
             "retrieved_at": page.retrieved_at,
         },
     )
-
-
-def _page_row(page: Fetched) -> Mapping[str, Any]:
-    return {
-        "url": page.url,
-        "outcome": page.outcome,
-        "detail": page.detail,
-        "final_url": page.final_url,
-        "status": page.status,
-        "content_type": page.content_type,
-        "retrieved_at": page.retrieved_at,
-    }
 
 
 def _slug(identifier: str) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,28 +19,16 @@ if TYPE_CHECKING:
     from anyio.abc import Process
     from anyio.streams.buffered import BufferedByteReceiveStream
 
-__all__ = ["Read", "Reader"]
+__all__ = ["Reader"]
 
 _CHARSET = re.compile(r"charset\s*=\s*+(?:[\"']\s*+)?([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _MOST_ANSWER = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What was read out of a page: `outcome` is `TEXT`, `no_text` or `unreadable`."""
-
-    outcome: str
-    detail: str = ""
-    title: str = ""
-    text: str = ""
-
-
 class Reader:
     """Reads pages, several at once; an async context manager, for one event loop.
 
-    Args:
-        seconds: the longest that one page may take.
-        processes: the most at once.
+    A page may take `seconds`; there are at most so many `processes` at once.
     """
 
     def __init__(self, seconds: float = 30.0, processes: int | None = None) -> None:
@@ -58,8 +46,8 @@ class Reader:
         while self._idle:
             await _end(self._idle.pop()[0])
 
-    async def read(self, page: Fetched) -> Read:
-        """Return the text of a page whose body is there."""
+    async def read(self, page: Fetched) -> Fetched:
+        """Return a page whose body is there with its text: `TEXT`, `no_text` or `unreadable`."""
         import anyio
 
         async with self._slots:
@@ -70,18 +58,20 @@ class Reader:
                     answer = await _ask(worker, page, self.seconds)
                 whole = True
             except TimeoutError:
-                return Read("unreadable", f"not read in {self.seconds:g} s")
+                return replace(page, outcome="unreadable", detail=f"not read in {self.seconds:g} s")
             except _crashes():
-                return Read("unreadable", "the parser crashed")
+                return replace(page, outcome="unreadable", detail="the parser crashed")
             finally:
                 if whole:
                     self._idle.append(worker)
                 else:
                     await _end(worker[0])
         if "error" in answer:
-            return Read("unreadable", shorten(str(answer["error"])))
+            return replace(page, outcome="unreadable", detail=shorten(str(answer["error"])))
         text = str(answer["text"]).strip()
-        return Read(TEXT, "", str(answer["title"]), text) if text else Read("no_text")
+        if not text:
+            return replace(page, outcome="no_text")
+        return replace(page, outcome=TEXT, title=str(answer["title"]), text=text)
 
 
 def _crashes() -> tuple[type[Exception], ...]:

@@ -1,16 +1,20 @@
-"""What a site's robots.txt allows (RFC 9309), read by Protego."""
+"""What a site asks of us: its robots.txt (RFC 9309, read by Protego), and a rest in between."""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import MissingExtra
 
 if TYPE_CHECKING:
+    import anyio
     from protego import Protego
 
-__all__ = ["ROBOTS_BYTES", "TOKEN", "Rules", "require_robots"]
+__all__ = ["ROBOTS_BYTES", "TOKEN", "Manners", "Rules", "require_robots"]
 
 TOKEN = "pnyx"  # noqa: S105 - a product token (RFC 9309, 2.2.1)
 """What a robots.txt calls us."""
@@ -23,11 +27,7 @@ _NOBODY = "nobody-else"
 
 
 class Rules:
-    """What one robots.txt says to us.
-
-    Args:
-        text: the file; None allows everything.
-    """
+    """What one robots.txt says to us; None allows everything."""
 
     def __init__(self, text: str | None) -> None:
         self._rules: Protego | None = None
@@ -77,3 +77,24 @@ def _ours(line: str) -> str:
     if agent == "*" or (token is not None and token[0] == TOKEN):
         return f"User-agent: {TOKEN if agent != '*' else '*'}"
     return f"User-agent: {_NOBODY}"
+
+
+class Manners:
+    """Who may ask which host when, with `delay` seconds after each request; for one event loop."""
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+        self._hosts: dict[str, tuple[anyio.Lock, list[float]]] = {}
+
+    @asynccontextmanager
+    async def turn(self, host: str, delay: float = 0.0) -> AsyncIterator[None]:
+        """Wait for a host to be free and rested; the longer of its `delay` and ours counts."""
+        import anyio
+
+        lock, rested = self._hosts.setdefault(host, (anyio.Lock(), [0.0]))
+        async with lock:
+            await anyio.sleep(max(0.0, rested[0] - time.monotonic()))
+            try:
+                yield
+            finally:
+                rested[0] = time.monotonic() + max(self._delay, delay)

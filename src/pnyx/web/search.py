@@ -1,18 +1,25 @@
-"""Search APIs: a query to addresses of pages; serper.dev is one."""
+"""Searching the web for every question, each query paid for once; serper.dev is one API."""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
-from pnyx.corpora.search_results import SearchResult
+from pnyx.corpora.search_results import QuestionResults, SearchResult
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import clean_text
 from pnyx.models.addresses import check_address, read_key
-from pnyx.models.patience import Patience, retry_after
+from pnyx.models.flow import run_all
+from pnyx.models.outcomes import Patience, retry_after
 from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Answer, NoAnswer, Wire
+from pnyx.records import Question
+from pnyx.web.archive import Archive
+from pnyx.web.outcomes import now
 
 __all__ = [
     "APIS",
@@ -21,14 +28,19 @@ __all__ = [
     "Keep",
     "SearchApi",
     "SearchFailedError",
+    "Searched",
     "Serper",
+    "look_up",
     "read_serper",
+    "search_all",
 ]
 
 SERPER_URL = "https://google.serper.dev"
 SERPER_KEY = "SERPER_API_KEY"
 
-_MOST_PER_PAGE = 100
+_MOST_PER_PAGE, _LEAST_PER_PAGE = 100, 10
+_AT_ONCE = 4
+_FAILED_IN_A_ROW = 5
 _TOO_MUCH = frozenset({408, 425, 429})
 _HOPELESS = {
     401: f"the key is refused or missing (set {SERPER_KEY})",
@@ -120,9 +132,7 @@ class Serper:
         if page > 1:
             asked["page"] = page
         body = json.dumps(asked).encode()
-        attempt = 0
-        while True:
-            attempt += 1
+        for attempt in itertools.count(1):
             trouble, wait, limit = await self._attempt(self._wire, body, keep)
             if trouble is None:
                 return
@@ -165,11 +175,7 @@ class Serper:
         return shown, None, 1
 
     def _check_hope(self, answer: Answer) -> None:
-        """Give up an API that will answer nothing more.
-
-        Raises:
-            PnyxError: it will not.
-        """
+        """Raise PnyxError for an API that will answer nothing more."""
         meaning = _HOPELESS.get(answer.status)
         if 300 <= answer.status < 400:
             to = self._safe(answer.headers.get("location", "")) or "elsewhere"
@@ -220,3 +226,107 @@ def _serper(base_url: str | None) -> SearchApi:
 
 APIS: dict[str, Callable[[str | None], SearchApi]] = {"serper": _serper}
 """Search APIs by the name that `--search` takes; made with their address, or None for the usual."""
+
+
+@dataclass(slots=True)
+class Searched:
+    """What was found so far, and why questions have nothing; `asked` counts pages of this run."""
+
+    results: dict[str, QuestionResults] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+
+
+def look_up(
+    questions: Sequence[Question], known: Mapping[str, QuestionResults], count: int, into: Searched
+) -> None:
+    """Take the results that are there already, the first `count` of each question."""
+    for question in questions:
+        found = known.get(question.id)
+        if found is None:
+            into.failed[question.id] = "it is not among the results given"
+            continue
+        into.results[question.id] = replace(
+            found,
+            question_id=question.id,
+            query=found.query or question.text,
+            results=found.results[:count],
+        )
+
+
+async def search_all(
+    questions: Sequence[Question],
+    api: SearchApi,
+    archive: Archive,
+    count: int,
+    into: Searched,
+    on_progress: Callable[[int, int, str], None],
+) -> None:
+    """Search for each question, unless the archive has its results, and fill `into`.
+
+    `count` results are wanted for a question: a page that holds fewer is followed by the next, up
+    to one page for each ten. The API is closed at the end. `on_progress` is called with questions
+    done, of how many, and a word.
+
+    Raises:
+        PnyxError: the API answers nothing more.
+    """
+    in_a_row = 0
+
+    async def one(question: Question) -> None:
+        nonlocal in_a_row
+        try:
+            found = await _search(question, api, archive, count, into)
+        except SearchFailedError as error:
+            into.failed[question.id] = str(error)
+            in_a_row += 1
+            if in_a_row >= _FAILED_IN_A_ROW:
+                raise PnyxError(
+                    f"{api.name} has answered none of the last {in_a_row} queries: {error}"
+                ) from error
+        else:
+            into.results[question.id] = found
+            in_a_row = 0
+        on_progress(len(into.results) + len(into.failed), len(questions), "searching")
+
+    try:
+        await run_all(questions, one, workers=_AT_ONCE)
+    finally:
+        await api.close()
+
+
+async def _search(
+    question: Question, api: SearchApi, archive: Archive, count: int, into: Searched
+) -> QuestionResults:
+    query = " ".join(question.text.split())
+    found: dict[str, SearchResult] = {}
+    for number in range(1, math.ceil(count / _LEAST_PER_PAGE) + 1):
+        page = archive.search(api.name, query, count, number)
+        if page is None:
+            page = await _paid(api, archive, query, count, number)
+            into.asked += 1
+        before = len(found)
+        for result in page:
+            if result.url not in found:
+                found[result.url] = replace(result, rank=len(found) + 1)
+        if len(found) == before or len(found) >= count:
+            break
+    at = archive.searched_at(api.name, query, count)
+    results = tuple(found.values())[:count]
+    return QuestionResults(question.id, query, results, api.name, at)
+
+
+async def _paid(
+    api: SearchApi, archive: Archive, query: str, count: int, number: int
+) -> list[SearchResult]:
+    """Ask for a page of results; it is in the archive before it is returned."""
+    kept: list[list[SearchResult]] = []
+
+    def keep(results: list[SearchResult], raw: bytes) -> None:
+        archive.keep_search(api.name, query, count, number, results, raw, now())
+        kept.append(results)
+
+    await api.search(query, count, number, keep)
+    if not kept:
+        raise SearchFailedError(f"{api.name} kept no page of results")
+    return kept[0]

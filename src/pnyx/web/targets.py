@@ -58,13 +58,9 @@ _METADATA = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address on the web, taken apart.
+    """An address on the web, normalised and taken apart, without fragment.
 
-    Attributes:
-        url: normalised, without fragment.
-        scheme: `http` or `https`.
-        host: lower case and ASCII (IDNA); an IPv6 address without brackets.
-        port: 1 to 65535.
+    `host` is lower case and ASCII (IDNA), an IPv6 address without brackets.
     """
 
     url: str
@@ -80,15 +76,7 @@ class Target:
 
 
 def parse_target(url: str, base: Target | None = None) -> Target:
-    """Take an address apart.
-
-    Args:
-        url: from a search, or of a redirect.
-        base: what a redirect's address may be relative to.
-
-    Raises:
-        NotFetchedError: `bad_url`.
-    """
+    """Take an address apart, which may be relative to a `base`; NotFetchedError where it is bad."""
     import httpx2
 
     if len(url) > _LONGEST_URL:
@@ -145,21 +133,15 @@ def network(text: str) -> Network:
 class Reach:
     """Where pages may be fetched from.
 
-    Attributes:
-        private: networks that are fetched from, at any port, although they are not public.
-            Dangerous: whoever writes a page can then have it fetch from there.
-        ports: those of public addresses.
+    `private` networks are fetched from, at any port, although they are not public. Dangerous:
+    whoever writes a page can then have it fetch from there. `ports` are those of public addresses.
     """
 
     private: tuple[Network, ...] = ()
     ports: Collection[int] = PORTS
 
     async def addresses(self, target: Target) -> list[str]:
-        """Return the addresses to connect to, after each that the name has was checked.
-
-        Raises:
-            NotFetchedError: `dns`, `private` or `port`.
-        """
+        """Return the addresses to connect to, after each that the name has was checked."""
         found = await resolve(target.host, target.port)
         if not found:
             raise NotFetchedError("dns", "no address")
@@ -168,11 +150,7 @@ class Reach:
         return found
 
     def check(self, address: str, port: int) -> None:
-        """Refuse an address that must not be connected to.
-
-        Raises:
-            NotFetchedError: `private` or `port`.
-        """
+        """Refuse an address that must not be connected to: `private` or `port`."""
         try:
             ip = ipaddress.ip_address(address)
         except ValueError as error:
@@ -186,11 +164,7 @@ class Reach:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, best first.
-
-    Raises:
-        NotFetchedError: `dns`.
-    """
+    """Return the addresses of a name, best first; NotFetchedError (`dns`) where there are none."""
     import socket
 
     import anyio

@@ -1,0 +1,133 @@
+"""An address that a model is asked at, whatever it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from pnyx.models.addresses import check_address
+from pnyx.models.flow import PerLoop
+from pnyx.models.outcomes import Again, Patience, Sorter
+from pnyx.models.pace import Pace, Slot
+from pnyx.models.secrets import Secrets
+from pnyx.models.wire import MAX_REPLY_BYTES, Wire
+
+__all__ = ["Endpoint"]
+
+
+class Endpoint:
+    """A model behind an address: its connections, its pace, and waits that can be seen.
+
+    What the endpoint refuses and what it bears is remembered for the life of this object. It can
+    be used from any event loop; each keeps connections open while requests are under way. A key is
+    sent to the server and goes nowhere else: no log, store, repr or error text holds it.
+
+    Args:
+        base_url: up to and without the `path` of a kind of endpoint.
+        model: its name there.
+        api_key: sent as bearer token; None sends none.
+        patience: time limits and retries.
+        concurrency: the most requests ever under way at once; how many are is learnt.
+
+    Attributes:
+        on_retry: called with one line before each further attempt, so that a wait can be shown.
+        on_wait: called with one line when nothing at all has come back for `patience.silence`.
+        retries: attempts beyond the first of each request, so far.
+    """
+
+    path = ""
+    longest = MAX_REPLY_BYTES
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        api_key: str | None = None,
+        *,
+        patience: Patience | None = None,
+        concurrency: int = 32,
+    ) -> None:
+        self.base_url = check_address(base_url)
+        self.model = model
+        self.patience = patience or Patience()
+        self.pace = Pace(concurrency)
+        self.on_retry: Callable[[str], None] | None = None
+        self.on_wait: Callable[[str], None] | None = None
+        self.retries = 0
+        self._key = api_key
+        self._sorter = Sorter(self.base_url, model, Secrets(api_key))
+        self._wires = PerLoop(Wire.close)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_url!r}, {self.model!r})"
+
+    @property
+    def address(self) -> str:
+        """The base URL."""
+        return self.base_url
+
+    @property
+    def concurrency(self) -> int:
+        """The most requests ever under way at once."""
+        return self.pace.ceiling
+
+    def connected(self) -> AbstractAsyncContextManager[Wire]:
+        """Hold the connections of this event loop open; nested and parallel uses share them."""
+        return self._wires.use(self._wire)
+
+    def attempts(self, outcome: Again) -> int:
+        """Return how many attempts a request gets that failed like this."""
+        unreachable = outcome.kind == "unreachable"
+        return self.patience.connect_attempts if unreachable else self.patience.attempts
+
+    def announce(self, outcome: Again, attempt: int, limit: int) -> None:
+        """Count a further attempt, and have it shown."""
+        self.retries += 1
+        if self.on_retry is not None:
+            self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
+
+    def heed(self, outcome: Again) -> bool:
+        """Start nothing for as long as the endpoint asks for, if it does; a long rest is told."""
+        if outcome.retry_after is None:
+            return False
+        seconds = self.patience.wait(1, outcome.retry_after)
+        news = self.pace.cooling < seconds / 2
+        self.pace.cool(seconds)
+        if news and seconds >= self.patience.silence and self.on_wait is not None:
+            wanted = f"{self.base_url} asks to be left alone for {outcome.retry_after:,.0f} s"
+            self.on_wait(f"{wanted}; it is asked again after {seconds:.0f} s")
+        return True
+
+    async def _rest(self, outcome: Again, attempt: int) -> None:
+        """Wait before a further attempt."""
+        import anyio
+
+        self.announce(outcome, attempt, self.attempts(outcome))
+        if not self.heed(outcome):
+            await anyio.sleep(self.patience.wait(attempt, None))
+
+    def _learn(self, slot: Slot, outcome: object) -> None:
+        """Tell the pace how the endpoint bore an attempt."""
+        if not isinstance(outcome, Again):
+            slot.served()
+        elif outcome.overloaded:
+            slot.overloaded()
+
+    def _wire(self) -> Wire:
+        return Wire(
+            self.base_url,
+            self._key,
+            self.patience.timeout,
+            path=self.path,
+            longest=self.longest,
+            on_silence=self._silence,
+            silence=self.patience.silence,
+        )
+
+    def _silence(self, seconds: float, under_way: int) -> None:
+        if self.on_wait is not None:
+            plural = "" if under_way == 1 else "s"
+            self.on_wait(
+                f"{self.base_url} has sent nothing for {seconds:.0f} s ({under_way} request{plural}"
+                f" under way; each is given {self.patience.timeout:g} s)"
+            )
