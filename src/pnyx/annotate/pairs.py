@@ -19,9 +19,8 @@ from pnyx.corpora import read_items, read_questions, read_run
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ITEMS, ask_relevance, question_of
-from pnyx.records import Evidence, Question
+from pnyx.records import Evidence, Question, judged_text
 from pnyx.search.index import Index
-from pnyx.search.stored import searched_text
 
 __all__ = [
     "PairSource",
@@ -136,7 +135,7 @@ def pairs_of_run(run: str, index: str | Path, topics: str, depth: int) -> PairSo
         for doc_id, rank, topic in wanted:
             if document is None or document.id != doc_id:
                 document = opened.document(doc_id)
-                text = searched_text(document)
+                text = judged_text(document)
             yield _pair(questions[topic], doc_id, text, rank=rank)
 
     about = {"run": digest, "depth": depth, **_known(opened, questions.values())}
@@ -154,7 +153,7 @@ def pairs_of_corpus(index: str | Path, topics: str) -> PairSource:
 
     def make() -> Iterator[Support]:
         for document in opened.documents():
-            text = searched_text(document)
+            text = judged_text(document)
             for question in questions.values():
                 yield _pair(question, document.id, text)
 

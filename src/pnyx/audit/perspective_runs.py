@@ -21,7 +21,7 @@ from pnyx.judge.questions import Support
 from pnyx.measure.perspective_leaning import side_questions
 from pnyx.measure.perspective_verdicts import read_verdicts
 from pnyx.measure.perspectives import Questions, measure_perspectives
-from pnyx.records import SIDES, Question, RunEntry
+from pnyx.records import SIDES, Question, RunEntry, judged_text
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.scoring import Scoring
@@ -165,7 +165,7 @@ class Work:
         def make() -> Iterator[Support]:
             for topic, ids in documents.items():
                 for doc_id in ids:
-                    text = self._index.document(doc_id).text
+                    text = judged_text(self._index.document(doc_id))
                     views = self._perspectives[topic]
                     yield from ask_perspectives(doc_id, text, views, words=self._bench.words)
 

@@ -30,6 +30,7 @@ def items_of_run(run: str, index: str, topics: str, depth: int) -> list[Support]
     """
     from pnyx.corpora import read_questions
     from pnyx.judge.tasks.relevance import ask_relevance
+    from pnyx.records import judged_text
     from pnyx.search.index import Index
 
     questions = {q.id: q for q in read_questions(topics)}
@@ -45,7 +46,7 @@ def items_of_run(run: str, index: str, topics: str, depth: int) -> list[Support]
             ask_relevance(
                 f"{topic}/{doc_id}",
                 question.text,
-                opened.document(doc_id).text,
+                judged_text(opened.document(doc_id)),
                 definition=question.definition,
                 group=topic,
                 extra={"question_id": topic, "doc_id": doc_id, "rank": ranks[topic]},
@@ -75,6 +76,7 @@ def perspective_items(
     from pnyx.corpora.perspectives import read_perspectives
     from pnyx.judge.perspectives import ask_perspectives
     from pnyx.measure.perspectives import by_question
+    from pnyx.records import judged_text
     from pnyx.search.index import Index
 
     known = by_question(read_perspectives(perspectives, gold=True))
@@ -91,7 +93,7 @@ def perspective_items(
         views = known[topic]
         question = str(views[0].extra.get("question", ""))
         for doc_id in documents:
-            text = opened.document(doc_id).text
+            text = judged_text(opened.document(doc_id))
             for item in ask_perspectives(doc_id, text, views, question=question, words=words):
                 if items.setdefault(item.id, item) is not item:
                     raise InputError(f"two pairs would have the id {shorten(item.id)!r}")
