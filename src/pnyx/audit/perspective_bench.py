@@ -137,7 +137,6 @@ def run_bench(
     verdicts = judging.verdicts(search.pairs(asked), "verdicts.jsonl")
     # After the verdicts: a refusal leaves the runs that belong to those there.
     judging.write_runs(runs)
-    draw = {"draws": bench.draws, "seed": bench.seed}
     coverage = measure_perspectives(
         runs,
         views,
@@ -146,10 +145,12 @@ def run_bench(
         labelled=labelled,
         shift=shift,
         baseline=next(iter(runs)) if len(runs) > 1 else None,
-        **draw,
+        draws=bench.draws,
+        seed=bench.seed,
     )
+    depth, draws, seed = bench.depths[0], bench.draws, bench.seed
     leaning = tuple(
-        measure_leaning(name, three, views, verdicts, bench.depths[0], **draw)
+        measure_leaning(name, three, views, verdicts, depth, draws=draws, seed=seed)
         for name, three in sided.items()
     )
     problems = tuple(dict.fromkeys(search.problems))

@@ -117,7 +117,7 @@ class BenchSearch:
     def sided(self, topics: Sequence[str]) -> dict[str, dict[str, list[RunEntry]]]:
         """Return retriever -> how it is asked (`ASKED_AS`) -> what it finds."""
         views = {topic: self.perspectives[topic] for topic in topics}
-        asked = {side: side_questions(views, side) for side in SIDES}
+        asked = {str(side): side_questions(views, side) for side in SIDES}
         opposed = self.questions(question.id for question in asked[SIDES[0]])
         if not opposed:
             raise InputError("leaning needs questions with two perspectives, one of each side")
