@@ -16,6 +16,7 @@ from .annotate.students.logistic import LogisticTrainer
 from .annotate.students.lora import LoraTrainer
 from .audit.perspective_bench import Benched, bench_perspectives
 from .audit.perspective_plan import PerspectiveBench
+from .audit.perspective_runs import BenchJudge, BenchSearch
 from .audit.settings import Tuning
 from .audit.tuning import Tuned, tune
 from .corpora import (
@@ -161,6 +162,8 @@ __all__ = [
     "Argument",
     "ArgumentPair",
     "Asking",
+    "BenchJudge",
+    "BenchSearch",
     "Benched",
     "Cascade",
     "Case",

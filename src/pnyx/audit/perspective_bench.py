@@ -1,7 +1,8 @@
 """Do retrievers show every side? Retrieve, judge and measure in one go (BERDS, sections 5 and 6).
 
     bench = PerspectiveBench(retrievers=("bm25", "dense"))
-    found = bench_perspectives(Index.open("my.index"), by_question(views), judge, "out", bench)
+    search = BenchSearch(Index.open("my.index"), by_question(views), bench)
+    found = bench_perspectives(search, BenchJudge(judge, Path("out")))
 
 Each retriever is run plain, with maximal marginal relevance, and once for each perspective that a
 source writes. Lambda of the second is chosen on questions that are not measured. Asked each side in
@@ -11,27 +12,22 @@ place of the question, retrievers also show how far they follow it (BERDS, Fig. 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pnyx.audit.perspective_plan import PerspectiveBench
-from pnyx.audit.perspective_runs import BenchSearch, Judging
+from pnyx.audit.perspective_runs import BenchJudge, BenchSearch
 from pnyx.errors import InputError, shorten
-from pnyx.judge.base import Judge
 from pnyx.judge.questions import Support
 from pnyx.measure.perspective_leaning import Leaning, measure_leaning
-from pnyx.measure.perspectives import Questions, measure_perspectives
-from pnyx.search.index import Index
+from pnyx.measure.perspectives import measure_perspectives
 
 if TYPE_CHECKING:
     from pnyx.measure.perspective_labelled import Labelled
     from pnyx.measure.perspective_results import PerspectiveCoverage
-    from pnyx.models.embedding import Embedder
-    from pnyx.search.perspectives import PerspectiveSource
 
-__all__ = ["Benched", "bench_perspectives", "pairs_at_most", "run_bench"]
+__all__ = ["Benched", "bench_perspectives", "pairs_at_most"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,52 +74,24 @@ class Benched:
 
 
 def bench_perspectives(
-    index: Index,
-    perspectives: Questions,
-    judge: Judge,
-    out: str | Path,
-    bench: PerspectiveBench | None = None,
-    *,
-    embedder: Embedder | None = None,
-    expansions: PerspectiveSource | None = None,
-    labelled: Labelled | None = None,
-    shift: float = 0.0,
-    settings: Mapping[str, Any] | None = None,
-    on_pairs: Callable[[int], None] | None = None,
+    search: BenchSearch, judging: BenchJudge, labelled: Labelled | None = None, shift: float = 0.0
 ) -> Benched:
     """Retrieve for questions, judge what is found and measure whether it shows every perspective.
 
     Verdicts are written as they come; interrupted, the same call goes on from them.
 
     Args:
-        index: is searched.
-        perspectives: what `pnyx.measure.perspectives.by_question` returns; `extra["question"]` is
-            the question's text.
-        judge: says which passage supports which perspective.
-        out: a folder: `runs/SYSTEM.run`, `verdicts.jsonl`, with `mmr` also `verdicts-dev.jsonl`.
-        bench: what is compared.
-        embedder: of questions, where a retriever needs one.
-        expansions: writes the perspectives that are searched; those to be covered are the answer,
-            and no expansion.
+        search: what is searched for what.
+        judging: who judges; `runs/SYSTEM.run`, `verdicts.jsonl` and, with `mmr`,
+            `verdicts-dev.jsonl` go to its folder.
         labelled: see `measure_perspectives`.
         shift: see `measure_perspectives`.
-        settings: see `apply_judge`.
-        on_pairs: told how many pairs there are to judge, before each of the two rounds.
 
     Raises:
-        InputError: a question has no text, there are fewer than two where lambda is chosen, the
-            variant `perspectives` has no source, the index lacks what a retriever needs, or `out`
-            holds verdicts on other pairs.
+        InputError: there are fewer than two questions where lambda is chosen, the index lacks what
+            a retriever needs, or the folder holds verdicts on other pairs.
         ModelError: the judge, the embedder or the source cannot go on; rerun to continue.
     """
-    search = BenchSearch(index, perspectives, bench or PerspectiveBench(), embedder, expansions)
-    return run_bench(search, Judging(judge, Path(out), settings, on_pairs), labelled, shift)
-
-
-def run_bench(
-    search: BenchSearch, judging: Judging, labelled: Labelled | None = None, shift: float = 0.0
-) -> Benched:
-    """Do what `bench_perspectives` does, given what is searched and who judges."""
     bench = search.bench
     if labelled is not None and labelled.judge != judging.judge.name:
         theirs, own = shorten(labelled.judge, 60), shorten(judging.judge.name, 60)
@@ -158,7 +126,7 @@ def run_bench(
 
 
 def _tuned(
-    search: BenchSearch, judging: Judging, dev: Sequence[str]
+    search: BenchSearch, judging: BenchJudge, dev: Sequence[str]
 ) -> tuple[dict[str, dict[float, float | None]], dict[str, float]]:
     """Return retriever -> lambda -> mean MRecall at the first depth; and the lambda it gets.
 
@@ -178,8 +146,8 @@ def _tuned(
     for model, own in runs.items():
         named = {f"{lam:g}": entries for lam, entries in zip(lambdas, own, strict=True)}
         found = measure_perspectives(named, views, verdicts, [name], draws=0)
-        values = [run.measures[name].measured.value for run in found.runs]
-        tuning[model] = dict(zip(lambdas, values, strict=True))
+        values = {run.name: run.measures[name].measured.value for run in found.runs}
+        tuning[model] = {lam: values[f"{lam:g}"] for lam in lambdas}
     best = {
         model: max(own, key=lambda lam: (-1.0 if own[lam] is None else own[lam], lam))
         for model, own in tuning.items()
@@ -191,7 +159,7 @@ def pairs_at_most(search: BenchSearch) -> list[Support]:
     """Return all pairs that may be judged: those of every lambda, whichever is chosen.
 
     Raises:
-        InputError: as in `bench_perspectives`.
+        InputError: the index lacks what a retriever needs.
     """
     topics = list(search.perspectives)
     lambdas = dict.fromkeys((s.model for s in search.scorings), search.bench.lambdas)

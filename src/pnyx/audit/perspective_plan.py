@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from pnyx.errors import InputError
+from pnyx.judge.perspectives import PASSAGE_WORDS
 
 if TYPE_CHECKING:
     from pnyx.search.scoring import Scoring
@@ -49,7 +50,7 @@ class PerspectiveBench:
     lambdas: Sequence[float] = LAMBDAS
     dev_share: float = 0.25
     leaning: bool = False
-    words: int = 100
+    words: int = PASSAGE_WORDS
     draws: int = 1000
     seed: int = 0
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
     from pnyx.search.perspectives import PerspectiveSource
 
-__all__ = ["BenchSearch", "Judging", "Runs"]
+__all__ = ["BenchJudge", "BenchSearch", "Runs"]
 
 _CANDIDATES = 100
 """BERDS, section 5: |R| of the reranking."""
@@ -150,7 +150,7 @@ class BenchSearch:
 
 
 @dataclass(slots=True)
-class Judging:
+class BenchJudge:
     """Has pairs judged, each once, and writes the verdicts down.
 
     Attributes:

@@ -289,15 +289,15 @@ def _labelled(options: dict[str, Any]) -> Labelled | None:
 
 
 def _run(search: BenchSearch, opened: Opened, options: dict[str, Any]) -> Benched:
-    from pnyx.audit.perspective_bench import run_bench
-    from pnyx.audit.perspective_runs import Judging
+    from pnyx.audit.perspective_bench import bench_perspectives
+    from pnyx.audit.perspective_runs import BenchJudge
 
     labelled = _labelled(options)
     expected: list[int] = []
     with watched(opened.judge, opened.models, lambda: sum(expected) or None) as judge:
         settings = deciding_settings(opened, options)
-        judging = Judging(judge, Path(options["out"]), settings, expected.append)
-        return run_bench(search, judging, labelled, options["shift"] or 0.0)
+        judging = BenchJudge(judge, Path(options["out"]), settings, expected.append)
+        return bench_perspectives(search, judging, labelled, options["shift"] or 0.0)
 
 
 def _report(found: Benched, card: str, options: dict[str, Any], as_json: bool) -> None:
