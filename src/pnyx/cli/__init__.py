@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
+from pnyx.cli.params import Group
 from pnyx.cli.values import with_texts
 from pnyx.errors import InputError, PnyxError
 
@@ -21,24 +22,25 @@ __all__ = ["COMMANDS", "EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNSCORED", "m
 
 COMMANDS: dict[str, str] = {
     "demo": "The main job on the bundled example: search, argue both sides, judge, report.",
-    "corpus": "Documents cut into passages, or what the web has on questions, for an index.",
-    "index": "Documents or arguments to a searchable index.",
-    "quality": "A model of argument quality of one's own, from people's ratings.",
-    "search": "Ranked evidence for a question or for a file of topics.",
-    "tune": "A model's parameters, chosen on topics with qrels; what the choice is worth.",
-    "perspectives": "The perspectives on a question: from a model, an index or a file.",
-    "argue": "A cited pro and con argument on a question.",
-    "annotate": "Relevance labels at scale: what is relevant, and which pairs are labelled.",
-    "build": "A benchmark of questions with opposing perspectives: drafted, filtered, exported.",
-    "judge": "A judge's answers to a task's questions over an items file.",
-    "measure": "A judge's answers against people's labels, runs against qrels; with intervals.",
-    "bench": "Retrievers compared from an index to a table: do they show every side?",
-    "calibrate": "Mend a judge's probabilities on labels, and say where it is sure.",
-    "store": "What the judgement store holds; clear it out, export it, merge several.",
-    "prompt": "The packaged prompts, and exactly what a model would be sent.",
-    "doctor": "What is installed, what an endpoint can do, and what will be used.",
+    "corpus": "Split documents into passages, or build a corpus from the web.",
+    "index": "Build a searchable index of documents or arguments.",
+    "quality": "Train a model of argument quality on people's ratings.",
+    "search": "Search an index for a question or a file of topics.",
+    "tune": "Tune a search model's parameters on topics with qrels, cross-validated.",
+    "perspectives": "List perspectives on a question, from a model, an index or a file.",
+    "argue": "Argue both sides of a question, with citations.",
+    "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
+    "build": "Build a benchmark of questions with opposing perspectives.",
+    "judge": "Ask a judge about each item of a file.",
+    "measure": "Measure answers against labels and runs against qrels, with intervals.",
+    "bench": "Compare retrievers: do they show every side?",
+    "calibrate": "Recalibrate a judge's probabilities on labels, and find when its "
+    "answers are certain.",
+    "store": "Inspect, clean, export and merge judgement stores.",
+    "prompt": "Show the packaged prompts and the exact requests to a model.",
+    "doctor": "Show what is installed, what an endpoint supports, and what will be used.",
     "validate": "Check a file against its format.",
-    "convert": "Between equivalent formats, without loss.",
+    "convert": "Convert between equivalent formats, without loss.",
 }
 """Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called."""
 
@@ -52,7 +54,7 @@ class _ReaderGoneError(Exception):
     """Whoever read the output has seen enough; click would make an exit status of its own of it."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group whose commands are imported on use, so that `pnyx --help` stays fast."""
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
@@ -102,8 +104,8 @@ def app() -> None:
       pnyx index arguments.jsonl --out my.index
       pnyx argue my.index "Should voting be compulsory?" --html report.html
 
-    Exit status: 0 done, or whoever reads the output went away (| head); 2 bad usage or input,
-    3 finished but something is unscored, 130 interrupted.
+    Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 2 bad
+    usage or input, 3 finished but something is unscored, 130 interrupted.
     """
 
 

@@ -2,7 +2,7 @@
 
 A ranking is a pair (numbers, scores) as `Index.rank` and `dense_rank` return it: documents best
 first, each once. The result does not depend on the order in which the rankings are given, and
-documents of equal fused score stand in document order.
+documents of equal fused score are in document order.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _check(content: Mapping[str, Any]) -> None:
-    """Refuse a manifest, whoever wrote it, whose values are not of the kind and range they must be.
+    """Refuse a manifest with values of the wrong type or out of range.
 
     What readers may rely on: names of files stay in the folder, numbers are whole and never
     negative, and the statistics are possible ones, so that no model divides by zero.

@@ -1,9 +1,9 @@
 """Pointwise reranking: documents in the order of a judge's probability that each is relevant.
 
-Where no judge that ranks is at hand, one that answers Support questions will do, such as the
-packaged encoder. Each document is judged by itself, so nothing depends on its neighbours, and the
-probabilities mean the same in every list (DIRAS, section 3). So a threshold on them can take the
-place of a fixed number of documents (DIRAS, section 5): `at_least`.
+It needs no judge that ranks, only one that answers Support questions, such as the
+packaged encoder. Each document is judged independently of its neighbours, and the
+probabilities mean the same in every list (DIRAS, section 3). So a threshold on them can
+replace a fixed number of documents (DIRAS, section 5): `at_least`.
 """
 
 from __future__ import annotations
