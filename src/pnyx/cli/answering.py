@@ -155,8 +155,16 @@ def answer_into(
         if plan:
             return plan_items(opened, items, options, as_json)
         opened = replace(opened, settings={**opened.settings, **(settings or {})})
+        left: int | None = None
+
+        def started(count: int, kept: int) -> None:
+            nonlocal left
+            left = count - kept
+            if kept:
+                click.echo(f"pnyx: {kept} items are answered already, going on", err=True)
+
         try:
-            with watched(opened.judge, opened.models) as judge:
+            with watched(opened.judge, opened.models, lambda: left) as judge:
                 manifest = judge_into(
                     str(out),
                     task,
@@ -165,6 +173,7 @@ def answer_into(
                     lambda count: _facts(source, count, opened),
                     settings={**deciding_settings(opened, options), **(settings or {})},
                     from_rows=not opened.models,
+                    on_start=started,
                     also=also and (lambda rows: also([answer_of_row(row) for (row,) in rows])),
                 )
         except KeyboardInterrupt:

@@ -37,6 +37,7 @@ def judge_into(
     *,
     settings: Mapping[str, Any] | None = None,
     from_rows: bool = True,
+    on_start: Callable[[int, int], None] | None = None,
     also: Callable[[Iterator[list[dict[str, Any]]]], None] | None = None,
 ) -> dict[str, Any]:
     """Ask a judge about items, and write its answers and a manifest, each replaced whole.
@@ -52,6 +53,8 @@ def judge_into(
         settings: what decides the judge's answers beside its name, ready for JSON.
         from_rows: go on from what is written. False where the judge asks language models: their
             replies are in the judgement store, and what was unscored is asked again.
+        on_start: called before anything is asked: how many items there are, how many are
+            answered already.
         also: called with the lines of each item's answer, in order, when the folder is written.
 
     Returns:
@@ -78,6 +81,8 @@ def judge_into(
 
     try:
         with Journal(folder / ANSWERS, about, same, lasting=from_rows) as journal:
+            if on_start is not None:
+                on_start(count, journal.kept)
             answer_items(judge, items, journal, answer_rows)
             manifest = _finish(folder, run, journal, facts(count), started)
             if also is not None:
