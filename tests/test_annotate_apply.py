@@ -18,10 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx.annotate.applying import apply_judge
 from pnyx.annotate.grades import write_graded_qrels
-from pnyx.annotate.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
-from pnyx.annotate.partial import partial_of
 from pnyx.cli import main
 from pnyx.corpora import faults, read_qrels
 from pnyx.errors import InputError, ModelError
@@ -30,6 +27,9 @@ from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.measure.annotations import Annotation, read_annotations
 from pnyx.records import Document
+from pnyx.runs.annotations import apply_judge
+from pnyx.runs.journal import partial_of
+from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 from pnyx.search.index import build_index
 
 QUESTIONS = "q1\tIs tea healthy?\nq2\tIs coffee healthy?\n"
@@ -133,7 +133,7 @@ def test_the_packaged_judge_gets_blocks_that_fill_both_cores(tmp_path, monkeypat
     apply_judge(judge, some_pairs(1500), tmp_path / "a.jsonl")
     assert judge.blocks == [1024, 476]
     # Long texts are held in fewer pairs, but one text of many pairs counts once.
-    monkeypatch.setattr("pnyx.annotate.applying._CHARACTERS", 3200)
+    monkeypatch.setattr("pnyx.runs.engine._CHARACTERS", 3200)
     long = "x" * 96 + " 0.5"
     judge = Counting()
     same = [ask_relevance(f"p{n}", "Is it?", long) for n in range(1100)]
@@ -171,8 +171,7 @@ def test_what_is_written_is_not_asked_again_whatever_is_cut_off(
         assert not kept & set(judge.asked)
         kept |= set(judge.asked)
     if partial_of(out).exists():  # as a kill in the middle of a line leaves it
-        name = data.draw(st.sampled_from(["rows.jsonl", "block.jsonl"]))
-        path = partial_of(out) / name
+        path = partial_of(out) / "answers.jsonl"
         path.write_bytes(path.read_bytes()[: -cut or None])
     judge = Counting()
     apply_judge(judge, pairs, out, block=block)
@@ -182,14 +181,11 @@ def test_what_is_written_is_not_asked_again_whatever_is_cut_off(
 
 def test_two_kills_in_the_middle_of_a_line_lose_nothing_but_these_lines(tmp_path):
     out, pairs = tmp_path / "a.jsonl", some_pairs(20)
-    asked = []
     for stop in (5, 7):
-        judge = Counting(stop_after=stop)
         with pytest.raises(ModelError):
-            apply_judge(judge, pairs, out)
-        asked += judge.asked
-        block = partial_of(out) / "block.jsonl"
-        block.write_bytes(block.read_bytes()[:-9])
+            apply_judge(Counting(stop_after=stop), pairs, out)
+        path = partial_of(out) / "answers.jsonl"
+        path.write_bytes(path.read_bytes()[:-9])
     judge = Counting()
     assert apply_judge(judge, pairs, out).kept == 10
     assert len(judge.asked) == 10
@@ -197,78 +193,50 @@ def test_two_kills_in_the_middle_of_a_line_lose_nothing_but_these_lines(tmp_path
 
 
 @pytest.mark.parametrize("line", ["{", "5", "[1, 2, 3]", '["x", "y", {}]', "\xff", "[" * 100_000])
-def test_damage_among_what_is_kept_is_one_line_or_asked_again(tmp_path, line):
+def test_damage_among_what_is_kept_is_asked_again(tmp_path, line):
     out, pairs = tmp_path / "a.jsonl", some_pairs(20)
     with pytest.raises(ModelError):
         apply_judge(Counting(stop_after=13), pairs, out, block=10)
     damaged = line.encode("latin-1") + b"\n"
-    block = partial_of(out) / "block.jsonl"
-    block.write_bytes(damaged + block.read_bytes())
-    judge = Counting(stop_after=2)
+    path = partial_of(out) / "answers.jsonl"
+    _, *others = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([damaged, *others]))
+    judge, noted = Counting(stop_after=2), []
     with pytest.raises(ModelError):
-        apply_judge(judge, pairs, out, block=10)
-    assert not {"p17", "p18", "p19"} & set(judge.asked)  # which stood behind the damage
-    rows = partial_of(out) / "rows.jsonl"
-    kept = rows.read_bytes().splitlines(keepends=True)
-    rows.write_bytes(b"".join([damaged, *kept[1:]]))
-    judge, noted = Counting(), []
-    apply_judge(judge, pairs, out, block=10, on_damaged=noted.append)
-    assert noted == [2]  # with the one of before, in the block
-    assert judge.asked[0] == "p0"
-    assert not {"p1", "p2", "p9", "p17", "p18", "p19"} & set(judge.asked)
+        apply_judge(judge, pairs, out, block=10, on_start=lambda *some: noted.append(some))
+    assert noted == [(12, 1)]
+    kept = {json.loads(line)[3]["id"] for line in others}
+    assert not kept & set(judge.asked)  # which stood behind the damage
+    judge = Counting()
+    apply_judge(judge, pairs, out, block=10)
+    assert len(judge.asked) == 6
     apply_judge(Counting(), pairs, tmp_path / "whole.jsonl")
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(["rows.jsonl", "block.jsonl", "sums.bin"]), st.data())
-def test_a_flipped_bit_of_what_is_kept_changes_no_label(tmp_path_factory, name, data):
+@given(st.data())
+def test_a_flipped_bit_of_what_is_kept_changes_no_label(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("flipped")
     out, pairs = folder / "a.jsonl", some_pairs(20)
     with pytest.raises(ModelError):
         apply_judge(Counting(stop_after=13), pairs, out, block=10)
-    path = partial_of(out) / name
+    path = partial_of(out) / "answers.jsonl"
     content = bytearray(path.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(content)
     judge, noted = Counting(), []
-    apply_judge(judge, pairs, out, block=10, on_damaged=noted.append)
-    assert (
-        noted or len(judge.asked) > 7
-    )  # a line that has lost its end is no damage: a kill does it
+    apply_judge(judge, pairs, out, block=10, on_start=lambda *some: noted.append(some))
+    ((_, damaged),) = noted
+    # a line that has lost its end is no damage: a kill does it
+    assert damaged or len(judge.asked) > 7
     apply_judge(Counting(), pairs, folder / "whole.jsonl")
     assert out.read_bytes() == (folder / "whole.jsonl").read_bytes()
 
 
-def as_of_old(folder):
-    """Make of a partial folder what the version before hashes of lines would have left."""
-    sums = (folder / "sums.bin").read_bytes()
-    (folder / "pairs.bin").write_bytes(b"".join(sums[n : n + 8] for n in range(0, len(sums), 16)))
-    (folder / "sums.bin").unlink()
-    rows = [json.loads(line)[2:] for line in (folder / "block.jsonl").read_text().splitlines()]
-    (folder / "block.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-@pytest.mark.parametrize("half", [False, True])
-def test_what_an_earlier_version_has_begun_is_gone_on_with(tmp_path, half):
-    out, pairs = tmp_path / "a.jsonl", some_pairs(20)
-    with pytest.raises(ModelError):
-        apply_judge(Counting(stop_after=13), pairs, out, block=10)
-    folder = partial_of(out)
-    block = (folder / "block.jsonl").read_bytes()
-    as_of_old(folder)
-    if half:  # killed after the block was written anew
-        (folder / "block.jsonl").write_bytes(block)
-    judge = Counting()
-    assert apply_judge(judge, pairs, out, block=10).kept == 13
-    assert len(judge.asked) == 7
-    apply_judge(Counting(), pairs, tmp_path / "whole.jsonl")
-    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-
-
 def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):
     out, pairs = tmp_path / "a.jsonl", some_pairs(20)
-    with pytest.raises(ModelError, match="dead; 13 annotations are kept for the next run"):
+    with pytest.raises(ModelError, match="dead; 13 answers are kept for the next run"):
         apply_judge(Counting(stop_after=13), pairs, out, block=10)
 
     def refused(judge, some, **more):
@@ -278,11 +246,11 @@ def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):
 
     # Of the second block, three are there already: p17, p18 and p19.
     swapped = [*some_pairs(17), *some_pairs(3, start=17)[::-1]]
-    assert "a.jsonl.partial: was begun with other inputs (pair 'p19' is not the same)" in refused(
+    assert "a.jsonl.partial: was begun with other inputs (item 'p19' is not the same)" in refused(
         Counting(stop_after=0), swapped
     )
-    assert "(pair 'p5' is not the same)" in refused(Counting(), some_pairs(1) + some_pairs(9, 5))
-    assert "(4 pairs are left of 10)" in refused(Counting(), some_pairs(4))
+    assert "(item 'p5' is not the same)" in refused(Counting(), some_pairs(1) + some_pairs(9, 5))
+    assert "(4 items are left of at least 20)" in refused(Counting(), some_pairs(4))
     other = Counting()
     other.name = "other"
     assert "of another judge, or of the same with other settings" in refused(other, pairs)
@@ -312,7 +280,7 @@ def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):
 
 SLOW_JUDGE = """
 import sys, anyio, pathlib
-from pnyx.annotate.applying import apply_judge
+from pnyx.runs.annotations import apply_judge
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance

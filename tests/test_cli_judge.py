@@ -15,8 +15,12 @@ import pytest
 from chat_server import ChatServer
 from conftest import heed_interrupts
 from pnyx.cli import main
+from pnyx.errors import ModelError
+from pnyx.judge.answers import Judged, Provenance
+from pnyx.judge.questions import Support
 from pnyx.judge.store import Store
 from pnyx.judge.tasks import TASKS
+from pnyx.runs.results import judge_into
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -176,7 +180,7 @@ def test_an_endpoint_that_dies_keeps_what_it_answered(tmp_path, capsys):
     with ChatServer(["ok", "ok"], default="401") as server:
         arguments = ("support", path, "--out", "out", "--concurrency", "1", "--llm", server.spec)
         assert run(*arguments) == 2
-        assert "2 of 5 were answered and are kept" in capsys.readouterr().err
+        assert "2 answers are kept for the next run" in capsys.readouterr().err
         server.default = "ok"
         assert run(*arguments) == 0
     assert max(Counter(server.answered()).values()) == 1
@@ -227,7 +231,9 @@ def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
             stored = len(store)
         killed_at = len(server.answered())
         assert 16 <= stored < 60
-        partial = (tmp_path / "out" / "answers.jsonl.partial").read_text().splitlines()
+        partial = (
+            (tmp_path / "out" / "answers.jsonl.partial" / "answers.jsonl").read_text().splitlines()
+        )
         assert len(partial) <= stored
         assert start(path, server).wait() == 0
     counts = Counter(server.answered())
@@ -235,6 +241,82 @@ def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
     repeated = sum(n - 1 for n in counts.values())
     assert repeated == killed_at - stored <= 4
     assert [row["id"] for row in answers(tmp_path / "out")] == [f"i{n}" for n in range(60)]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "answers.jsonl",
+        "manifest.json",
+    ]
+
+
+SLOW_RUN = """
+import sys, anyio
+from pnyx.judge.answers import Judged, Provenance
+from pnyx.judge.encoder import EncoderJudge
+async def answer(self, questions, emit):
+    for position, question in enumerate(questions):
+        await anyio.sleep(0.003)
+        emit(position, Judged(True, Provenance(self.name), 0.75))
+        with open("log", "a") as log:
+            log.write(question.id + "\\n")
+EncoderJudge.answer = answer
+from pnyx.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_kill_9_and_again_asks_a_local_judge_nothing_that_was_written(tmp_path):
+    path, log = items(tmp_path, 300), tmp_path / "log"
+    command = [sys.executable, "-c", SLOW_RUN, "judge", "support", path, "--out", "out"]
+    process = subprocess.Popen(command, cwd=tmp_path)
+    wait_for(lambda: log.exists() and log.read_text().count("\n") >= 40)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["answers.jsonl.partial"]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    # Each was asked once, but for the answer that was on its way to the file at the kill.
+    assert 300 <= log.read_text().count("\n") <= 301
+    assert [row["id"] for row in answers(tmp_path / "out")] == [f"i{n}" for n in range(300)]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "answers.jsonl",
+        "manifest.json",
+    ]
+
+
+def test_other_settings_of_a_judge_take_over_no_answers(tmp_path):
+    asked = [Support(f"i{n}", f"Text {n}.", "It is.") for n in range(6)]
+    seen: list[str] = []
+
+    class Local:
+        name, card, kinds = "local", "", frozenset({Support})
+        stop = 3
+
+        async def answer(self, questions, emit):
+            for position, question in enumerate(questions):
+                if self.stop == 0:
+                    raise ModelError("no more")
+                self.stop -= 1
+                seen.append(question.id)
+                emit(position, Judged(True, Provenance("local"), 0.5))
+
+    def run(judge, settings, **more):
+        return judge_into(
+            tmp_path / "out", "support", judge, asked, lambda _: {}, settings=settings, **more
+        )
+
+    with pytest.raises(ModelError, match="no more; 3 answers are kept for the next run"):
+        run(Local(), {"labels": "a"})
+    judge = Local()
+    judge.stop = 9
+    manifest = run(judge, {"labels": "a"})
+    assert manifest["counts"]["scored"] == 6
+    assert seen == [f"i{n}" for n in range(6)]
+    with pytest.raises(ModelError):
+        run(Local(), {"labels": "a"})
+    del seen[:]
+    judge.stop = 9
+    run(judge, {"labels": "b"})
+    assert len(seen) == 6
+    with pytest.raises(ModelError):
+        run(Local(), {"labels": "b"}, from_rows=False)
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "answers.jsonl",
         "manifest.json",

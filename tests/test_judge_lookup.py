@@ -13,7 +13,7 @@ from pnyx.judge.base import Judge, ask
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.lookup import Lookup
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.judge.results import Results
+from pnyx.runs.results import judge_into
 
 BY = Provenance("gpt-x", "abc", "token", {"usage": {"total": 3}})
 QUESTIONS = [
@@ -154,9 +154,7 @@ def test_a_results_folder_is_looked_up_as_the_command_wrote_it(tmp_path, capsys)
             new.evidence,
         )
         assert new.provenance.method == old.provenance.method
-    again = Results(tmp_path / "again", task="support", judge=judge.name, questions=questions)
-    with again.writing():
-        again.finish(ask(judge, questions), {})
+    judge_into(tmp_path / "again", "support", judge, questions, lambda _: {})
     assert Lookup(tmp_path / "again").name.startswith("lookup:again(lookup:results(")
     with pytest.raises(InputError, match=r"found no answers\.jsonl in the folder"):
         Lookup(tmp_path)

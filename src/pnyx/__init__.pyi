@@ -1,12 +1,10 @@
 """The public names, each with its home; `__init__.py` imports one when it is first used."""
 
 from ._version import __version__
-from .annotate.applying import Applied, apply_judge
 from .annotate.definitions import DraftedDefinition, draft_definitions
 from .annotate.distil import Distillation, Distilled, distil
 from .annotate.grades import write_graded_qrels
 from .annotate.labelled import LabelledPair, read_labelled
-from .annotate.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
 from .annotate.review_files import read_review, write_review
 from .annotate.reviewing import Disagreement, draw_disagreements
 from .annotate.sampling import PairSample, SampledPair, sample_pairs
@@ -16,7 +14,9 @@ from .annotate.students.late import LateTrainer
 from .annotate.students.lexical import LexicalTrainer
 from .annotate.students.logistic import LogisticTrainer
 from .annotate.students.lora import LoraTrainer
-from .audit.perspective_bench import Benched, PerspectiveBench, bench_perspectives
+from .audit.perspective_bench import Benched, bench_perspectives
+from .audit.perspective_plan import PerspectiveBench
+from .audit.perspective_runs import BenchJudge, BenchSearch
 from .audit.settings import Tuning
 from .audit.tuning import Tuned, tune
 from .corpora import (
@@ -113,6 +113,8 @@ from .records import (
     RunEntry,
     Sentence,
 )
+from .runs.annotations import Applied, apply_judge
+from .runs.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
 from .search.clusters import (
     Clusters,
     Facet,
@@ -160,6 +162,8 @@ __all__ = [
     "Argument",
     "ArgumentPair",
     "Asking",
+    "BenchJudge",
+    "BenchSearch",
     "Benched",
     "Cascade",
     "Case",

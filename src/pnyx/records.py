@@ -29,6 +29,7 @@ __all__ = [
     "Sentence",
     "Side",
     "Stance",
+    "judged_text",
 ]
 
 Stance: TypeAlias = Literal["pro", "con", "neutral"]
@@ -115,6 +116,17 @@ def _ended(part: str) -> str:
 
 Evidence: TypeAlias = Document | Argument
 """Anything that can be indexed, retrieved and cited: it has `id`, `title`, `text`, `source`."""
+
+
+def judged_text(document: Evidence) -> str:
+    """Return what a judge reads of a document: its title, if it has one, and its text.
+
+    Whatever asks a judge about a document asks about this (docs/decisions/judged-text.md). An
+    argument's own text usually holds its conclusion, which then counts once.
+    """
+    text, title = document.text, document.title.strip()
+    said = not title or (isinstance(document, Argument) and title in text)
+    return text if said else f"{title}\n{text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pnyx.errors import InputError, shorten
-from pnyx.records import Evidence, Question
+from pnyx.records import Evidence, Question, judged_text
 from pnyx.search.pipeline import Searcher
-from pnyx.search.stored import searched_text
 
 __all__ = ["PairSample", "SampledPair", "sample_pairs"]
 
@@ -74,7 +73,7 @@ class SampledPair:
         row: dict[str, Any] = {
             "id": f"{question.id}/{document.id}",
             "question": question.text,
-            "document": searched_text(document),
+            "document": judged_text(document),
             "group": question.id,
             "question_id": question.id,
             "doc_id": document.id,

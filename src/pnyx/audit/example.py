@@ -14,7 +14,7 @@ from pnyx.measure.base import Measured
 from pnyx.measure.binary import against_labels
 from pnyx.measure.intervals import wilson
 from pnyx.measure.ranking import perspective_coverage, precision_at
-from pnyx.records import SIDES, Argument, Question
+from pnyx.records import SIDES, Argument, Question, judged_text
 from pnyx.write.sides import stance_side
 
 __all__ = ["judge_agreement", "search_agreement"]
@@ -102,7 +102,7 @@ def _relevance_pairs(
             asked = ask_relevance(
                 f"relevance/{doc_id}",
                 question.text,
-                arguments[doc_id].text,
+                judged_text(arguments[doc_id]),
                 definition=question.definition,
                 group=question.id,
             )
@@ -116,7 +116,7 @@ def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
                 yield (
                     Support(
                         id=f"support/{argument.id}/{perspective.id}",
-                        text=argument.text,
+                        text=judged_text(argument),
                         statement=perspective.text,
                         question=question.text,
                         group=question.id,
@@ -129,7 +129,11 @@ def _stance_accuracy(judge: Judge, example: Example) -> Measured:
     sided = [(q, a, x) for q, a, x in _labelled(example) if x.stance in SIDES]
     questions = [
         ask_stance(
-            f"stance/{side}/{argument.id}", question.text, argument.text, side, group=question.id
+            f"stance/{side}/{argument.id}",
+            question.text,
+            judged_text(argument),
+            side,
+            group=question.id,
         )
         for question, argument, _ in sided
         for side in SIDES

@@ -1,7 +1,8 @@
 """Do retrievers show every side? Retrieve, judge and measure in one go (BERDS, sections 5 and 6).
 
-    bench = PerspectiveBench(retrievers=(Scoring("bm25"), Scoring("dense")))
-    found = bench_perspectives(Index.open("my.index"), by_question(views), judge, "out", bench)
+    bench = PerspectiveBench(retrievers=("bm25", "dense"))
+    search = BenchSearch(Index.open("my.index"), by_question(views), bench)
+    found = bench_perspectives(search, BenchJudge(judge, Path("out")))
 
 Each retriever is run plain, with maximal marginal relevance, and once for each perspective that a
 source writes. Lambda of the second is chosen on questions that are not measured. Asked each side in
@@ -11,91 +12,22 @@ place of the question, retrievers also show how far they follow it (BERDS, Fig. 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
-from pnyx.audit.perspective_runs import Runs, Work, plan_of, question_of, system_name
+from pnyx.audit.perspective_plan import PerspectiveBench
+from pnyx.audit.perspective_runs import BenchJudge, BenchSearch
 from pnyx.errors import InputError, shorten
-from pnyx.judge.base import Judge
-from pnyx.judge.perspectives import PASSAGE_WORDS
 from pnyx.judge.questions import Support
 from pnyx.measure.perspective_leaning import Leaning, measure_leaning
-from pnyx.measure.perspective_verdicts import read_verdicts
-from pnyx.measure.perspectives import Questions, measure_perspectives
-from pnyx.search.index import Index
-from pnyx.search.scoring import Scoring
+from pnyx.measure.perspectives import measure_perspectives
 
 if TYPE_CHECKING:
     from pnyx.measure.perspective_labelled import Labelled
     from pnyx.measure.perspective_results import PerspectiveCoverage
-    from pnyx.models.embedding import Embedder
-    from pnyx.search.perspectives import PerspectiveSource
 
-__all__ = [
-    "LAMBDAS",
-    "VARIANTS",
-    "Benched",
-    "PerspectiveBench",
-    "Variant",
-    "bench_perspectives",
-    "pairs_at_most",
-]
-
-Variant: TypeAlias = Literal["plain", "mmr", "perspectives"]
-
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
-
-LAMBDAS = (0.5, 0.75, 0.9, 0.95, 0.99)
-"""BERDS, Appendix B.6."""
-
-
-@dataclass(frozen=True, slots=True)
-class PerspectiveBench:
-    """What is compared, and how.
-
-    Attributes:
-        retrievers: each another way of ranking.
-        variants: of `VARIANTS`; `perspectives` needs a source of them.
-        depths: k of MRecall@k and Precision@k; lambda is chosen by MRecall at the first.
-        lambdas: of which one is chosen for each retriever, in [0, 1].
-        dev_share: of the questions, on which lambda is chosen and nothing is measured, in (0, 1).
-        leaning: also run each retriever, plain, with the supporting and with the opposing
-            perspective in place of the question.
-        words: documents are judged in passages of so many words; 0 leaves them whole.
-        draws: of the bootstrap over questions.
-        seed: of the choice of questions and of all that is drawn.
-
-    Raises:
-        InputError: a value out of range, nothing to compare, or a retriever named twice.
-    """
-
-    retrievers: Sequence[Scoring]
-    variants: Sequence[Variant] = ("plain", "mmr")
-    depths: Sequence[int] = (5, 10)
-    lambdas: Sequence[float] = LAMBDAS
-    dev_share: float = 0.25
-    leaning: bool = False
-    words: int = PASSAGE_WORDS
-    draws: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        names = [scoring.model for scoring in self.retrievers]
-        if not names or not self.variants or not self.depths:
-            raise InputError("nothing to compare: expected retrievers, variants and depths")
-        if len(set(names)) < len(names):
-            raise InputError(f"a retriever is named twice: {', '.join(names)}")
-        if not set(self.variants) <= set(VARIANTS):
-            raise InputError(f"variants: expected some of {', '.join(VARIANTS)}")
-        if min(self.depths) < 1 or self.words < 0:
-            raise InputError("expected depths from 1, and words from 0")
-        if not 0 < self.dev_share < 1:
-            raise InputError(f"share of questions for lambda: found {self.dev_share:g}, "
-                             "expected between 0 and 1")  # fmt: skip
-        if "mmr" in self.variants and not all(0 <= lam <= 1 for lam in self.lambdas or (-1,)):
-            raise InputError("lambda: expected numbers from 0 to 1")
+__all__ = ["Benched", "bench_perspectives", "pairs_at_most"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,70 +74,40 @@ class Benched:
 
 
 def bench_perspectives(
-    index: Index,
-    perspectives: Questions,
-    judge: Judge,
-    out: str | Path,
-    bench: PerspectiveBench,
-    *,
-    embedder: Embedder | None = None,
-    expansions: PerspectiveSource | None = None,
-    labelled: Labelled | None = None,
-    shift: float = 0.0,
-    settings: Mapping[str, Any] | None = None,
-    on_pairs: Callable[[int], None] | None = None,
+    search: BenchSearch, judging: BenchJudge, labelled: Labelled | None = None, shift: float = 0.0
 ) -> Benched:
     """Retrieve for questions, judge what is found and measure whether it shows every perspective.
 
     Verdicts are written as they come; after an interruption the same call resumes from them.
 
     Args:
-        index: is searched.
-        perspectives: what `pnyx.measure.perspectives.by_question` returns; `extra["question"]` is
-            the question's text.
-        judge: says which passage supports which perspective.
-        out: a folder: `runs/SYSTEM.run`, `verdicts.jsonl`, with `mmr` also `verdicts-dev.jsonl`.
-        bench: what is compared.
-        embedder: of questions, where a retriever needs one.
-        expansions: writes the perspectives that are searched; those to be covered are the answer,
-            and no expansion.
+        search: what is searched for what.
+        judging: who judges; `runs/SYSTEM.run`, `verdicts.jsonl` and, with `mmr`,
+            `verdicts-dev.jsonl` go to its folder.
         labelled: see `measure_perspectives`.
         shift: see `measure_perspectives`.
-        settings: see `apply_judge`.
-        on_pairs: told how many pairs there are to judge, before each of the two rounds.
 
     Raises:
-        InputError: a question has no text, there are fewer than two where lambda is chosen, the
-            variant `perspectives` has no source, the index lacks what a retriever needs, or `out`
-            holds verdicts on other pairs.
+        InputError: there are fewer than two questions where lambda is chosen, the index lacks what
+            a retriever needs, or the folder holds verdicts on other pairs.
         ModelError: the judge, the embedder or the source cannot go on; rerun to continue.
     """
-    _check(bench, judge, expansions, labelled)
-    questions = {topic: question_of(topic, perspectives) for topic in perspectives}
-    dev, test = _split(list(questions), bench)
-    work = Work(index, perspectives, judge, Path(out), bench, embedder, expansions, settings)
-    work.on_pairs = on_pairs
-    tuning = work.tune([questions[topic] for topic in dev]) if dev else {}
-    lambdas = {name: _best(own) for name, own in tuning.items()}
-    if "mmr" in bench.variants and not dev:
-        lambdas = dict.fromkeys((scoring.model for scoring in bench.retrievers), bench.lambdas[0])
-    runs: Runs = {
-        system_name(scoring, variant): work.run(
-            plan_of(scoring, variant, lambdas.get(scoring.model)), [questions[t] for t in test]
-        )
-        for scoring in bench.retrievers
-        for variant in VARIANTS
-        if variant in bench.variants
-    }
-    sided = work.ask_sides(test) if bench.leaning else {}
-    plain = {f"{name} {asked}": run for name, own in sided.items() for asked, run in own.items()}
-    own_views = {topic: perspectives[topic] for topic in test}
-    verdicts = read_verdicts(work.judge({**runs, **plain}, "verdicts.jsonl"))
+    bench = search.bench
+    if labelled is not None and labelled.judge != judging.judge.name:
+        theirs, own = shorten(labelled.judge, 60), shorten(judging.judge.name, 60)
+        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {own!r}")
+    dev, test = _split(list(search.perspectives), bench)
+    tuning, lambdas = _tuned(search, judging, dev)
+    runs = search.systems(test, {model: (lam,) for model, lam in lambdas.items()})
+    sided = search.sided(test) if bench.leaning else {}
+    views = {topic: search.perspectives[topic] for topic in test}
+    asked = [*runs.values(), *(entries for own in sided.values() for entries in own.values())]
+    verdicts = judging.verdicts(search.pairs(asked), "verdicts.jsonl")
     # After the verdicts: a refusal leaves the runs that belong to those there.
-    work.write_runs(runs)
+    judging.write_runs(runs)
     coverage = measure_perspectives(
         runs,
-        own_views,
+        views,
         verdicts,
         depths=bench.depths,
         labelled=labelled,
@@ -214,62 +116,58 @@ def bench_perspectives(
         draws=bench.draws,
         seed=bench.seed,
     )
+    depth, draws, seed = bench.depths[0], bench.draws, bench.seed
     leaning = tuple(
-        measure_leaning(name, three, own_views, verdicts, bench.depths[0],
-                        draws=bench.draws, seed=bench.seed)
+        measure_leaning(name, three, views, verdicts, depth, draws=draws, seed=seed)
         for name, three in sided.items()
-    )  # fmt: skip
-    return Benched(
-        coverage,
-        leaning,
-        lambdas,
-        tuning,
-        dev,
-        test,
-        tuple(dict.fromkeys(work.problems)),
-        work.kept,
     )
+    problems = tuple(dict.fromkeys(search.problems))
+    return Benched(coverage, leaning, lambdas, tuning, dev, test, problems, judging.kept)
 
 
-def _check(
-    bench: PerspectiveBench,
-    judge: Judge,
-    expansions: PerspectiveSource | None,
-    labelled: Labelled | None,
-) -> None:
-    """Refuse what would otherwise be refused after all is judged."""
-    if "perspectives" in bench.variants and expansions is None:
-        raise InputError("the variant perspectives needs a source of perspectives to search for")
-    if labelled is not None and labelled.judge != judge.name:
-        theirs, own = shorten(labelled.judge, 60), shorten(judge.name, 60)
-        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {own!r}")
+def _tuned(
+    search: BenchSearch, judging: BenchJudge, dev: Sequence[str]
+) -> tuple[dict[str, dict[float, float | None]], dict[str, float]]:
+    """Return retriever -> lambda -> mean MRecall at the first depth; and the lambda it gets.
+
+    Of equal lambdas the highest counts: it is nearest to plain.
+    """
+    lambdas = search.bench.lambdas
+    if not dev:
+        mmr = "mmr" in search.bench.variants
+        return {}, {s.model: lambdas[0] for s in search.scorings if mmr}
+    asked = search.questions(dev)
+    runs = {s.model: list(search.mmr(s, asked, lambdas).values()) for s in search.scorings}
+    pairs = search.pairs(entries for own in runs.values() for entries in own)
+    verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl")
+    views = {topic: search.perspectives[topic] for topic in dev}
+    name = f"MRecall@{search.bench.depths[0]}"
+    tuning: dict[str, dict[float, float | None]] = {}
+    for model, own in runs.items():
+        named = {f"{lam:g}": entries for lam, entries in zip(lambdas, own, strict=True)}
+        found = measure_perspectives(named, views, verdicts, [name], draws=0)
+        values = {run.name: run.measures[name].measured.value for run in found.runs}
+        tuning[model] = {lam: values[f"{lam:g}"] for lam in lambdas}
+    best = {
+        model: max(own, key=lambda lam: (-1.0 if own[lam] is None else own[lam], lam))
+        for model, own in tuning.items()
+    }
+    return tuning, best
 
 
-def pairs_at_most(
-    index: Index,
-    perspectives: Questions,
-    bench: PerspectiveBench,
-    *,
-    embedder: Embedder | None = None,
-    expansions: PerspectiveSource | None = None,
-) -> list[Support]:
+def pairs_at_most(search: BenchSearch) -> list[Support]:
     """Return all pairs that may be judged: those of every lambda, whichever is chosen.
 
     Raises:
-        InputError: as in `bench_perspectives`.
+        InputError: the index lacks what a retriever needs.
     """
-    asked = [question_of(topic, perspectives) for topic in perspectives]
-    work = Work(index, perspectives, None, Path(), bench, embedder, expansions, None)
-    runs = {
-        f"{system_name(scoring, variant)} {lam:g}": work.run(plan_of(scoring, variant, lam), asked)
-        for scoring in bench.retrievers
-        for variant in bench.variants
-        for lam in (bench.lambdas if variant == "mmr" else (1.0,))
-    }
-    if bench.leaning:
-        for name, three in work.ask_sides(list(perspectives)).items():
-            runs |= {f"{name} {asked}": entries for asked, entries in three.items()}
-    return list(work.pairs(runs))
+    topics = list(search.perspectives)
+    lambdas = dict.fromkeys((s.model for s in search.scorings), search.bench.lambdas)
+    runs = list(search.systems(topics, lambdas).values())
+    if search.bench.leaning:
+        for three in search.sided(topics).values():
+            runs += three.values()
+    return list(search.pairs(runs))
 
 
 def _split(
@@ -289,8 +187,3 @@ def _split(
     chosen = set(drawn[:count])
     dev = tuple(topic for topic in topics if topic in chosen)
     return dev, tuple(topic for topic in topics if topic not in chosen)
-
-
-def _best(own: Mapping[float, float | None]) -> float:
-    """Return the lambda with the highest MRecall; of equal ones the highest: nearest to plain."""
-    return max(own, key=lambda lam: (-1.0 if own[lam] is None else own[lam], lam))

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.answering import check_options
+from pnyx.cli.answering import check_options, counts_line, deciding_settings, plan_items
 from pnyx.cli.judging import (
     Opened,
     asked_models,
     asking_options,
     combining_options,
-    names_student,
     open_judge,
-    prices_of,
 )
 from pnyx.cli.options import (
     json_option,
@@ -29,13 +27,10 @@ from pnyx.cli.progress import watched
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.annotate.applying import Applied
-    from pnyx.annotate.pairs import PairSource
+    from pnyx.runs.annotations import Applied
+    from pnyx.runs.pairs import PairSource
 
-__all__ = ["apply", "deciding_settings"]
-
-_FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
-"""Options that name a file, or a folder, which decides the answers."""
+__all__ = ["apply"]
 
 _HELP = """Label every pair of question and document, and write the labels to --out as they come.
 
@@ -131,11 +126,7 @@ def apply(context: click.Context, /, pairs: str | None, as_json: bool, **options
     options["offline"] = options["offline"] or options["plan"]
     with open_judge(TASKS["relevance"], llm, **options) as opened:
         if options["plan"]:
-            from pnyx.cli.planning import print_plan
-
-            prices = prices_of(options)
-            names = [model.name for model in opened.models]
-            return print_plan(opened, list(source), {n: prices(n) for n in names}, as_json)
+            return plan_items(opened, source, options, as_json)
         try:
             applied = _apply(source, opened, options)
         except KeyboardInterrupt:
@@ -156,7 +147,7 @@ def _check_qrels(
         return
     if options["qrels"] == "-" and as_json:
         raise click.UsageError("--json and --qrels - both write to standard output")
-    from pnyx.annotate.partial import manifest_path
+    from pnyx.runs.annotations import manifest_path
 
     out = options["out"]
     inputs = {name: options[name] for name in ("run", "topics", "labels")}
@@ -167,7 +158,7 @@ def _check_qrels(
 
 def _source(context: click.Context, pairs: str | None, options: dict[str, Any]) -> PairSource:
     """Return the pairs that the options name."""
-    from pnyx.annotate.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
+    from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 
     run, index, topics = options["run"], options["index"], options["topics"]
     every = options["every"]
@@ -191,18 +182,17 @@ def _source(context: click.Context, pairs: str | None, options: dict[str, Any]) 
 
 
 def _apply(source: PairSource, opened: Opened, options: dict[str, Any]) -> Applied:
-    from pnyx.annotate.applying import apply_judge
+    from pnyx.runs.annotations import apply_judge
 
     left = source.count
 
-    def started(kept: int) -> None:
+    def started(kept: int, damaged: int) -> None:
         nonlocal left
+        if damaged:
+            warn(f"{damaged} labels of the earlier run are damaged; these pairs are labelled again")
         if kept:
             click.echo(f"pnyx: {kept} pairs are labelled already, going on", err=True)
         left = None if source.count is None else source.count - kept
-
-    def damaged(count: int) -> None:
-        warn(f"{count} labels of the earlier run are damaged; these pairs are labelled again")
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return apply_judge(
@@ -212,24 +202,7 @@ def _apply(source: PairSource, opened: Opened, options: dict[str, Any]) -> Appli
             settings=deciding_settings(opened, options),
             with_text=options["with_text"],
             on_start=started,
-            on_damaged=damaged,
         )
-
-
-def deciding_settings(opened: Opened, options: dict[str, Any]) -> dict[str, Any]:
-    """Return what decides the answers beside the judge's name; files by what they hold."""
-    from pnyx.annotate.pairs import file_hash
-
-    settings = {k: v for k, v in opened.settings.items() if k not in _FILES}
-    named = {name: options[name] for name in _FILES if options.get(name) is not None}
-    if not names_student(options["cheap"]):
-        named.pop("cheap", None)  # a model, which the judge's name holds
-    return {
-        "prompts": list(opened.prompts),
-        "settings": settings if opened.models else {},
-        "files": {name: file_hash(path) for name, path in named.items()},
-        "from_store": bool(options["offline"]),
-    }
 
 
 def _report(applied: Applied, options: dict[str, Any], as_json: bool) -> None:
@@ -256,10 +229,7 @@ def _report(applied: Applied, options: dict[str, Any], as_json: bool) -> None:
         click.echo(json.dumps(row if grades is None else {**row, "qrels": grades}))
         return
     counts = applied.counts
-    line = f"{counts['scored']} of {counts['asked']} pairs labelled by {shorten(judge)}"
-    if counts["unscored"]:
-        reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
-        line += f"; {counts['unscored']} unscored: {reasons}"
+    line = counts_line(counts, "pairs labelled", judge)
     if applied.kept == counts["asked"]:
         line += "; all of them before"
     if grades is not None:

@@ -190,8 +190,8 @@ def _with_texts(drawn: Sequence[Disagreement], options: dict[str, Any]) -> list[
                     document=row["document"],
                 )
     if options["index"] is not None:
+        from pnyx.records import judged_text
         from pnyx.search.index import Index
-        from pnyx.search.stored import searched_text
 
         opened = Index.open(options["index"])
         asked = {q.id: q for q in read_questions(options["topics"])}
@@ -202,7 +202,7 @@ def _with_texts(drawn: Sequence[Disagreement], options: dict[str, Any]) -> list[
                     one,
                     question=question.text,
                     definition=question.definition,
-                    document=searched_text(opened.document(one.doc_id)),
+                    document=judged_text(opened.document(one.doc_id)),
                 )
     return out
 

@@ -1,9 +1,10 @@
-"""A judge's answers in a results folder: what `pnyx judge` and `pnyx annotate label` share."""
+"""What commands that ask a judge share: checks of options, the plan, the results folder."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from pnyx.cli.judging import (
     student_decides,
 )
 from pnyx.cli.progress import watched
-from pnyx.errors import ModelError, shorten
+from pnyx.errors import shorten
 from pnyx.judge.tasks import TASKS
 from pnyx.models.replies import printable
 
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
     from pnyx.judge.base import Judge
     from pnyx.judge.questions import JudgeQuestion
+    from pnyx.runs.pairs import PairSource
 
-__all__ = ["answer_into", "check_options"]
+__all__ = ["answer_into", "check_options", "counts_line", "deciding_settings", "plan_items"]
 
 
 def check_options(context: click.Context, out: str | None, options: dict[str, Any]) -> None:
@@ -114,7 +116,7 @@ def answer_into(
     out: str | None,
     task: str,
     source: str,
-    questions: Sequence[JudgeQuestion],
+    items: PairSource | Sequence[JudgeQuestion],
     options: dict[str, Any],
     *,
     settings: Mapping[str, Any] | None = None,
@@ -125,21 +127,25 @@ def answer_into(
 
     Args:
         out: the results folder; not needed with `--plan`.
-        task: name of the task that `questions` are of.
+        task: name of the task that `items` are of.
         source: where they come from, for the manifest.
-        questions: what is asked.
+        items: what is asked.
         options: as for `check_options`, with `plan` and `as_json`.
         settings: what else decides the answers, for the manifest.
         adapt: makes another judge of the one that is opened.
-        also: called with one answer for each question, in order, when the folder is written.
+        also: called with one answer for each item, in order, when the folder is written; not for
+            ratings.
 
     Returns:
         The exit status.
 
     Raises:
         InputError: the folder holds something else, or a file or option cannot be used.
-        ModelError: a model cannot be asked any more; what was answered is in the store.
+        ModelError: a model cannot be asked any more; what was answered is kept.
     """
+    from pnyx.judge.answers import answer_of_row
+    from pnyx.runs.results import judge_into
+
     llm = asked_models(options)
     plan, as_json, _ = (options.pop(name) for name in ("plan", "as_json", "llm"))
     options["offline"] = options["offline"] or plan
@@ -147,60 +153,80 @@ def answer_into(
         if adapt is not None:
             opened = replace(opened, judge=adapt(opened.judge))
         if plan:
-            from pnyx.cli.planning import print_plan
-
-            prices = prices_of(options)
-            names = [model.name for model in opened.models]
-            return print_plan(opened, questions, {n: prices(n) for n in names}, as_json)
+            return plan_items(opened, items, options, as_json)
         opened = replace(opened, settings={**opened.settings, **(settings or {})})
+        left: int | None = None
+
+        def started(count: int, kept: int) -> None:
+            nonlocal left
+            left = count - kept
+            if kept:
+                click.echo(f"pnyx: {kept} items are answered already, going on", err=True)
+
         try:
-            manifest, answers = _run(task, source, questions, str(out), opened)
+            with watched(opened.judge, opened.models, lambda: left) as judge:
+                manifest = judge_into(
+                    str(out),
+                    task,
+                    judge,
+                    items,
+                    lambda count: _facts(source, count, opened),
+                    settings={**deciding_settings(opened, options), **(settings or {})},
+                    from_rows=not opened.models,
+                    on_start=started,
+                    also=also and (lambda rows: also([answer_of_row(row) for (row,) in rows])),
+                )
         except KeyboardInterrupt:
             click.echo("pnyx: interrupted; the same command resumes where it stopped", err=True)
             return EXIT_INTERRUPTED
-    if also is not None:
-        also(answers)
     _report(manifest, str(out), as_json)
     return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
 
 
-def _run(
-    task: str, source: str, questions: Sequence[JudgeQuestion], out: str, opened: Opened
-) -> tuple[dict[str, Any], list[Answer]]:
-    from pnyx.judge.base import ask
-    from pnyx.judge.results import Results
+def plan_items(
+    opened: Opened, items: Iterable[JudgeQuestion], options: dict[str, Any], as_json: bool
+) -> int:
+    """Print what asking would cost, and return the exit status."""
+    from pnyx.cli.planning import print_plan
 
-    results = Results(out, task=task, judge=opened.judge.name, questions=questions)
-    arrived = 0
-    with results.writing(), watched(opened.judge, opened.models) as watched_judge:
-
-        def receive(position: int, answer: Answer) -> None:
-            nonlocal arrived
-            results.add(position, answer)
-            arrived += 1
-
-        try:
-            answers = ask(watched_judge, questions, receive)
-        except ModelError as error:
-            kept = f"; {arrived} of {len(questions)} were answered and are kept" if arrived else ""
-            raise ModelError(f"{error}{kept}") from error
-        return results.finish(answers, _facts(source, questions, opened)), answers
+    prices = prices_of(options)
+    by_model = {model.name: prices(model.name) for model in opened.models}
+    return print_plan(opened, list(items), by_model, as_json)
 
 
-def _facts(source: str, questions: Sequence[JudgeQuestion], opened: Opened) -> dict[str, Any]:
+_FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
+"""Options that name a file, or a folder, which decides the answers."""
+
+
+def deciding_settings(opened: Opened, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what decides the answers beside the judge's name; files by what they hold."""
+    from pnyx.runs.pairs import file_hash
+
+    settings = {k: v for k, v in opened.settings.items() if k not in _FILES}
+    named = {name: options[name] for name in _FILES if options.get(name) is not None}
+    if not names_student(options["cheap"]):
+        named.pop("cheap", None)  # a model, which the judge's name holds
+    return {
+        "prompts": list(opened.prompts),
+        "settings": settings if opened.models else {},
+        "files": {name: file_hash(path) for name, path in named.items()},
+        "from_store": bool(options["offline"]),
+    }
+
+
+def _facts(source: str, count: int, opened: Opened) -> dict[str, Any]:
     """Return what the manifest says of the judge and of what was sent."""
     facts: dict[str, Any] = {
-        "items": {"path": printable(source), "count": len(questions)},
+        "items": {"path": printable(source), "count": count},
         "card": opened.judge.card,
     }
     if not opened.models:
         return facts
     counts = [model.counts for model in opened.models]
     names = ("from_store", "asked", "shared", "failed", "missing")
-    tokens: dict[str, int] = {}
-    for count in counts:
-        for name, number in count.tokens.items():
-            tokens[name] = tokens.get(name, 0) + number
+    tokens = Counter[str]()
+    for one in counts:
+        tokens.update(one.tokens)
     return facts | {
         "models": [
             {
@@ -208,7 +234,7 @@ def _facts(source: str, questions: Sequence[JudgeQuestion], opened: Opened) -> d
                 "endpoint": model.endpoint.address,
                 "response_format": model.endpoint.response_format,
                 "retries": model.endpoint.retries,
-                **_spent(model.endpoint.ledger),
+                **({"spent": model.endpoint.ledger.row()} if model.endpoint.ledger else {}),
             }
             for model in opened.models
         ],
@@ -218,12 +244,8 @@ def _facts(source: str, questions: Sequence[JudgeQuestion], opened: Opened) -> d
             "path": printable(str(opened.models[0].store.path)),
             **{name: sum(getattr(count, name) for count in counts) for name in names},
         },
-        "tokens": tokens,
+        "tokens": dict(tokens),
     }
-
-
-def _spent(ledger: Any) -> dict[str, Any]:
-    return {} if ledger is None else {"spent": ledger.row()}
 
 
 def _report(manifest: dict[str, Any], out: str, as_json: bool) -> None:
@@ -232,9 +254,14 @@ def _report(manifest: dict[str, Any], out: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(manifest, ensure_ascii=False))
         return
-    counts = manifest["counts"]
-    line = f"{counts['scored']} of {counts['asked']} scored by {shorten(manifest['judge'])}"
+    line = counts_line(manifest["counts"], "scored", manifest["judge"])
+    click.echo(f"{line}; see {shorten(out, 200)}")
+
+
+def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
+    """Return how many are done of all, by whom, and why the others are not."""
+    line = f"{counts['scored']} of {counts['asked']} {done} by {shorten(judge)}"
     if counts["unscored"]:
         reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
         line += f"; {counts['unscored']} unscored: {reasons}"
-    click.echo(f"{line}; see {shorten(out, 200)}")
+    return line

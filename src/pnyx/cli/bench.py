@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.annotate_apply import deciding_settings
-from pnyx.cli.answering import check_options
+from pnyx.cli.answering import check_options, deciding_settings, plan_items
 from pnyx.cli.judging import (
     Opened,
     asked_models,
     asking_options,
     combining_options,
     open_judge,
-    prices_of,
 )
 from pnyx.cli.measure_runs import shift_option
 from pnyx.cli.options import json_option, model_options, open_model, spending_options, warn
@@ -27,16 +27,15 @@ from pnyx.cli.values import NumberRange
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
-    from pnyx.audit.perspective_bench import Benched, PerspectiveBench
+    from pnyx.audit.perspective_bench import Benched
+    from pnyx.audit.perspective_plan import Variant
+    from pnyx.audit.perspective_runs import BenchSearch
     from pnyx.measure.perspective_labelled import Labelled
     from pnyx.measure.perspectives import Questions
-    from pnyx.models.embedding import Embedder
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
 
 __all__ = ["command"]
-
-_RETRIEVERS = "bm25,dirichlet,touche,dense,hybrid"
 
 _HELP = """Retrieve for questions, judge what is found, measure whether it shows every side (BERDS).
 
@@ -88,7 +87,7 @@ def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
 @click.option("--out", required=False, metavar="FOLDER", help="Needed without --plan.")
 @click.option(
     "--retrievers",
-    default=_RETRIEVERS,
+    default=",".join(RETRIEVERS),
     show_default=True,
     callback=_names,
     metavar="NAME[,NAME...]",
@@ -182,6 +181,8 @@ def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
 @click.pass_context
 def perspectives(context: click.Context, /, as_json: bool, **options: Any) -> int:
     """Compare retrievers; see `_HELP`."""
+    from pnyx.audit.perspective_bench import pairs_at_most
+    from pnyx.audit.perspective_runs import BenchSearch
     from pnyx.judge.tasks import TASKS
     from pnyx.search.index import Index
 
@@ -191,16 +192,16 @@ def perspectives(context: click.Context, /, as_json: bool, **options: Any) -> in
     opened_index = Index.open(options["index"])
     with contextlib.ExitStack() as stack:
         expansions = stack.enter_context(_expansions(opened_index, options))
-        work = _Work(opened_index, views, bench, _embedder(bench), expansions)
+        search = BenchSearch(opened_index, views, bench, expansions=expansions)
         llm = asked_models(options)
         del options["llm"]
         options["offline"] = options["offline"] or options["plan"]
         options["as_perspectives"] = True
         opened = stack.enter_context(open_judge(TASKS["support"], llm, **options))
-        if options["plan"]:
-            return _plan(work, opened, options, as_json)
+        if options["plan"]:  # no lambda is chosen yet, so all of them count
+            return plan_items(opened, pairs_at_most(search), options, as_json)
         try:
-            found = _run(work, opened, options)
+            found = _run(search, opened, options)
         except KeyboardInterrupt:
             click.echo("pnyx: interrupted; the same command goes on where it stopped", err=True)
             return EXIT_INTERRUPTED
@@ -210,25 +211,7 @@ def perspectives(context: click.Context, /, as_json: bool, **options: Any) -> in
     return EXIT_UNSCORED if unscored else 0
 
 
-class _Work:
-    """What is compared, on what."""
-
-    def __init__(
-        self,
-        index: Index,
-        views: Questions,
-        bench: PerspectiveBench,
-        embedder: Embedder | None,
-        expansions: PerspectiveSource | None,
-    ) -> None:
-        self.index, self.views, self.bench = index, views, bench
-        self.embedder, self.expansions = embedder, expansions
-
-
 def _bench(options: dict[str, Any]) -> PerspectiveBench:
-    from pnyx.audit.perspective_bench import LAMBDAS, PerspectiveBench, Variant
-    from pnyx.search.scoring import Scoring
-
     expand = options["expand"]
     variants = [*options["variants"], *(["perspectives"] if expand is not None else [])]
     if expand is None and "perspectives" in variants:
@@ -236,15 +219,15 @@ def _bench(options: dict[str, Any]) -> PerspectiveBench:
     if options["lambdas"] and "mmr" not in variants:
         raise click.UsageError("--lambda goes with --variants mmr")
     return PerspectiveBench(
-        [Scoring(name) for name in options["retrievers"]],
-        cast("list[Variant]", list(dict.fromkeys(variants))),
-        tuple(dict.fromkeys(options["depths"])),
-        tuple(dict.fromkeys(options["lambdas"])) or LAMBDAS,
-        options["dev"],
-        options["leaning"],
-        options["words"],
-        options["draws"],
-        options["seed"],
+        retrievers=options["retrievers"],
+        variants=cast("list[Variant]", list(dict.fromkeys(variants))),
+        depths=tuple(dict.fromkeys(options["depths"])),
+        lambdas=tuple(dict.fromkeys(options["lambdas"])) or LAMBDAS,
+        dev_share=options["dev"],
+        leaning=options["leaning"],
+        words=options["words"],
+        draws=options["draws"],
+        seed=options["seed"],
     )
 
 
@@ -254,13 +237,6 @@ def _views(options: dict[str, Any]) -> Questions:
 
     found = read_perspectives(options["questions"], gold=True)
     return by_question(found, sides_by_order=options["sides"] == "order")
-
-
-def _embedder(bench: PerspectiveBench) -> Embedder | None:
-    from pnyx.models.embedding import embedder_from
-
-    embeds = "mmr" in bench.variants or any(scoring.embeds for scoring in bench.retrievers)
-    return embedder_from() if embeds else None
 
 
 @contextlib.contextmanager
@@ -300,19 +276,6 @@ def _warn_if_told(expand: str, questions: str) -> None:
         warn("--expand holds the perspectives to be covered: its figures are an upper bound")
 
 
-def _plan(work: _Work, opened: Opened, options: dict[str, Any], as_json: bool) -> int:
-    """Print what judging would ask at most: no lambda is chosen yet, so all of them count."""
-    from pnyx.audit.perspective_bench import pairs_at_most
-    from pnyx.cli.planning import print_plan
-
-    pairs = pairs_at_most(
-        work.index, work.views, work.bench, embedder=work.embedder, expansions=work.expansions
-    )
-    prices = prices_of(options)
-    names = [model.name for model in opened.models]
-    return print_plan(opened, pairs, {name: prices(name) for name in names}, as_json)
-
-
 def _labelled(options: dict[str, Any]) -> Labelled | None:
     if options["labelled"] is None:
         if options["shift"] is not None:
@@ -325,35 +288,19 @@ def _labelled(options: dict[str, Any]) -> Labelled | None:
     return read_labelled_verdicts(options["labelled"], options["human"])
 
 
-def _run(work: _Work, opened: Opened, options: dict[str, Any]) -> Benched:
+def _run(search: BenchSearch, opened: Opened, options: dict[str, Any]) -> Benched:
     from pnyx.audit.perspective_bench import bench_perspectives
+    from pnyx.audit.perspective_runs import BenchJudge
 
     labelled = _labelled(options)
-    expected: int | None = None
-
-    def to_judge(pairs: int) -> None:
-        nonlocal expected
-        expected = (expected or 0) + pairs
-
-    with watched(opened.judge, opened.models, lambda: expected) as judge:
-        return bench_perspectives(
-            work.index,
-            work.views,
-            judge,
-            options["out"],
-            work.bench,
-            embedder=work.embedder,
-            expansions=work.expansions,
-            labelled=labelled,
-            shift=options["shift"] or 0.0,
-            settings=deciding_settings(opened, options),
-            on_pairs=to_judge,
-        )
+    expected: list[int] = []
+    with watched(opened.judge, opened.models, lambda: sum(expected) or None) as judge:
+        settings = deciding_settings(opened, options)
+        judging = BenchJudge(judge, Path(options["out"]), settings, expected.append)
+        return bench_perspectives(search, judging, labelled, options["shift"] or 0.0)
 
 
 def _report(found: Benched, card: str, options: dict[str, Any], as_json: bool) -> None:
-    from pathlib import Path
-
     from pnyx.cli.bench_report import lines
     from pnyx.cli.measure_perspectives_report import notes
     from pnyx.files import atomic_text

@@ -14,6 +14,7 @@ from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
+    from pnyx.runs.pairs import PairSource
 
 __all__ = ["command"]
 
@@ -110,7 +111,7 @@ def command(
 
 def _questions(
     task: str, items: str | None, pool: dict[str, Any]
-) -> tuple[str, Sequence[JudgeQuestion]]:
+) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
     """Return where the questions come from, and the questions."""
     runs, index, topics = pool["runs"], pool["index"], pool["topics"]
     perspectives, words = pool["perspectives"], pool["words"]
@@ -130,12 +131,10 @@ def _questions(
             "expected ITEMS, or, for relevance, --run with --index and --topics, or, for support, "
             "--run with --index and --perspectives"
         )
-    if relevance:
-        from pnyx.cli.judge_run import items_of_run
-
-        return runs[0], items_of_run(runs[0], index, topics, pool["depth"])
-    from pnyx.cli.judge_run import perspective_items
     from pnyx.judge.perspectives import PASSAGE_WORDS
+    from pnyx.runs.pairs import pairs_of_perspectives, pairs_of_run
 
+    if relevance:
+        return runs[0], pairs_of_run(runs[0], index, topics, pool["depth"], by_document=False)
     words = PASSAGE_WORDS if words is None else words
-    return ", ".join(runs), perspective_items(runs, index, perspectives, pool["depth"], words)
+    return ", ".join(runs), pairs_of_perspectives(runs, index, perspectives, pool["depth"], words)

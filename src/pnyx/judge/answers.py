@@ -8,7 +8,15 @@ from typing import Any, TypeAlias
 
 from pnyx.judge.questions import JudgeQuestion, Rating
 
-__all__ = ["Answer", "Judged", "Provenance", "Unscored", "answer_rows", "verdict_fields"]
+__all__ = [
+    "Answer",
+    "Judged",
+    "Provenance",
+    "Unscored",
+    "answer_of_row",
+    "answer_rows",
+    "verdict_fields",
+]
 
 Value: TypeAlias = bool | float | str | list[Any]
 
@@ -151,3 +159,13 @@ def verdict_fields(answer: Answer) -> dict[str, Any]:
         "prompt_hash": answer.provenance.prompt_hash,
         "notes": dict(answer.notes) or None,
     }
+
+
+def answer_of_row(row: Mapping[str, Any]) -> Answer:
+    """Return the answer that `answer_rows` made one line of; a rating's has several."""
+    by = Provenance(row["judge"], row["prompt_hash"], row["method"])
+    notes = row["notes"] or {}
+    if row["unscored"] is not None:
+        return Unscored(row["unscored"], by, notes=notes)
+    texts = {name: row[name] for name in ("probability", "explanation", "evidence")}
+    return Judged(row["value"], by, **texts, notes=notes)

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from pnyx.judge.answers import Answer
+from pnyx.judge.answers import Answer, Provenance, Unscored
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.flow import run_blocking
 
-__all__ = ["Emit", "Judge", "ask", "of_kind", "refuse_other_kinds", "run_blocking"]
+__all__ = [
+    "Emit",
+    "Judge",
+    "answer_once",
+    "ask",
+    "of_kind",
+    "refuse_other_kinds",
+    "run_blocking",
+]
 
 T = TypeVar("T")
 Q = TypeVar("Q")
@@ -95,18 +103,36 @@ def ask(
         TypeError: a question is of a kind that the judge does not answer.
         pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
     """
-    refuse_other_kinds(judge, questions)
-    answers: list[Answer | None] = [None] * len(questions)
+    answers: list[Answer] = [_NONE] * len(questions)
 
     def emit(position: int, answer: Answer) -> None:
-        if answers[position] is not None:
-            raise RuntimeError(f"{judge.name} answered question {position} twice")
         answers[position] = answer
         if on_answer is not None:
             on_answer(position, answer)
 
-    run_blocking(lambda: judge.answer(questions, emit))
-    missing = [i for i, a in enumerate(answers) if a is None]
-    if missing:
-        raise RuntimeError(f"{judge.name} left {len(missing)} questions unanswered")
-    return [a for a in answers if a is not None]
+    run_blocking(lambda: answer_once(judge, questions, emit))
+    return answers
+
+
+async def answer_once(judge: Judge, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+    """Ask a judge, and make sure that it answers each question once.
+
+    Raises:
+        TypeError: a question is of a kind that the judge does not answer; nothing was asked.
+        RuntimeError: it answers one twice, or not at all.
+    """
+    refuse_other_kinds(judge, questions)
+    answered = bytearray(len(questions))
+
+    def once(position: int, answer: Answer) -> None:
+        if answered[position]:
+            raise RuntimeError(f"{judge.name} answered question {position} twice")
+        answered[position] = True
+        emit(position, answer)
+
+    await judge.answer(questions, once)
+    if missing := answered.count(0):
+        raise RuntimeError(f"{judge.name} left {missing} questions unanswered")
+
+
+_NONE = Unscored("none", Provenance(""))

@@ -29,6 +29,7 @@ __all__ = [
     "Verdicts",
     "qrels_of_verdicts",
     "read_verdicts",
+    "verdicts_of_answers",
     "verdicts_of_qrels",
 ]
 
@@ -274,6 +275,18 @@ def _number(row: Mapping[str, Any], name: str) -> int:
     if type(value) is int and value >= 1:
         return value
     raise InputError(f"{name}: found {shorten(repr(value), 40)}, expected a number from 1 on")
+
+
+def verdicts_of_answers(judge: str, rows: Iterable[Mapping[str, Any]]) -> Verdicts:
+    """Return the verdicts of one judge's answers, as `read_verdicts` reads them from a file.
+
+    Raises:
+        InputError: a row names no pair, or one that has a verdict, or is another task's.
+    """
+    collected = _Collected()
+    for row in rows:
+        collected.add(row, _answer(row), by_id=False)
+    return collected.verdicts(judge)
 
 
 def _answers(path: str, judge: str | None) -> Verdicts:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError
 from pnyx.judge.base import Judge
 from pnyx.models.embedding import PACKAGED, embedder_from
-from pnyx.records import Perspective, Question, Side
+from pnyx.records import Evidence, Perspective, Question, Side, judged_text
 from pnyx.search.diversify import in_order, mmr, of_best
 from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
@@ -376,7 +376,7 @@ class Searcher:
             return kept
         if self._embedder is None:
             self._embedder = embedder_from()
-        return self._embedder.encode(self._texts(hits))
+        return self._embedder.encode([searched_text(d) for d in self._documents(hits)])
 
     def _sides(
         self, questions: Sequence[Question], hits: Sequence[list[Hit]], notes: Sequence[_Notes]
@@ -416,7 +416,10 @@ class Searcher:
     # What the stages need -------------------------------------------------------------------------
 
     def _texts(self, hits: Sequence[Hit]) -> list[str]:
-        return [searched_text(self.index.document_at(hit.number)) for hit in hits]
+        return [judged_text(document) for document in self._documents(hits)]
+
+    def _documents(self, hits: Sequence[Hit]) -> list[Evidence]:
+        return [self.index.document_at(hit.number) for hit in hits]
 
     def _supporting(self) -> Judge:
         if self._judge is None:

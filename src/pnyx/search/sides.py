@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.tasks.stance import ask_stance
-from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance
+from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
 
 if TYPE_CHECKING:
     import Stemmer
@@ -169,7 +169,7 @@ def sides_of(
     """
     told = [label_verdicts(question, document) for question, document in asked]
     open_ones = [
-        (question, f"{question.id}/{document.id}", document.text)
+        (question, f"{question.id}/{document.id}", judged_text(document))
         for (question, document), label in zip(asked, told, strict=True)
         if label is None
     ]

@@ -11,7 +11,7 @@ from typing import Any
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import json_line, parse_json_object
-from pnyx.records import STANCES, Argument, Document, Evidence, Premise
+from pnyx.records import STANCES, Argument, Document, Evidence, Premise, judged_text
 
 __all__ = ["EXTRA_FIELDS", "decode", "encode", "from_row", "searched_text", "to_row"]
 
@@ -109,15 +109,8 @@ def decode(line: bytes) -> Evidence:
 
 
 def searched_text(record: Evidence, extra_fields: Iterable[str] = ()) -> str:
-    """Return what is searched of a record: title and text, and the extra fields asked for.
-
-    An argument's own text usually begins with its conclusion, which then counts once.
-    """
-    text, title = record.text, record.title.strip()
-    said = not title or (isinstance(record, Argument) and title in text)
-    parts = [text] if said else [title, text]
-    parts += [_extra_field(record, name) for name in extra_fields]
-    return "\n".join(parts)
+    """Return what is searched of a record: what is judged of it, and the extra fields asked for."""
+    return "\n".join([judged_text(record), *(_extra_field(record, n) for n in extra_fields)])
 
 
 def _extra_field(record: Evidence, name: str) -> str:

@@ -12,7 +12,16 @@ from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.measure.sentences import citation_precision, sentence_precision
-from pnyx.records import SIDES, Document, Evidence, Question, Response, Sentence, Side
+from pnyx.records import (
+    SIDES,
+    Document,
+    Evidence,
+    Question,
+    Response,
+    Sentence,
+    Side,
+    judged_text,
+)
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Found, Searcher
 from pnyx.write.case import ArguedSide, Case
@@ -228,7 +237,7 @@ def _judge_citations(
     asked = [
         Support(
             id=f"{response.run_id}-{position}-{doc_id}",
-            text=used[doc_id].document.text,
+            text=judged_text(used[doc_id].document),
             statement=response.sentences[position].text,
             question=question.text,
             group=question.id,

@@ -13,7 +13,7 @@ from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance
-from pnyx.records import Evidence, Question, Side
+from pnyx.records import Evidence, Question, Side, judged_text
 from pnyx.search.sides import (
     CORPUS_LABEL,
     ask_sides,
@@ -77,7 +77,7 @@ def place(
     # A label on this very question says that the passage is on topic, too, whatever a judge thinks.
     stances: list[dict[Side, Answer]] = [label_verdicts(question, d) or {} for d, _ in found]
     open_ones = [i for i, r in enumerate(relevance) if is_yes(r) and not stances[i]]
-    asked = [(question, found[i][0].id, found[i][0].text) for i in open_ones]
+    asked = [(question, found[i][0].id, judged_text(found[i][0])) for i in open_ones]
     for i, verdicts in zip(open_ones, ask_sides(judge, asked), strict=True):
         stances[i] = verdicts
     return [
@@ -90,7 +90,7 @@ def _relevance_question(question: Question, document: Evidence) -> Support:
     return ask_relevance(
         f"relevance/{document.id}",
         question.text,
-        document.text,
+        judged_text(document),
         definition=question.definition,
         group=question.id,
     )

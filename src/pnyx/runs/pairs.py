@@ -1,0 +1,269 @@
+"""The items that a judge is asked about, one after the other: a file's, a run's, an index's.
+
+None of these is held in memory as a whole, so there may be millions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pnyx.corpora import read_items, read_questions, read_run
+from pnyx.corpora.perspectives import read_perspectives
+from pnyx.errors import InputError, shorten
+from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
+from pnyx.judge.questions import Support
+from pnyx.judge.tasks.relevance import ITEMS, ask_relevance, question_of
+from pnyx.measure.perspectives import Questions, by_question
+from pnyx.measure.rankings import rankings_of
+from pnyx.records import Question, judged_text
+from pnyx.search.index import Index
+
+__all__ = [
+    "PairSource",
+    "file_hash",
+    "pairs_of_corpus",
+    "pairs_of_items",
+    "pairs_of_perspectives",
+    "pairs_of_run",
+    "pairs_of_views",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PairSource:
+    """Items that can be gone through, and again from the start.
+
+    Attributes:
+        make: returns an iterator over the items, always the same ones in the same order.
+        about: what they are made of, with hashes, so that a later run knows them again.
+        count: how many there are; None where that is not known before the end.
+    """
+
+    make: Callable[[], Iterator[Any]]
+    about: Mapping[str, Any]
+    count: int | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.make()
+
+
+def file_hash(path: str | Path) -> str | None:
+    """Return SHA-256 of a file, or of all files of a folder by name; None of what is neither.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    found = Path(path)
+    if str(path) != "-" and found.is_dir():
+        names = sorted(p for p in found.rglob("*") if p.is_file())
+        parts = [(str(p.relative_to(found)), file_hash(p)) for p in names]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    if str(path) == "-" or not found.is_file():
+        return None
+    try:
+        with found.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+
+
+def pairs_of_items(path: str | Path) -> PairSource:
+    """Return the pairs of a relevance items file, in its order.
+
+    A file is read through once first, so that a fault in its last line shows before anything is
+    judged; standard input and pipes cannot be.
+
+    Raises:
+        InputError: the file has a fault, or holds no items.
+    """
+
+    def make() -> Iterator[Support]:
+        return (question_of(row) for _, row in read_items(str(path), ITEMS))
+
+    digest = file_hash(path)
+    count = None if digest is None else sum(1 for _ in make())
+    return PairSource(make, {"items": digest}, count)
+
+
+def pairs_of_run(
+    run: str, index: str | Path, topics: str, depth: int, *, by_document: bool = True
+) -> PairSource:
+    """Return a pair for each of the first `depth` documents of each topic in a TREC run.
+
+    A pair's id is `TOPIC/DOCUMENT`; its `question_id`, `doc_id` and `rank` go along.
+
+    Args:
+        run: TREC run file, in trec_eval's order.
+        index: index folder that holds the run's documents.
+        topics: the questions, with their definitions if they have any.
+        depth: how many documents of each topic, at least 1.
+        by_document: in the order of the documents' ids, so that judges read each once, instead of
+            topic by topic and best first.
+
+    Raises:
+        InputError: a file is broken, or names a topic or document that is not there.
+    """
+    questions = _by_id(topics)
+    opened = Index.open(index)
+    digest = file_hash(run)
+    wanted = [
+        (doc_id, rank, topic)
+        for topic, documents in _first(run, opened, depth, questions, f"is not in {topics}")
+        for rank, doc_id in enumerate(documents, 1)
+    ]
+    if by_document:
+        wanted.sort()
+
+    def make() -> Iterator[Support]:
+        last, text = "", ""
+        for doc_id, rank, topic in wanted:
+            if doc_id != last:
+                last, text = doc_id, judged_text(opened.document(doc_id))
+            yield _pair(questions[topic], doc_id, text, rank=rank)
+
+    about = {"run": digest, "depth": depth, **_known(opened, questions.values())}
+    return PairSource(make, about, len(wanted))
+
+
+def pairs_of_corpus(index: str | Path, topics: str) -> PairSource:
+    """Return a pair of every document of an index and every question, document by document.
+
+    Raises:
+        InputError: a question's id comes twice, or a file is broken.
+    """
+    questions = _by_id(topics)
+    opened = Index.open(index)
+
+    def make() -> Iterator[Support]:
+        for document in opened.documents():
+            text = judged_text(document)
+            for question in questions.values():
+                yield _pair(question, document.id, text)
+
+    about = {"all": True, **_known(opened, questions.values())}
+    return PairSource(make, about, len(opened) * len(questions))
+
+
+def pairs_of_perspectives(
+    runs: Sequence[str],
+    index: str | Path,
+    perspectives: str,
+    depth: int,
+    words: int = PASSAGE_WORDS,
+) -> PairSource:
+    """Pair the first `depth` documents of each question in TREC runs with its perspectives.
+
+    Each pair is asked about once, however many runs hold the document.
+
+    Args:
+        runs: TREC run files.
+        index: index folder that holds their documents.
+        perspectives: file of perspectives; of BERDS's query expansion, those that count.
+        depth: how many documents of each question and run, by score, at least 1.
+        words: longest passage; 0 leaves documents whole.
+
+    Raises:
+        InputError: a file is broken, a question of a run has no perspectives, a document is not in
+            the index, or two pairs would have the same id.
+    """
+    views = by_question(read_perspectives(perspectives, gold=True))
+    opened = Index.open(index)
+    lacks = f"has no perspectives in {perspectives}"
+    found = (part for run in runs for part in _first(run, opened, depth, views, lacks))
+    return pairs_of_views(opened, views, found, words)
+
+
+def pairs_of_views(
+    index: Index,
+    views: Questions,
+    found: Iterable[tuple[str, Iterable[str]]],
+    words: int = PASSAGE_WORDS,
+) -> PairSource:
+    """Pair documents with the perspectives on their questions, each pair once.
+
+    Args:
+        index: holds the documents.
+        views: question -> its perspectives.
+        found: questions, also several times, with ids of documents.
+        words: longest passage; 0 leaves documents whole.
+
+    Raises:
+        InputError: two pairs would have the same id.
+    """
+    pooled: dict[str, dict[str, None]] = {}
+    for topic, documents in found:
+        pooled.setdefault(topic, {}).update(dict.fromkeys(documents))
+
+    def make() -> Iterator[Support]:
+        for topic, ids in pooled.items():
+            question = str(views[topic][0].extra.get("question", ""))
+            for doc_id in ids:
+                text = judged_text(index.document(doc_id))
+                yield from ask_perspectives(
+                    doc_id, text, views[topic], question=question, words=words
+                )
+
+    digest, seen = hashlib.sha256(), set[bytes]()
+    for pair in make():
+        fields = json.dumps([pair.id, pair.text, pair.statement, pair.question]).encode()
+        digest.update(fields + b"\n")
+        name = hashlib.blake2b(pair.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if name in seen:
+            raise InputError(f"two pairs would have the id {shorten(pair.id)!r}")
+        seen.add(name)
+    return PairSource(make, {"pairs": digest.hexdigest()}, len(seen))
+
+
+def _first(
+    run: str, index: Index, depth: int, topics: Mapping[str, Any], lacks: str
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the topics of a run with their first documents, best first.
+
+    Raises:
+        InputError: the run is broken or empty, a topic is not among `topics`, or a document not in
+            the index.
+    """
+    for topic, documents in rankings_of(read_run(run)).by_topic.items():
+        if topic not in topics:
+            raise InputError(f"topic {shorten(topic)!r} {shorten(lacks, 120)}", path=run)
+        for doc_id in documents[:depth]:
+            if doc_id not in index:
+                problem = f"document {shorten(doc_id)!r} is not in {shorten(str(index.path))}"
+                raise InputError(problem, path=run)
+        yield topic, documents[:depth]
+
+
+def _by_id(topics: str) -> dict[str, Question]:
+    questions: dict[str, Question] = {}
+    for question in read_questions(topics):
+        if question.id in questions:
+            raise InputError(f"question {shorten(question.id, 40)!r} comes twice", path=topics)
+        questions[question.id] = question
+    return questions
+
+
+def _pair(question: Question, doc_id: str, text: str, **more: Any) -> Support:
+    return ask_relevance(
+        f"{question.id}/{doc_id}",
+        question.text,
+        text,
+        definition=question.definition,
+        group=question.id,
+        extra={"question_id": question.id, "doc_id": doc_id, **more},
+    )
+
+
+def _known(index: Index, questions: Iterable[Question]) -> dict[str, Any]:
+    """Return what an index and questions can be known again by; later features change neither."""
+    asked = [(q.id, q.text, q.definition) for q in questions]
+    segments = [s["checksums"] for s in index.manifest["segments"]]
+    return {"index": _digest(segments), "topics": _digest(asked)}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
