@@ -13,7 +13,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.annotate.students.logistic import LogisticTrainer
-from pnyx.cli.judging import asked_models
+from pnyx.app.judge_specs import JudgeSpec
 from pnyx.judge.students.logistic import WEIGHTS
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
@@ -300,13 +300,11 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
 
 @pytest.mark.parametrize("name", ["labels", "lookup", "student"])
 def test_who_answers_in_place_of_a_model(name):
-    names = ("labels", "lookup", "student", "cascade", "cheap")
-    options = {**dict.fromkeys(names), "llm": ("x",)}
-    assert asked_models(options) == ("x",)
-    assert asked_models(options | {name: "file"}) == ()
-    cascade = options | {name: "file", "cascade": "c.json"}
-    assert asked_models(cascade) == (("x",) if name == "student" else ())
-    assert asked_models(cascade | {"cheap": "folder"}) == ()
+    assert JudgeSpec(llm=("x",)).models == ("x",)
+    assert JudgeSpec(llm=("x",), **{name: "file"}).models == ()
+    cascade = {"llm": ("x",), name: "file", "cascade": "c.json"}
+    assert JudgeSpec(**cascade).models == (("x",) if name == "student" else ())
+    assert JudgeSpec(**cascade, cheap="folder").models == ()
 
 
 def test_in_a_cascade_the_student_is_asked_first(capsys, student):

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal
 from pnyx.app.spec import Spec, opt
 from pnyx.errors import OptionError
 
-__all__ = ["AskingSpec", "CombiningSpec", "JudgeSpec", "ModelSpec", "SpendingSpec"]
+__all__ = ["AskedSpec", "AskingSpec", "CombiningSpec", "JudgeSpec", "ModelSpec", "SpendingSpec"]
 
 _LLM: Final = ("--llm", lambda spec: spec.asks_models)
 
@@ -192,6 +192,11 @@ class SpendingSpec(Spec):
         rare=True,
         needs=_LLM,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedSpec(SpendingSpec, ModelSpec):
+    """A language model that is asked for something else than verdicts, and what may be spent."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from pnyx.judge.students.judge import StudentJudge
     from pnyx.judge.tasks import Task
 
-__all__ = ["Opened", "check_batch", "default_judge", "names_student", "open_judge"]
+__all__ = [
+    "Opened",
+    "check_batch",
+    "deciding_settings",
+    "default_judge",
+    "manifest_facts",
+    "names_student",
+    "open_judge",
+]
 
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
@@ -110,6 +119,62 @@ def open_judge(
             for prompt in (make.prompts() if opened else ())
         ]
         yield Opened(judge, opened, prompts, _settings(spec))
+
+
+_FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
+"""Choices that name a file, or a folder, which decides the answers."""
+
+
+def deciding_settings(opened: Opened, spec: JudgeSpec) -> dict[str, Any]:
+    """Return what decides the answers beside the judge's name; files by what they hold."""
+    from pnyx.runs.pairs import file_hash
+
+    settings = {k: v for k, v in opened.settings.items() if k not in _FILES}
+    named = {name: path for name in _FILES if (path := getattr(spec, name)) is not None}
+    if not names_student(spec.cheap):
+        named.pop("cheap", None)  # a model, which the judge's name holds
+    return {
+        "prompts": list(opened.prompts),
+        "settings": settings if opened.models else {},
+        "files": {name: file_hash(path) for name, path in named.items()},
+        "from_store": spec.offline or spec.plan,
+    }
+
+
+def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
+    """Return what a manifest says of the judge, of the items and of what was sent."""
+    from pnyx.models.replies import printable
+
+    facts: dict[str, Any] = {
+        "items": {"path": printable(source), "count": count},
+        "card": opened.judge.card,
+    }
+    if not opened.models:
+        return facts
+    counts = [model.counts for model in opened.models]
+    names = ("from_store", "asked", "shared", "failed", "missing")
+    tokens = Counter[str]()
+    for one in counts:
+        tokens.update(one.tokens)
+    return facts | {
+        "models": [
+            {
+                "name": model.name,
+                "endpoint": model.endpoint.address,
+                "response_format": model.endpoint.response_format,
+                "retries": model.endpoint.retries,
+                **({"spent": model.endpoint.ledger.row()} if model.endpoint.ledger else {}),
+            }
+            for model in opened.models
+        ],
+        "prompts": list(opened.prompts),
+        "settings": opened.settings,
+        "store": {
+            "path": printable(str(opened.models[0].store.path)),
+            **{name: sum(getattr(count, name) for count in counts) for name in names},
+        },
+        "tokens": dict(tokens),
+    }
 
 
 def _check_cheap(cheap: str, spec: JudgeSpec) -> None:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pnyx.app.judge_specs import ModelSpec, SpendingSpec
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.store import Store
-    from pnyx.models.base import ChatModel
     from pnyx.models.ledger import Ledger
     from pnyx.models.prices import Price
+    from pnyx.models.replies import ChatModel
 
 __all__ = ["Say", "books", "open_model", "open_models", "prices_of"]
 

@@ -38,6 +38,7 @@ class Opt:
         low: least value of a number.
         high: greatest value of a number.
         above: whether `low` itself is out of range.
+        below: whether `high` itself is out of range.
         raw: takes any bytes, as it may name a file; other text must be UTF-8.
         each: reads the values of a list that is given as one text between commas.
         needs: what it is of no use without: in words, and told from the whole spec.
@@ -53,6 +54,7 @@ class Opt:
     low: float | None = None
     high: float | None = None
     above: bool = False
+    below: bool = False
     raw: bool = False
     each: bool = False
     needs: tuple[str, Callable[[Any], object]] | None = None

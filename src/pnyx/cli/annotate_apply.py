@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
+from pnyx.app.judge_specs import JudgeSpec
+from pnyx.app.open_judge import Opened, deciding_settings, open_judge
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.answering import check_options, counts_line, deciding_settings, plan_items
-from pnyx.cli.judging import (
-    Opened,
-    asked_models,
-    asking_options,
-    combining_options,
-    open_judge,
-)
-from pnyx.cli.options import (
-    json_option,
-    model_options,
-    refuse_same_file,
-    spending_options,
-    warn,
-)
+from pnyx.cli.answering import counts_line, needs_out, plan_items
+from pnyx.cli.options import refuse_same_file, say, warn
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.cli.progress import watched
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.runs.annotations import Applied
@@ -35,9 +27,9 @@ __all__ = ["apply"]
 _HELP = """Label every pair of question and document, and write the labels to --out as they come.
 
 \b
-PAIRS                                 relevance items (JSONL; - is standard input)
---run RUN --index --topics            the first --depth documents of each topic
---all --index INDEX --topics FILE     every document of the index for every question
+PAIRS                              relevance items (JSONL; - is stdin)
+--run RUN --index --topics         the first --depth documents of each topic
+--all --index INDEX --topics FILE  every document of the index, every question
 
 The judge is that of pnyx judge: the packaged judge, a language model (--llm), a cascade. --out
 is .jsonl, .jsonl.gz or .parquet (pip install 'pnyx[tables]'), one line a pair: id, question_id,
@@ -52,136 +44,143 @@ some pairs are unscored.
 
 _EXAMPLE = """\b
 Example:
-  pnyx annotate apply --all --index my.index --topics questions.md --out labels.jsonl.gz
+  pnyx annotate apply --all --index my.index --topics questions.md --out a.jsonl
   pnyx annotate apply pairs.jsonl --out labels.jsonl --qrels qrels.txt
 """
 
 
-def _thresholds(
-    _: click.Context, __: click.Parameter, value: str | None
-) -> tuple[float, ...] | None:
-    """Read numbers between commas."""
-    if value is None:
-        return None
-    try:
-        return tuple(float(part) for part in value.split(","))
-    except ValueError:
-        shown = shorten(value, 40)
-        raise click.BadParameter(f"found {shown!r}, expected numbers like 0.3,0.7") from None
+_QRELS = ("--qrels", lambda spec: spec.qrels is not None)
 
 
-@click.command(
-    name="apply", short_help="A judge's labels for every pair.", help=_HELP, epilog=_EXAMPLE
-)
+@dataclass(frozen=True, kw_only=True)
+class PairSpec(Spec):
+    """Which pairs are labelled, in place of a file of them."""
+
+    heading: ClassVar[str] = "Pairs"
+
+    run: str | None = opt(None, "Label the documents of this TREC run.", metavar="RUN", raw=True)
+    every: bool = opt(False, "Label every document of --index.", "--all")
+    index: str | None = opt(None, "Index that holds the documents.", metavar="INDEX", raw=True)
+    topics: str | None = opt(
+        None, "Questions, with their definitions if any.", metavar="FILE", raw=True
+    )
+    depth: int = opt(
+        100,
+        "Documents of each topic of --run.",
+        low=1,
+        needs=("--run", lambda spec: spec.run is not None),
+    )
+
+    def pairs(self, pairs: str | None, *, graded: bool) -> PairSource:
+        """Return the pairs that are meant.
+
+        Args:
+            pairs: file of pairs.
+            graded: whether they become qrels, which needs the ids of question and document.
+
+        Raises:
+            OptionError: choices do not go together.
+            InputError: a file is broken, or pairs lack their ids.
+        """
+        from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
+
+        self.check_needs()
+        chosen = sum((pairs is not None, self.run is not None, self.every))
+        located = self.index is not None and self.topics is not None
+        if chosen != 1 or (pairs is None) != located:
+            raise OptionError("expected PAIRS, or --run or --all with both --index and --topics")
+        if self.run is not None:
+            return pairs_of_run(self.run, str(self.index), str(self.topics), self.depth)
+        if self.every:
+            return pairs_of_corpus(str(self.index), str(self.topics))
+        found = pairs_of_items(str(pairs))
+        if graded and found.count is not None:
+            first = next(iter(found)).extra
+            if first.get("question_id") is None or first.get("doc_id") is None:
+                problem = "lacks question_id or doc_id, which --qrels needs"
+                raise InputError(problem, path=pairs, line=1)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSpec(Spec):
+    """What is written."""
+
+    heading: ClassVar[str] = "Output"
+
+    out: str | None = opt(
+        None, "Annotations to write; needed without --plan.", metavar="FILE", raw=True
+    )
+    qrels: str | None = opt(None, "Write TREC qrels, too; - is stdout.", metavar="FILE", raw=True)
+    with_text: bool = opt(False, "Write question, definition and document, too.", rare=True)
+    thresholds: tuple[float, ...] | None = opt(
+        None,
+        "Probability thresholds of grades 1, 2 ... in --qrels.",
+        metavar="P[,P...]",
+        each=True,
+        shown="the verdict",
+        needs=_QRELS,
+    )
+    unscored: Literal["error", "skip", "zero"] | None = opt(
+        None,
+        "Pairs without a verdict in --qrels: write no file, no line, or grade 0.",
+        shown="skip; error with --thresholds",
+        needs=_QRELS,
+        rare=True,
+    )
+
+    def check(self, *, as_json: bool, **inputs: str | None) -> None:
+        """Refuse choices that would change nothing, and two results in one place.
+
+        Raises:
+            OptionError: there are such.
+            InputError: the thresholds do not rise.
+        """
+        from pnyx.annotate.grades import check_thresholds
+        from pnyx.runs.annotations import manifest_path
+
+        self.check_needs()
+        if self.thresholds is not None:
+            check_thresholds(self.thresholds)
+        if self.qrels is None:
+            return
+        if self.qrels == "-" and as_json:
+            raise OptionError("--json and --qrels - both write to standard output")
+        refuse_same_file("--qrels", self.qrels, out=self.out, **inputs)
+        if self.out is not None:
+            refuse_same_file("--qrels", self.qrels, manifest=manifest_path(self.out))
+
+
+@verb("apply", short_help="A judge's labels for every pair.", help=_HELP, epilog=_EXAMPLE)
 @click.argument("pairs", required=False)
-@click.option(
-    "--out",
-    required=False,
-    type=click.Path(dir_okay=False),
-    help="Annotations; needed without --plan.",
-)
-@click.option("--run", metavar="RUN", help="Label the documents of this TREC run.")
-@click.option("--index", metavar="INDEX", help="Index that holds the documents.")
-@click.option("--topics", metavar="FILE", help="Questions, with their definitions if any.")
-@click.option("--all", "every", is_flag=True, help="Label every document of --index.")
-@click.option(
-    "--depth",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="Documents of each topic of --run.",
-)
-@click.option("--with-text", is_flag=True, help="Write question, definition and document, too.")
-@click.option("--qrels", metavar="FILE", help="Write TREC qrels, too; - is stdout.")
-@click.option(
-    "--thresholds",
-    callback=_thresholds,
-    metavar="P[,P...]",
-    help="Probabilities from which on a grade of --qrels is 1, 2 ...  [default: the verdict].",
-)
-@click.option(
-    "--unscored",
-    type=click.Choice(["error", "skip", "zero"]),
-    help="What pairs without a verdict are in --qrels: no file at all, no line, or grade 0  "
-    "[default: skip; error with --thresholds].",
-)
-@combining_options
-@asking_options
-@model_options
-@spending_options
+@takes("output", OutputSpec)
+@takes("pool", PairSpec)
+@takes("judge", JudgeSpec)
 @json_option
-@click.pass_context
-def apply(context: click.Context, /, pairs: str | None, as_json: bool, **options: Any) -> int:
+def apply(
+    pairs: str | None, output: OutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool
+) -> int:
     """Label pairs; see `_HELP`."""
-    from pnyx.annotate.grades import check_thresholds
     from pnyx.judge.tasks import TASKS
 
-    check_options(context, options["out"], options)
-    _check_qrels(context, pairs, options, as_json)
-    if options["thresholds"] is not None:
-        check_thresholds(options["thresholds"])
-    source = _source(context, pairs, options)
-    llm = asked_models(options)
-    del options["llm"]
-    options["offline"] = options["offline"] or options["plan"]
-    with open_judge(TASKS["relevance"], llm, **options) as opened:
-        if options["plan"]:
-            return plan_items(opened, source, options, as_json)
+    needs_out(output.out, judge)
+    output.check(
+        as_json=as_json, PAIRS=pairs, run=pool.run, topics=pool.topics, labels=judge.labels
+    )
+    source = pool.pairs(pairs, graded=output.qrels is not None)
+    with open_judge(TASKS["relevance"], judge, say) as opened:
+        if judge.plan:
+            return plan_items(opened, source, judge, as_json)
         try:
-            applied = _apply(source, opened, options)
+            applied = _apply(source, opened, output, judge)
         except KeyboardInterrupt:
-            click.echo("pnyx: interrupted; the same command goes on where it stopped", err=True)
+            say("interrupted; the same command goes on where it stopped")
             return EXIT_INTERRUPTED
-    _report(applied, options, as_json)
+    _report(applied, output, as_json)
     return EXIT_UNSCORED if applied.counts["unscored"] else 0
 
 
-def _check_qrels(
-    context: click.Context, pairs: str | None, options: dict[str, Any], as_json: bool
-) -> None:
-    """Refuse options that would change nothing, and two results in one place."""
-    if options["qrels"] is None:
-        for name in ("thresholds", "unscored"):
-            if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"--{name} goes with --qrels")
-        return
-    if options["qrels"] == "-" and as_json:
-        raise click.UsageError("--json and --qrels - both write to standard output")
-    from pnyx.runs.annotations import manifest_path
-
-    out = options["out"]
-    inputs = {name: options[name] for name in ("run", "topics", "labels")}
-    refuse_same_file("--qrels", options["qrels"], out=out, PAIRS=pairs, **inputs)
-    if out is not None:
-        refuse_same_file("--qrels", options["qrels"], manifest=manifest_path(out))
-
-
-def _source(context: click.Context, pairs: str | None, options: dict[str, Any]) -> PairSource:
-    """Return the pairs that the options name."""
-    from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
-
-    run, index, topics = options["run"], options["index"], options["topics"]
-    every = options["every"]
-    depth_given = context.get_parameter_source("depth") is click.core.ParameterSource.COMMANDLINE
-    if depth_given and run is None:
-        raise click.UsageError("--depth goes with --run")
-    chosen = sum((pairs is not None, run is not None, every))
-    located = index is not None and topics is not None
-    if chosen != 1 or (pairs is None) != located:
-        raise click.UsageError("expected PAIRS, or --run or --all with both --index and --topics")
-    if run is not None:
-        return pairs_of_run(run, index, topics, options["depth"])
-    if every:
-        return pairs_of_corpus(index, topics)
-    found = pairs_of_items(str(pairs))
-    if options["qrels"] is not None and found.count is not None:
-        first = next(iter(found)).extra
-        if first.get("question_id") is None or first.get("doc_id") is None:
-            raise InputError("lacks question_id or doc_id, which --qrels needs", path=pairs, line=1)
-    return found
-
-
-def _apply(source: PairSource, opened: Opened, options: dict[str, Any]) -> Applied:
+def _apply(source: PairSource, opened: Opened, output: OutputSpec, spec: JudgeSpec) -> Applied:
     from pnyx.runs.annotations import apply_judge
 
     left = source.count
@@ -191,33 +190,33 @@ def _apply(source: PairSource, opened: Opened, options: dict[str, Any]) -> Appli
         if damaged:
             warn(f"{damaged} labels of the earlier run are damaged; these pairs are labelled again")
         if kept:
-            click.echo(f"pnyx: {kept} pairs are labelled already, going on", err=True)
+            say(f"{kept} pairs are labelled already, going on")
         left = None if source.count is None else source.count - kept
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return apply_judge(
             judge,
             source,
-            options["out"],
-            settings=deciding_settings(opened, options),
-            with_text=options["with_text"],
+            str(output.out),
+            settings=deciding_settings(opened, spec),
+            with_text=output.with_text,
             on_start=started,
         )
 
 
-def _report(applied: Applied, options: dict[str, Any], as_json: bool) -> None:
+def _report(applied: Applied, output: OutputSpec, as_json: bool) -> None:
     """Write the qrels, and say what came of it."""
     grades: dict[int, int] | None = None
-    if options["qrels"] is not None:
+    if output.qrels is not None:
         from pnyx.annotate.grades import write_graded_qrels
         from pnyx.measure.annotations import read_annotations
 
         try:
             grades = write_graded_qrels(
-                options["qrels"],
+                output.qrels,
                 read_annotations(applied.path),
-                options["thresholds"],
-                options["unscored"],
+                output.thresholds,
+                output.unscored,
             )
         except InputError as error:
             raise InputError(f"{error} ({shorten(str(applied.path), 200)} is complete)") from error
@@ -236,4 +235,4 @@ def _report(applied: Applied, options: dict[str, Any], as_json: bool) -> None:
         line += "; qrels: " + ", ".join(f"{n} of grade {g}" for g, n in grades.items())
         without = counts["asked"] - sum(grades.values())
         line += f", {without} without a line" if without else ""
-    click.echo(f"{line}; see {shorten(str(applied.path), 200)}", err=options["qrels"] == "-")
+    click.echo(f"{line}; see {shorten(str(applied.path), 200)}", err=output.qrels == "-")

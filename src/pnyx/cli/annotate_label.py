@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
-from click.core import ParameterSource
 
+from pnyx.app.judge_specs import JudgeSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import answer_into, check_options
-from pnyx.cli.judging import asked_models, asking_options, combining_options
-from pnyx.cli.options import (
-    json_option,
-    model_options,
-    spending_options,
-    warn,
-    warn_undefined,
-)
-from pnyx.errors import InputError
+from pnyx.cli.answering import answer_into, needs_out
+from pnyx.cli.options import warn, warn_undefined
+from pnyx.cli.params import json_option, takes, verb
+from pnyx.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
@@ -33,66 +28,103 @@ __all__ = ["RANKING", "label"]
 RANKING = "ranking.trec"
 """Name of the run in a results folder of `--form listwise`."""
 
-_FORM = "form"
+_POINTWISE = ("--form guess or probability", lambda spec: spec.form != "listwise")
+_LISTWISE = ("--form listwise", lambda spec: spec.form == "listwise")
+_EXAMPLES = ("--examples", lambda spec: spec.examples is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSpec(Spec):
+    """What the teacher is asked for."""
+
+    heading: ClassVar[str] = "Form"
+
+    form: Literal["guess", "probability", "listwise"] = opt(
+        "guess",
+        "What to ask for: a guess with its confidence; a guess with the probability of relevance; "
+        "or an order of each question's documents, as ranking.trec in place of labels.",
+    )
+    reason: bool = opt(
+        True,
+        "Let the model give a reason before its guess, or guess at once.",
+        "--reason/--no-reason",
+        needs=_POINTWISE,
+    )
+    definition: bool = opt(
+        True,
+        "Show the model the definition of relevance, or only the question.",
+        "--definition/--no-definition",
+    )
+    examples: str | None = opt(
+        None,
+        "Labelled pairs from which few-shot examples are taken.",
+        metavar="FILE",
+        raw=True,
+        needs=("--form guess", lambda spec: spec.form == "guess"),
+    )
+    shots: int = opt(
+        4,
+        "Examples shown with each item: half of them relevant, never the item itself.",
+        low=2,
+        needs=_EXAMPLES,
+        rare=True,
+    )
+    seed: int = opt(0, "Random seed of the choice of --examples.", needs=_EXAMPLES, rare=True)
+    window: int = opt(
+        20, "listwise: documents that the model orders at once.", low=2, needs=_LISTWISE, rare=True
+    )
+    step: int = opt(
+        10,
+        "listwise: window stride, from the back to the front.",
+        low=1,
+        needs=_LISTWISE,
+        rare=True,
+    )
+
+    def check(self, judge: JudgeSpec) -> None:
+        """Refuse choices that would change nothing.
+
+        Raises:
+            OptionError: there are such.
+        """
+        self.check_needs()
+        asked = [n for n in ("form", "reason", "examples") if self.given(n)]
+        if self.form == "listwise":
+            for name in _POINTWISE_ONLY:
+                if judge.given(name):
+                    flag = name.replace("_", "-")
+                    raise OptionError(f"--{flag} does not go with --form listwise")
+        for name in asked:
+            if judge.prompt is not None:
+                raise OptionError(f"{self._flag(name)} and --prompt exclude each other")
+            if not judge.asks_models:
+                raise OptionError(f"{self._flag(name)} goes with --llm")
+        if self.given("definition") and judge.answered_by in ("labels", "lookup"):
+            raise OptionError("--no-definition does not go with --labels or --lookup")
+
+    def _flag(self, name: str) -> str:
+        return "--no-reason" if name == "reason" else f"--{name}"
+
+    @property
+    def prompt(self) -> str:
+        """The packaged prompt that asks in this way."""
+        kind = "-examples" if self.examples is not None else ""
+        kind = "-probability" if self.form == "probability" else kind
+        return f"relevance{kind}{'' if self.reason else '-direct'}"
+
+
 _POINTWISE_ONLY = (
-    *("reason", "probability", "examples", "prompt", "batch", "labels", "lookup"),
-    *("calibration", "cascade", "cheap"),
+    *("probability", "prompt", "batch", "labels", "lookup", "calibration", "cascade", "cheap"),
 )
 
 
-@click.command()
+@verb("label")
 @click.argument("items", type=click.Path())
 @click.option("--out", metavar="RESULTS", help="Results folder to write; needed without --plan.")
-@click.option(
-    "--form",
-    type=click.Choice(["guess", "probability", "listwise"]),
-    default="guess",
-    show_default=True,
-    help="Asked for: the guess and how sure it is; the guess and the probability of relevance; or "
-    "an order of each question's documents, as ranking.trec in place of labels.",
-)
-@click.option(
-    "--reason/--no-reason",
-    default=True,
-    show_default=True,
-    help="Let the model give a reason before its guess, or guess at once.",
-)
-@click.option(
-    "--definition/--no-definition",
-    default=True,
-    show_default=True,
-    help="Tell the model what is relevant to the question, or leave it to the question's words.",
-)
-@click.option("--examples", metavar="FILE", help="Labelled pairs to show the model some of.")
-@click.option(
-    "--shots",
-    type=click.IntRange(2),
-    default=4,
-    show_default=True,
-    help="Examples shown with each item: half of them relevant, never the item itself.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the choice of --examples.")
-@click.option(
-    "--window",
-    type=click.IntRange(2),
-    default=20,
-    show_default=True,
-    help="listwise: documents that the model orders at once.",
-)
-@click.option(
-    "--step",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="listwise: by how many documents the window moves, from the back to the front.",
-)
-@combining_options
-@asking_options
-@model_options
-@spending_options
+@takes("own", LabelSpec)
+@takes("judge", JudgeSpec)
 @json_option
-@click.pass_context
-def label(context: click.Context, /, items: str, out: str | None, **options: Any) -> int:
+def label(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Let a teacher judge each pair of ITEMS (relevance items, as sample writes them).
 
     RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, beside the answers.jsonl and
@@ -104,59 +136,16 @@ def label(context: click.Context, /, items: str, out: str | None, **options: Any
     Example:
       pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
       pnyx annotate label pairs.jsonl --labels people.jsonl --out labels
-      pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --form listwise --out ranked
+      pnyx annotate label pairs.jsonl --llm local --form listwise --out ranked
     """
-    check_options(context, out, options)
-    _check_form(context, options)
-    if options[_FORM] == "listwise":
-        return _rank(items, out, options)
-    return _label(items, out, options)
+    needs_out(out, judge)
+    own.check(judge)
+    if own.form == "listwise":
+        return _rank(items, out, own, judge, as_json)
+    return _label(items, out, own, judge, as_json)
 
 
-def _check_form(context: click.Context, options: dict[str, Any]) -> None:
-    """Refuse options that would change nothing: whoever gives one means it."""
-    given = {
-        name
-        for name in options
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
-    listwise = options[_FORM] == "listwise"
-    answered = options["labels"] is not None or options["lookup"] is not None
-    needs = (
-        (("window", "step"), listwise, "is for --form listwise"),
-        (_POINTWISE_ONLY, not listwise, "does not go with --form listwise"),
-        (("shots", "seed"), options["examples"] is not None, "is for --examples"),
-        (
-            ("form", "reason", "examples"),
-            options["prompt"] is None,
-            "and --prompt exclude each other",
-        ),
-        (("examples",), options["form"] != "probability", "does not go with --form probability"),
-        (("definition",), not answered, "does not go with --labels or --lookup"),
-        (
-            ("form", "reason", "examples"),
-            bool(asked_models(options)),
-            "is for a language model: it needs --llm",
-        ),
-    )
-    for names, allowed, problem in needs:
-        for name in names:
-            if name in given and not allowed:
-                raise click.UsageError(f"{_flag(name, options[name])} {problem}")
-
-
-def _flag(name: str, value: Any) -> str:
-    negated = name in ("reason", "definition") and value is False
-    return f"--{'no-' if negated else ''}{name.replace('_', '-')}"
-
-
-def _own(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options that are this command's own out of the judge's."""
-    names = (_FORM, "reason", "definition", "examples", "shots", "seed", "window", "step")
-    return {name: options.pop(name) for name in names}
-
-
-def _read(items: str, own: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+def _read(items: str, own: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
     """Return the items with their lines, and say which questions have no definition."""
     from pnyx.annotate.labelled import group_of
     from pnyx.corpora import read_items
@@ -165,22 +154,20 @@ def _read(items: str, own: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]
     rows = list(read_items(items, TASKS["relevance"].items))
     asked = {group_of(row) for _, row in rows}
     defined = {group_of(row) for _, row in rows if (row.get("definition") or "").strip()}
-    if own["definition"]:
+    if own.definition:
         warn_undefined(len(asked) - len(defined), len(asked))
     return rows
 
 
-def _label(items: str, out: str | None, options: dict[str, Any]) -> int:
+def _label(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Judge each pair by itself."""
     from pnyx.annotate.labelled import LABELLED, labelled_row
     from pnyx.files import atomic_text, json_line
 
-    own = _own(options)
-    asks_model = bool(asked_models(options))
-    if asks_model and options["prompt"] is None:
-        options["prompt"] = _prompt(own)
-    if own[_FORM] == "probability" and options["probability"] == "auto":
-        options["probability"] = "ask"  # the prompt asks for it in words
+    if judge.asks_models and judge.prompt is None:
+        judge = replace(judge, prompt=own.prompt)
+    if own.form == "probability" and judge.probability == "auto":
+        judge = replace(judge, probability="ask")  # the prompt asks for it in words
     rows = _labellable(items, own)
     questions = _questions(rows, own)
 
@@ -189,13 +176,15 @@ def _label(items: str, out: str | None, options: dict[str, Any]) -> int:
             for row, answer in zip(rows, answers, strict=True):
                 stream.write(json_line(labelled_row(row, answer)) + "\n")
 
-    names = [_FORM, "reason", "definition"] if asks_model else []
-    names += ["examples", "shots", "seed"] if own["examples"] is not None else []
-    settings = {name: own[name] for name in names}
-    return answer_into(out, "relevance", items, questions, options, settings=settings, also=write)
+    names = ["form", "reason", "definition"] if judge.asks_models else []
+    names += ["examples", "shots", "seed"] if own.examples is not None else []
+    settings = {name: getattr(own, name) for name in names}
+    return answer_into(
+        out, "relevance", items, questions, judge, as_json=as_json, settings=settings, also=write
+    )
 
 
-def _labellable(items: str, own: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _labellable(items: str, own: LabelSpec) -> list[dict[str, Any]]:
     """Return the items, whose labels are sure to be readable again: a bad weight costs nothing."""
     from pnyx.annotate.labelled import FORMAT, labelled_row
     from pnyx.corpora.items import ITEM_FORMATS
@@ -210,43 +199,35 @@ def _labellable(items: str, own: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for _, row in rows]
 
 
-def _prompt(own: Mapping[str, Any]) -> str:
-    """Return the packaged prompt that asks in this way."""
-    kind = "-examples" if own["examples"] is not None else ""
-    kind = "-probability" if own[_FORM] == "probability" else kind
-    return f"relevance{kind}{'' if own['reason'] else '-direct'}"
-
-
-def _questions(rows: Sequence[Mapping[str, Any]], own: Mapping[str, Any]) -> list[Support]:
+def _questions(rows: Sequence[Mapping[str, Any]], own: LabelSpec) -> list[Support]:
     from pnyx.judge.tasks.relevance import question_of
 
     questions = [question_of(row) for row in rows]
-    if not own["definition"]:
+    if not own.definition:
         questions = [replace(question, guideline="") for question in questions]
-    if own["examples"] is None:
+    if own.examples is None:
         return questions
     from pnyx.annotate.labelled import read_labelled
     from pnyx.annotate.shots import ShotPool
 
-    pairs = list(read_labelled(own["examples"]))
+    pairs = list(read_labelled(own.examples))
     try:
-        pool = ShotPool(pairs, own["shots"], own["seed"])
+        pool = ShotPool(pairs, own.shots, own.seed)
         shots = [pool.shots(row) for row in rows]
     except InputError as error:
-        raise InputError(error.problem, path=own["examples"]) from error
+        raise InputError(error.problem, path=own.examples) from error
     return [replace(q, shots=shown) for q, shown in zip(questions, shots, strict=True)]
 
 
-def _rank(items: str, out: str | None, options: dict[str, Any]) -> int:
+def _rank(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Put the documents of each question in order."""
     from pnyx.annotate.listwise import SlidingJudge, listed_by_question, write_ranking
     from pnyx.files import atomic_text
     from pnyx.judge.answers import Provenance, Unscored
     from pnyx.search.rerank import Listwise
 
-    own = _own(options)
-    how, plan = Listwise(own["window"], own["step"]), options["plan"]
-    listed = listed_by_question(_read(items, own), items, definition=own["definition"])
+    how = Listwise(own.window, own.step)
+    listed = listed_by_question(_read(items, own), items, definition=own.definition)
     nothing = [Unscored("not asked", Provenance(""))] * len(listed)
     try:
         write_ranking(io.StringIO(), listed, nothing)  # ids that do not fit cost nothing yet
@@ -254,8 +235,8 @@ def _rank(items: str, out: str | None, options: dict[str, Any]) -> int:
         raise InputError(error.problem, path=items) from error
     sliding: list[SlidingJudge] = []
 
-    def adapt(judge: Judge) -> Judge:
-        sliding.append(SlidingJudge(judge, how))
+    def adapt(asked: Judge) -> Judge:
+        sliding.append(SlidingJudge(asked, how))
         return sliding[0]
 
     def write(answers: Sequence[Answer]) -> None:
@@ -263,12 +244,21 @@ def _rank(items: str, out: str | None, options: dict[str, Any]) -> int:
             write_ranking(stream, listed, answers, answers[0].provenance.judge)
         _say(sliding[0].counts)
 
-    settings = {name: own[name] for name in (_FORM, "definition", "window", "step")}
-    asked = [one.ranking for one in listed]
+    settings = {name: getattr(own, name) for name in ("form", "definition", "window", "step")}
+    rankings = [one.ranking for one in listed]
     status = answer_into(
-        out, "ranking", items, asked, options, settings=settings, adapt=adapt, also=write
+        out,
+        "ranking",
+        items,
+        rankings,
+        judge,
+        as_json=as_json,
+        settings=settings,
+        adapt=adapt,
+        also=write,
     )
-    return EXIT_UNSCORED if status == 0 and not plan and sliding[0].counts["kept"] else status
+    kept = not judge.plan and sliding and sliding[0].counts["kept"]
+    return EXIT_UNSCORED if status == 0 and kept else status
 
 
 def _say(counts: Mapping[str, int]) -> None:

@@ -5,26 +5,23 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import click
 
+from pnyx.app.judge_specs import JudgeSpec
+from pnyx.app.open_judge import Opened, deciding_settings, open_judge
+from pnyx.app.open_models import open_model
+from pnyx.app.spec import Spec, opt
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.answering import check_options, deciding_settings, plan_items
-from pnyx.cli.judging import (
-    Opened,
-    asked_models,
-    asking_options,
-    combining_options,
-    open_judge,
-)
-from pnyx.cli.measure_runs import shift_option
-from pnyx.cli.options import json_option, model_options, open_model, spending_options, warn
+from pnyx.cli.answering import needs_out, plan_items
+from pnyx.cli.options import say, warn
+from pnyx.cli.params import Command, Group, json_option, takes
 from pnyx.cli.progress import watched
-from pnyx.cli.values import NumberRange
-from pnyx.errors import shorten
+from pnyx.errors import OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched
@@ -50,221 +47,233 @@ same command goes on from the verdicts that are there. Exit status 3: some pairs
 _EXAMPLE = """\b
 Example:
   pnyx index debates.jsonl --out debates.index --quality --clusters --vectors
-  pnyx bench perspectives --index debates.index --questions kialo.jsonl --sides order --out bench
-  pnyx bench perspectives --index debates.index --questions views.jsonl --retrievers bm25,dense \\
-    --expand index --k 5 --llm openai:gpt-4o-mini --budget 5 --out bench
+  pnyx bench perspectives --index debates.index --questions kialo.jsonl \\
+    --sides order --out bench
+  pnyx bench perspectives --index debates.index --questions views.jsonl \\
+    --retrievers bm25,dense --k 5 --llm openai:gpt-4o-mini --out bench
 """
 
 
-@click.group(name="bench", no_args_is_help=True)
+@click.group(cls=Group, name="bench", no_args_is_help=True)
 def command() -> None:
     """Evaluate retrievers as a whole: retrieve, judge, measure.
 
     \b
     Example:
-      pnyx bench perspectives --index debates.index --questions views.jsonl --out bench
+      pnyx bench perspectives --index my.index --questions views.jsonl --out bench
     """
 
 
-def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    """Read names between commas."""
-    return tuple(part.strip() for part in value.split(",") if part.strip())
+_LABELLED = ("--labelled", lambda spec: spec.labelled is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchSpec(Spec):
+    """What is compared; see `pnyx.audit.perspective_plan.PerspectiveBench`."""
+
+    heading: ClassVar[str] = "Retrieval"
+
+    index: str = opt(..., "Index that is searched.", metavar="INDEX", raw=True)
+    questions: str = opt(
+        ...,
+        "Perspectives with their questions (JSONL; also both of BERDS's files).",
+        metavar="FILE",
+        raw=True,
+    )
+    out: str | None = opt(
+        None, "Output folder; required without --plan.", metavar="FOLDER", raw=True
+    )
+    retrievers: tuple[str, ...] = opt(
+        RETRIEVERS,
+        "touche needs an index with --quality and --clusters, dense and hybrid one with --vectors.",
+        metavar="NAME[,NAME...]",
+        each=True,
+    )
+    variants: tuple[str, ...] = opt(
+        ("plain", "mmr"),
+        "Variants to run, of plain and mmr; --expand adds perspectives.",
+        metavar="NAME[,NAME...]",
+        each=True,
+    )
+    expand: str | None = opt(
+        None,
+        "Source of the perspectives to search for: a file of perspectives (of BERDS's query "
+        "expansion what its model wrote), `index` or `llm` (the model of --llm).",
+        metavar="SOURCE",
+        raw=True,
+    )
+    depths: tuple[int, ...] = opt(
+        (5, 10),
+        "First documents that count; lambda is chosen by the first. Repeatable.",
+        "--k",
+        low=1,
+        high=1000,
+    )
+    lambdas: tuple[float, ...] = opt(
+        (),
+        "Lambda of mmr; if there are several, one is chosen on --dev. Repeatable.",
+        "--lambda",
+        low=0,
+        high=1,
+        shown=".5, .75, .9, .95, .99, as in BERDS",
+        rare=True,
+    )
+    dev: float = opt(
+        0.25,
+        "Share of the questions on which lambda is chosen.",
+        low=0,
+        high=1,
+        above=True,
+        below=True,
+        rare=True,
+    )
+    leaning: bool = opt(
+        False,
+        "Also query each retriever with each side, to measure how far it follows the query.",
+    )
+    sides: Literal["stance", "order"] = opt(
+        "stance",
+        "Which perspective supports the question: as the file says, or the first of two that have "
+        "no stance, as in BERDS.",
+        rare=True,
+    )
+    words: int = opt(
+        100,
+        "Maximum words of a passage that is judged separately; 0 does not split documents.",
+        low=0,
+        rare=True,
+    )
+    labelled: str | None = opt(
+        None,
+        "The same judge's answers to pairs that people labelled (field `label`, or --human): "
+        "corrects for its errors.",
+        metavar="ANSWERS",
+        raw=True,
+        rare=True,
+    )
+    human: str | None = opt(
+        None,
+        "The labels of --labelled (JSONL), by id.",
+        metavar="LABELS",
+        raw=True,
+        needs=_LABELLED,
+        rare=True,
+    )
+    shift: float | None = opt(
+        None,
+        "If --labelled is from another corpus or retriever: standard deviation of the difference "
+        "in the judge's log-odds (0.7: odds twice or half).",
+        low=0,
+        shown="0",
+        needs=_LABELLED,
+        rare=True,
+    )
+    draws: int = opt(
+        1000,
+        "Bootstrap resamples over questions; 0 for no intervals.",
+        low=0,
+        high=1_000_000,
+        rare=True,
+    )
+    seed: int = opt(0, "Random seed.", low=0, rare=True)
+
+    def plan(self) -> PerspectiveBench:
+        """Return the systems to compare.
+
+        Raises:
+            OptionError: choices do not go together.
+            InputError: a name is unknown, or a number out of range.
+        """
+        self.check_needs()
+        variants = [*self.variants, *(["perspectives"] if self.expand is not None else [])]
+        if self.expand is None and "perspectives" in variants:
+            raise OptionError("--variants perspectives needs --expand")
+        if self.lambdas and "mmr" not in variants:
+            raise OptionError("--lambda goes with --variants mmr")
+        return PerspectiveBench(
+            retrievers=self.retrievers,
+            variants=cast("list[Variant]", list(dict.fromkeys(variants))),
+            depths=tuple(dict.fromkeys(self.depths)),
+            lambdas=tuple(dict.fromkeys(self.lambdas)) or LAMBDAS,
+            dev_share=self.dev,
+            leaning=self.leaning,
+            words=self.words,
+            draws=self.draws,
+            seed=self.seed,
+        )
 
 
 @command.command(
     name="perspectives",
+    cls=Command,
     short_help="Do retrievers show every side?",
     help=_HELP,
     epilog=_EXAMPLE,
 )
-@click.option("--index", required=True, metavar="INDEX", help="Index that is searched.")
-@click.option(
-    "--questions",
-    required=True,
-    metavar="FILE",
-    help="Perspectives with their questions (JSONL; also both of BERDS's files).",
-)
-@click.option("--out", required=False, metavar="FOLDER", help="Needed without --plan.")
-@click.option(
-    "--retrievers",
-    default=",".join(RETRIEVERS),
-    show_default=True,
-    callback=_names,
-    metavar="NAME[,NAME...]",
-    help="touche needs an index with --quality and --clusters, dense and hybrid one with "
-    "--vectors.",
-)
-@click.option(
-    "--variants",
-    default="plain,mmr",
-    show_default=True,
-    callback=_names,
-    metavar="NAME[,NAME...]",
-    help="Of plain and mmr; --expand adds perspectives.",
-)
-@click.option(
-    "--expand",
-    metavar="SOURCE",
-    help="What writes the perspectives that are searched: a file of perspectives (of BERDS's query "
-    "expansion what its model wrote), `index` or `llm` (the model of --llm).",
-)
-@click.option(
-    "--k",
-    "depths",
-    type=click.IntRange(1, 1000),
-    multiple=True,
-    default=(5, 10),
-    show_default=True,
-    help="First documents that count; lambda is chosen by the first. Repeatable.",
-)
-@click.option(
-    "--lambda",
-    "lambdas",
-    type=NumberRange(0, 1),
-    multiple=True,
-    help="Of mmr; of several one is chosen  [default: .5, .75, .9, .95, .99, as in BERDS].",
-)
-@click.option(
-    "--dev",
-    type=NumberRange(0, 1, min_open=True, max_open=True),
-    default=0.25,
-    show_default=True,
-    help="Share of the questions on which lambda is chosen.",
-)
-@click.option(
-    "--leaning",
-    is_flag=True,
-    help="Also ask each retriever each side in place of the question: how far it follows it.",
-)
-@click.option(
-    "--sides",
-    type=click.Choice(["stance", "order"]),
-    default="stance",
-    show_default=True,
-    help="Which perspective supports the question: as the file says, or the first of two that have "
-    "no stance, as in BERDS.",
-)
-@click.option(
-    "--words",
-    type=click.IntRange(0),
-    default=100,
-    show_default=True,
-    help="Longest passage that is judged by itself; 0 leaves documents whole.",
-)
-@click.option(
-    "--labelled",
-    metavar="ANSWERS",
-    help="The same judge's answers to pairs that people labelled (field `label`, or --human): "
-    "takes its errors into account.",
-)
-@click.option("--human", metavar="LABELS", help="The labels of --labelled (JSONL), by id.")
-@shift_option
-@click.option(
-    "--draws",
-    type=click.IntRange(0, 1_000_000),
-    default=1000,
-    show_default=True,
-    help="Of the bootstrap over questions; 0 for no intervals.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of the questions for lambda, and of all that is drawn.",
-)
-@combining_options
-@asking_options
-@model_options
-@spending_options
+@takes("spec", BenchSpec)
+@takes("judge", JudgeSpec)
 @json_option
-@click.pass_context
-def perspectives(context: click.Context, /, as_json: bool, **options: Any) -> int:
+def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Compare retrievers; see `_HELP`."""
     from pnyx.audit.perspective_bench import pairs_at_most
     from pnyx.audit.perspective_runs import BenchSearch
     from pnyx.judge.tasks import TASKS
     from pnyx.search.index import Index
 
-    check_options(context, options["out"], options)
-    bench = _bench(options)
-    views = _views(options)
-    opened_index = Index.open(options["index"])
+    needs_out(spec.out, judge)
+    bench = spec.plan()
+    views = _views(spec)
+    opened_index = Index.open(spec.index)
     with contextlib.ExitStack() as stack:
-        expansions = stack.enter_context(_expansions(opened_index, options))
+        expansions = stack.enter_context(_expansions(opened_index, spec, judge))
         search = BenchSearch(opened_index, views, bench, expansions=expansions)
-        llm = asked_models(options)
-        del options["llm"]
-        options["offline"] = options["offline"] or options["plan"]
-        options["as_perspectives"] = True
-        opened = stack.enter_context(open_judge(TASKS["support"], llm, **options))
-        if options["plan"]:  # no lambda is chosen yet, so all of them count
-            return plan_items(opened, pairs_at_most(search), options, as_json)
+        opened = stack.enter_context(open_judge(TASKS["support"], judge, say, as_perspectives=True))
+        if judge.plan:  # no lambda is chosen yet, so all of them count
+            return plan_items(opened, pairs_at_most(search), judge, as_json)
         try:
-            found = _run(search, opened, options)
+            found = _run(search, opened, spec, judge)
         except KeyboardInterrupt:
-            click.echo("pnyx: interrupted; the same command goes on where it stopped", err=True)
+            say("interrupted; the same command goes on where it stopped")
             return EXIT_INTERRUPTED
         card = opened.judge.card
-    _report(found, card, options, as_json)
+    _report(found, card, spec, as_json)
     unscored = found.coverage.unscored or any(one.unscored for one in found.leaning)
     return EXIT_UNSCORED if unscored else 0
 
 
-def _bench(options: dict[str, Any]) -> PerspectiveBench:
-    expand = options["expand"]
-    variants = [*options["variants"], *(["perspectives"] if expand is not None else [])]
-    if expand is None and "perspectives" in variants:
-        raise click.UsageError("--variants perspectives needs --expand")
-    if options["lambdas"] and "mmr" not in variants:
-        raise click.UsageError("--lambda goes with --variants mmr")
-    return PerspectiveBench(
-        retrievers=options["retrievers"],
-        variants=cast("list[Variant]", list(dict.fromkeys(variants))),
-        depths=tuple(dict.fromkeys(options["depths"])),
-        lambdas=tuple(dict.fromkeys(options["lambdas"])) or LAMBDAS,
-        dev_share=options["dev"],
-        leaning=options["leaning"],
-        words=options["words"],
-        draws=options["draws"],
-        seed=options["seed"],
-    )
-
-
-def _views(options: dict[str, Any]) -> Questions:
+def _views(spec: BenchSpec) -> Questions:
     from pnyx.corpora.perspectives import read_perspectives
     from pnyx.measure.perspectives import by_question
 
-    found = read_perspectives(options["questions"], gold=True)
-    return by_question(found, sides_by_order=options["sides"] == "order")
+    found = read_perspectives(spec.questions, gold=True)
+    return by_question(found, sides_by_order=spec.sides == "order")
 
 
 @contextlib.contextmanager
-def _expansions(index: Index, options: dict[str, Any]) -> Iterator[PerspectiveSource | None]:
+def _expansions(
+    index: Index, spec: BenchSpec, judge: JudgeSpec
+) -> Iterator[PerspectiveSource | None]:
     """Open what writes the perspectives that are searched."""
-    expand = options["expand"]
-    if expand is None:
+    if spec.expand is None:
         yield None
-    elif expand == "index":
+    elif spec.expand == "index":
         from pnyx.search.perspectives_index import IndexPerspectives
 
         yield IndexPerspectives(index)
-    elif expand == "llm":
-        if options["plan"]:
-            raise click.UsageError("--plan cannot know what --expand llm will write")
+    elif spec.expand == "llm":
+        if judge.plan:
+            raise OptionError("--plan cannot know what --expand llm will write")
         from pnyx.search.perspectives import LlmPerspectives
 
-        with open_model(
-            options["llm"], options["store"], options["concurrency"], options["timeout"]
-        ) as model:
+        with open_model(judge, say) as model:
             if model is None:
-                raise click.UsageError("--expand llm needs --llm")
+                raise OptionError("--expand llm needs --llm")
             yield LlmPerspectives(model)
     else:
         from pnyx.search.perspectives import FilePerspectives
 
-        _warn_if_told(expand, options["questions"])
-        yield FilePerspectives(expand)
+        _warn_if_told(spec.expand, spec.questions)
+        yield FilePerspectives(spec.expand)
 
 
 def _warn_if_told(expand: str, questions: str) -> None:
@@ -276,37 +285,33 @@ def _warn_if_told(expand: str, questions: str) -> None:
         warn("--expand holds the perspectives to be covered: its figures are an upper bound")
 
 
-def _labelled(options: dict[str, Any]) -> Labelled | None:
-    if options["labelled"] is None:
-        if options["shift"] is not None:
-            raise click.UsageError("--shift goes with --labelled")
-        if options["human"] is not None:
-            raise click.UsageError("--human goes with --labelled")
+def _labelled(spec: BenchSpec) -> Labelled | None:
+    if spec.labelled is None:
         return None
     from pnyx.measure.perspective_labelled import read_labelled_verdicts
 
-    return read_labelled_verdicts(options["labelled"], options["human"])
+    return read_labelled_verdicts(spec.labelled, spec.human)
 
 
-def _run(search: BenchSearch, opened: Opened, options: dict[str, Any]) -> Benched:
+def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec) -> Benched:
     from pnyx.audit.perspective_bench import bench_perspectives
     from pnyx.audit.perspective_runs import BenchJudge
 
-    labelled = _labelled(options)
+    labelled = _labelled(spec)
     expected: list[int] = []
     with watched(opened.judge, opened.models, lambda: sum(expected) or None) as judge:
-        settings = deciding_settings(opened, options)
-        judging = BenchJudge(judge, Path(options["out"]), settings, expected.append)
-        return bench_perspectives(search, judging, labelled, options["shift"] or 0.0)
+        settings = deciding_settings(opened, asked)
+        judging = BenchJudge(judge, Path(str(spec.out)), settings, expected.append)
+        return bench_perspectives(search, judging, labelled, spec.shift or 0.0)
 
 
-def _report(found: Benched, card: str, options: dict[str, Any], as_json: bool) -> None:
+def _report(found: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
     from pnyx.cli.bench_report import lines
     from pnyx.cli.measure_perspectives_report import notes
     from pnyx.files import atomic_text
 
     row = json.dumps(found.row(), ensure_ascii=False, allow_nan=False)
-    with atomic_text(Path(options["out"]) / "measures.json") as stream:
+    with atomic_text(Path(str(spec.out)) / "measures.json") as stream:
         stream.write(row + "\n")
     for problem in found.problems[:3]:
         warn(problem)
@@ -318,8 +323,8 @@ def _report(found: Benched, card: str, options: dict[str, Any], as_json: bool) -
     if as_json:
         click.echo(row)
         return
-    click.echo("\n".join(lines(found, options["questions"])))
-    folder = shorten(options["out"], 200)
+    click.echo("\n".join(lines(found, spec.questions)))
+    folder = shorten(str(spec.out), 200)
     click.echo(
         f"see {folder}: measures.json has p values and each question; pnyx measure perspectives "
         f"{folder}/runs/*.run measures anew"

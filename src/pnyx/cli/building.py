@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pnyx.cli.judging import books, prices_of
-from pnyx.cli.options import open_models, refuse_same_file
+from pnyx.app.judge_specs import AskedSpec
+from pnyx.app.open_models import books, open_models, prices_of
+from pnyx.cli.options import refuse_same_file, say
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -97,6 +98,11 @@ def check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
         write_drafts_markdown(io.StringIO(), rows)
 
 
+def _spec(options: Mapping[str, Any]) -> AskedSpec:
+    names = ("store", "concurrency", "timeout", *_SPENDING)
+    return AskedSpec(**{name: options[name] for name in names})
+
+
 @contextlib.contextmanager
 def asked_model(options: Mapping[str, Any]) -> Iterator[StoredModel | None]:
     """Open the one language model that --llm names, with its books; None without --llm.
@@ -108,12 +114,11 @@ def asked_model(options: Mapping[str, Any]) -> Iterator[StoredModel | None]:
         InputError: the specifications or the store cannot be used, or name several models.
     """
     with open_models(
+        _spec(options),
         options["llm"],
-        store=options["store"],
-        concurrency=options["concurrency"],
-        timeout=options["timeout"],
+        say,
         offline=options["offline"] or options["plan"],
-        ledger=books(dict(options)),
+        ledger=books(_spec(options)),
     ) as models:
         if len(models) > 1:
             names = ", ".join(model.name for model in models)
@@ -133,7 +138,7 @@ def print_draft_plan(model: StoredModel, options: Mapping[str, Any], count: int,
     from pnyx.cli.planning import print_planned
     from pnyx.judge.plan import planned_models
 
-    planned = planned_models([model], {model.name: prices_of(dict(options))(model.name)})
+    planned = planned_models([model], {model.name: prices_of(_spec(options))(model.name)})
     head = {"sources": count}
     print_planned(
         f"{count} {what} for {shorten(model.name)}", head, planned, as_json=options["as_json"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from pnyx.cli.answering import answer_into, check_options
-from pnyx.cli.judging import asking_options, combining_options
-from pnyx.cli.options import json_option, model_options, spending_options
+from pnyx.app.judge_specs import JudgeSpec
+from pnyx.app.spec import Spec, opt
+from pnyx.cli.answering import answer_into, needs_out
+from pnyx.cli.params import json_option, takes, verb
+from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -46,95 +49,98 @@ Example:
 """
 
 
-@click.command(name="judge", help=_HELP, epilog=_EXAMPLE)
+@dataclass(frozen=True, kw_only=True)
+class ItemSpec(Spec):
+    """What is judged, in place of an items file."""
+
+    heading: ClassVar[str] = "Items of runs"
+
+    runs: tuple[str, ...] = opt(
+        (),
+        "relevance, support: judge the documents of this TREC run. support takes several; each "
+        "pair is asked about once.",
+        "--run",
+        metavar="RUN",
+        raw=True,
+    )
+    index: str | None = opt(
+        None, "Index that holds the documents of --run.", metavar="INDEX", raw=True
+    )
+    topics: str | None = opt(None, "relevance: the questions of --run.", metavar="FILE", raw=True)
+    perspectives: str | None = opt(
+        None,
+        "support: the perspectives on the questions of --run (JSONL; also BERDS's).",
+        metavar="FILE",
+        raw=True,
+    )
+    depth: int = opt(10, "Documents of each topic of --run.", low=1)
+    as_perspectives: bool = opt(
+        False,
+        "support: ask whether a text supports a perspective, as --perspectives does, not whether a "
+        "statement follows from it.",
+        rare=True,
+    )
+    words: int | None = opt(
+        None,
+        "Maximum words of a passage that is judged separately; 0 does not split documents.",
+        low=0,
+        shown="100, as in BERDS",
+        needs=("--perspectives", lambda spec: spec.perspectives is not None),
+        rare=True,
+    )
+
+    def read(
+        self, task: str, items: str | None
+    ) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
+        """Return where the questions come from, and the questions.
+
+        Raises:
+            OptionError: choices do not go together.
+            InputError: a file is broken.
+        """
+        self.check_needs()
+        if self.as_perspectives and task != "support":
+            raise OptionError(f"--as-perspectives goes with support, not {task}")
+        place = (self.index, self.topics, self.perspectives)
+        if items is not None and not self.runs and place == (None, None, None):
+            return items, TASKS[task].read(items)
+        views = self.perspectives
+        relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None
+        support = task == "support" and views is not None and self.topics is None
+        if items is not None or not self.runs or self.index is None or not (relevance or support):
+            raise OptionError(
+                "expected ITEMS, or, for relevance, --run with --index and --topics, or, for "
+                "support, --run with --index and --perspectives"
+            )
+        from pnyx.judge.perspectives import PASSAGE_WORDS
+        from pnyx.runs.pairs import pairs_of_perspectives, pairs_of_run
+
+        if relevance:
+            (run,) = self.runs
+            topics = str(self.topics)
+            return run, pairs_of_run(run, self.index, topics, self.depth, by_document=False)
+        words = PASSAGE_WORDS if self.words is None else self.words
+        pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
+        return ", ".join(self.runs), pairs
+
+
+@verb("judge", help=_HELP, epilog=_EXAMPLE)
 @click.argument("task", type=click.Choice(list(TASKS)))
 @click.argument("items", required=False)
 @click.option("--out", metavar="RESULTS", help="Results folder to write; needed without --plan.")
-@click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    metavar="RUN",
-    help="relevance, support: judge the documents of this TREC run. support takes several; each "
-    "pair is asked about once.",
-)
-@click.option("--index", metavar="INDEX", help="Index that holds the documents of --run.")
-@click.option("--topics", metavar="FILE", help="relevance: the questions of --run.")
-@click.option(
-    "--perspectives",
-    metavar="FILE",
-    help="support: the perspectives on the questions of --run (JSONL; also BERDS's).",
-)
-@click.option(
-    "--as-perspectives",
-    is_flag=True,
-    help="support: ITEMS asks whether a text speaks for a perspective, as --perspectives does, not "
-    "whether a statement follows from it.",
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Documents of each topic of --run.",
-)
-@click.option(
-    "--words",
-    type=click.IntRange(0),
-    help="support: longest passage that is judged by itself; 0 leaves documents whole  "
-    "[default: 100, as in BERDS].",
-)
-@combining_options
-@asking_options
-@model_options
-@spending_options
+@takes("pool", ItemSpec)
+@takes("spec", JudgeSpec)
 @json_option
-@click.pass_context
 def command(
-    context: click.Context,
-    /,
     task: str,
     items: str | None,
     out: str | None,
-    **options: Any,
+    pool: ItemSpec,
+    spec: JudgeSpec,
+    as_json: bool,
 ) -> int:
     """Judge an items file; see `_HELP`."""
-    names = ("runs", "index", "topics", "perspectives", "depth", "words")
-    pool = {name: options.pop(name) for name in names}
-    check_options(context, out, options)
-    source, questions = _questions(task, items, pool)
-    if options["as_perspectives"] and task != "support":
-        raise click.UsageError(f"--as-perspectives goes with support, not {task}")
-    options["as_perspectives"] |= pool["perspectives"] is not None
-    return answer_into(out, task, source, questions, options)
-
-
-def _questions(
-    task: str, items: str | None, pool: dict[str, Any]
-) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
-    """Return where the questions come from, and the questions."""
-    runs, index, topics = pool["runs"], pool["index"], pool["topics"]
-    perspectives, words = pool["perspectives"], pool["words"]
-    if words is not None and perspectives is None:
-        raise click.UsageError("--words goes with --perspectives")
-    if items is not None and not runs and index is topics is perspectives is None:
-        return items, TASKS[task].read(items)
-    relevance = task == "relevance" and topics is not None and len(runs) == 1
-    support = task == "support" and perspectives is not None and topics is None
-    if (
-        items is not None
-        or not runs
-        or index is None
-        or not ((relevance and perspectives is None) or support)
-    ):
-        raise click.UsageError(
-            "expected ITEMS, or, for relevance, --run with --index and --topics, or, for support, "
-            "--run with --index and --perspectives"
-        )
-    from pnyx.judge.perspectives import PASSAGE_WORDS
-    from pnyx.runs.pairs import pairs_of_perspectives, pairs_of_run
-
-    if relevance:
-        return runs[0], pairs_of_run(runs[0], index, topics, pool["depth"], by_document=False)
-    words = PASSAGE_WORDS if words is None else words
-    return ", ".join(runs), pairs_of_perspectives(runs, index, perspectives, pool["depth"], words)
+    needs_out(out, spec)
+    source, questions = pool.read(task, items)
+    views = pool.as_perspectives or pool.perspectives is not None
+    return answer_into(out, task, source, questions, spec, as_json=as_json, as_perspectives=views)

@@ -184,5 +184,7 @@ def _type(kind: Any, told: Opt) -> Any:
         low, high = (None if n is None else int(n) for n in (told.low, told.high))
         return click.IntRange(low, high) if bounded else click.INT
     if kind is float:
-        return NumberRange(told.low, told.high, min_open=told.above) if bounded else Number()
+        if not bounded:
+            return Number()
+        return NumberRange(told.low, told.high, min_open=told.above, max_open=told.below)
     return Raw() if told.raw else Text()

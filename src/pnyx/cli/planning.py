@@ -12,7 +12,7 @@ import click
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
-    from pnyx.cli.judging import Opened
+    from pnyx.app.open_judge import Opened
     from pnyx.judge.plan import PlannedModel
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.models.prices import Price

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.judging import check_batch
+from pnyx.app.open_judge import check_batch
 from pnyx.cli.options import json_option
 from pnyx.cli.params import Group
 from pnyx.errors import InputError, shorten
