@@ -11,25 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from pnyx.view.build import view_case
 from pnyx.view.model import CaseView, MeasureView, ReferenceView, SentenceView, SideView
-from pnyx.view.text import one_line
+from pnyx.view.text import escape_markdown
 from pnyx.write.case import Case
 
 __all__ = ["escape_markdown", "render_markdown"]
 
-_MARKUP = re.compile(r"([\\`*_\[\]<|~&$])")
-_BLOCK_START = re.compile(r"^(\d+(?=[.)])|(?=[-+=>#]))")
 _MAX_QUOTE = 400
-
-
-def escape_markdown(text: str) -> str:
-    """Return `text` harmless, on one line, showing itself and nothing else in Markdown."""
-    line = _MARKUP.sub(r"\\\1", one_line(text))
-    return _BLOCK_START.sub(_guard, line)
-
-
-def _guard(match: re.Match[str]) -> str:
-    """Keep a line from starting a heading, a quote, a list, a rule or an underline."""
-    return "\\" if not match[0] else f"{match[0]}\\"
 
 
 def render_markdown(case: Case) -> str:
