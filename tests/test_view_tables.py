@@ -125,5 +125,5 @@ def test_html_is_escaped_and_whole() -> None:
 
 def test_json_rows_are_unrounded() -> None:
     first, second = TABLE.json()
-    assert first["value"] == {"value": 0.7123, "low": 0.65, "high": 0.77, "scored": 96, "asked": 128}
+    assert first["value"] == MEAN.row()
     assert (first["share"], second["share"], second["meaning"]) == (0.125, None, None)
