@@ -52,7 +52,8 @@ class Column:
         name: its heading.
         kind: what its cells hold, and so how they are shown. `text`: strings. `number`: a float,
             with three digits. `interval`: a `Measured` or (low, high). `figure`: a `Measured`, its
-            value with its interval. `count`: an int. `counts`: a `Measured` or (scored, asked).
+            value with its interval. `count`: an int. `counts`: a `Measured` or (scored, asked), one
+            number where they are the same.
             `share`: a float in [0, 1], as a percentage. A cell that is a string is shown as it
             is in a column of any kind, None as a dash (nothing in a column of text).
         key: its name in `Table.json`; the heading where it is empty.
@@ -116,7 +117,7 @@ def _counts(value: Any) -> str:
     if value is None:
         return "-"
     scored, asked = (value.scored, value.asked) if isinstance(value, Measured) else value
-    return f"{scored} of {asked}"
+    return f"{asked:,}" if scored == asked else f"{scored:,} of {asked:,}"
 
 
 _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
