@@ -114,7 +114,7 @@ def command(
         )
     if plot is not None:
         from pnyx.files import atomic_text
-        from pnyx.view.plot_tuning import tuning_plot
+        from pnyx.view.plots import tuning_plot
 
         with atomic_text(plot) as stream:
             stream.write(tuning_plot(found, [*_legend(found), *_worth(found)]))
