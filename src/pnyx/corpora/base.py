@@ -2,8 +2,8 @@
 
 A format's `scan` yields `(number, record)` for each good record and an `InputError` for each bad
 one, and goes on. Strict reading raises the first fault; `pnyx validate` lists them all; so both
-see exactly the same file. `json_lines` makes a format of the parser of one row (and of the row of
-one record, where it is written too).
+see exactly the same file. Parsers and writers raise InputError for what they refuse. `json_lines`
+makes a format of the parser of one row (and of the row of one record, where it is written too).
 """
 
 from __future__ import annotations
@@ -271,11 +271,7 @@ def scan_json_objects(path: str) -> Iterator[Row[dict[str, Any]]]:
 
 
 def check_depth(value: Any) -> None:
-    """Refuse nesting that could exhaust the stack when it is written again.
-
-    Raises:
-        InputError: deeper than `MAX_DEPTH`.
-    """
+    """Refuse nesting that could exhaust the stack when it is written again."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [

@@ -96,11 +96,7 @@ def _normal(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def drafts_of(perspectives: Iterable[Perspective]) -> list[dict[str, Any]]:
-    """Return perspectives as drafts, one for each question, in their order; each text as one line.
-
-    Raises:
-        InputError: a question's text is not known.
-    """
+    """Return perspectives as drafts, one for each question, each text as one line."""
     found: dict[str, dict[str, Any]] = {}
     for one in perspectives:
         question = clean(str(one.extra.get("question") or ""))

@@ -38,11 +38,7 @@ _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "source"
 
 
 def parse_evidence(row: Mapping[str, Any]) -> Evidence:
-    """Read an argument where the row has a conclusion or premises, else a document.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type.
-    """
+    """Read an argument where the row has a conclusion or premises, else a document."""
     if "premises" in row or "conclusion" in row:
         return parse_argument(row)
     fields = Fields(row)
@@ -61,9 +57,6 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
 
     Premises are texts or objects `{text, stance, ...}`. `text` is kept only where it differs from
     conclusion and premises joined.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type, or there is no text at all.
     """
     fields = Fields(row)
     identifier = fields.identifier(*ID_NAMES)
@@ -87,11 +80,7 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
 
 
 def check_body(argument: Argument) -> Argument:
-    """Drop a body that says no more than conclusion and premises joined.
-
-    Raises:
-        InputError: the argument has no text at all.
-    """
+    """Drop a body that says no more than conclusion and premises joined."""
     plain = replace(argument, body=None)
     if not (argument.body or "").strip() or argument.body == plain.text:
         argument = plain
@@ -175,22 +164,14 @@ def _only_argument(row: Mapping[str, Any]) -> Argument:
 
 
 def only_arguments(record: Evidence, holder: str = "the format holds") -> Argument:
-    """Return the record.
-
-    Raises:
-        InputError: it is a plain document, which has no conclusion and premises.
-    """
+    """Return the record, which must not be a plain document."""
     if not isinstance(record, Argument):
         raise InputError(f"{shorten(record.id)!r} is a plain document, and {holder} arguments")
     return record
 
 
 def beir_file(source: str) -> str:
-    """Return the corpus file of a BEIR folder, or the file itself.
-
-    Raises:
-        InputError: the folder holds no corpus.
-    """
+    """Return the corpus file of a BEIR folder, or the file itself."""
     folder = Path(source)
     if source == "-" or not folder.is_dir():
         return source
@@ -201,11 +182,7 @@ def beir_file(source: str) -> str:
 
 
 def flatten_metadata(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Lift the fields of BEIR's `metadata` to the top, where all readers look for them.
-
-    Raises:
-        InputError: `metadata` is no object, or repeats a field of the top level.
-    """
+    """Lift the fields of BEIR's `metadata` to the top, where all readers look for them."""
     rest = dict(row)
     metadata = rest.pop("metadata", None)
     if metadata is None:
@@ -219,11 +196,7 @@ def flatten_metadata(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_beir(row: Mapping[str, Any]) -> Evidence:
-    """Read `_id, title, text, metadata`; an argument where the metadata holds its premises.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type.
-    """
+    """Read `_id, title, text, metadata`; an argument where the metadata holds its premises."""
     flat = flatten_metadata(row)
     if "premises" in flat:
         flat["conclusion"] = flat.pop("title", "")
@@ -237,11 +210,7 @@ def _scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
 
 
 def beir_row(flat: dict[str, Any], shown: str, *, titled: bool = True) -> dict[str, Any]:
-    """Return `_id, title, text, metadata`; all that BEIR does not know goes to the metadata.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
+    """Return `_id, title, text, metadata`; all that BEIR does not know goes to the metadata."""
     if "_id" in flat or "metadata" in flat:
         raise InputError(f"{shorten(shown)!r}: BEIR cannot hold an unknown field _id or metadata")
     row = {"_id": flat.pop("id")}

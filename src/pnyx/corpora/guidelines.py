@@ -66,11 +66,7 @@ def _fault(line: str, source: str, number: int) -> InputError:
 
 
 def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write questions with their definitions as Markdown.
-
-    Raises:
-        InputError: an id with white space, a text of several lines, or a field without a place.
-    """
+    """Write questions with their definitions as Markdown."""
     for q in records:
         shown = repr(shorten(q.id, 40))
         if not re.fullmatch(r"\S+", q.id) or clean_text(q.id) != q.id:

@@ -200,11 +200,7 @@ class ItemFormat:
     whole: Callable[[Mapping[str, Any]], None] | None = None
 
     def parse(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Check one row and return it with its id as text.
-
-        Raises:
-            InputError: a field is missing or of the wrong type.
-        """
+        """Check one row and return it with its id as text."""
         identifier = Fields(row).identifier("id")
         for name, check in self.required.items():
             if name not in row:

@@ -97,11 +97,7 @@ def _row(perspective: Perspective) -> dict[str, Any]:
 
 
 def perspective_line(perspective: Perspective) -> str:
-    """Return a perspective as one line in Pnyx's own form, with its newline.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
+    """Return a perspective as one line in Pnyx's own form, with its newline."""
     return encode(_row(perspective), perspective.id)
 
 

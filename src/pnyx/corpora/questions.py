@@ -41,9 +41,6 @@ def parse_question(row: Mapping[str, Any]) -> Question:
     """Read a question in any dialect: BEIR, report requests, TREC topics, Pnyx's own.
 
     Of several names for the same thing the first in the list counts; the others stay in `extra`.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type.
     """
     fields = Fields(row)
     identifier = fields.identifier(*_IDS)

@@ -77,10 +77,6 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
     Args:
         row: the decoded line.
         layout: refuse any other; None takes the line as it comes.
-
-    Raises:
-        InputError: another layout, a missing field, a citation that leads nowhere, a reference
-            that is given twice, or a length that is not that of the answer.
     """
     found = _layout_of(row)
     if layout not in (None, found):

@@ -124,12 +124,7 @@ def _parse(fields: dict[str, str]) -> Question:
 
 
 def _write(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write Touché topics.
-
-    Raises:
-        InputError: a question has a definition, an unknown field that is not text, or holds
-            control characters.
-    """
+    """Write Touché topics."""
     stream.write("<topics>\n")
     for q in records:
         if q.definition:
