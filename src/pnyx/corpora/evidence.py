@@ -19,6 +19,7 @@ __all__ = [
     "beir_file",
     "beir_row",
     "check_body",
+    "document",
     "flatten_metadata",
     "only_arguments",
     "parse_argument",
@@ -42,14 +43,13 @@ def parse_evidence(row: Mapping[str, Any]) -> Evidence:
     if "premises" in row or "conclusion" in row:
         return parse_argument(row)
     fields = Fields(row)
-    return Document(
-        id=fields.identifier(*ID_NAMES),
-        text=fields.required(*TEXT_NAMES),
-        title=fields.text("title"),
-        url=fields.text("url"),
-        source=fields.text("source"),
-        extra=fields.rest,
-    )
+    return document(fields, fields.identifier(*ID_NAMES), fields.required(*TEXT_NAMES))
+
+
+def document(fields: Fields, identifier: str, text: str, title: str = "") -> Document:
+    """Return a document with what is left of its fields."""
+    title, url, source = title or fields.text("title"), fields.text("url"), fields.text("source")
+    return Document(identifier, text, title, url, source, fields.rest)
 
 
 def parse_argument(row: Mapping[str, Any]) -> Argument:
@@ -153,8 +153,7 @@ def _pyserini(row: Mapping[str, Any]) -> Document:
     quoted = None if title else _QUOTED_TITLE.match(text)
     if quoted is not None and text[quoted.end() :].strip():
         title, text = quoted[1], text[quoted.end() :]
-    url, source = fields.text("url"), fields.text("source")
-    return Document(identifier, text, title, url, source, fields.rest)
+    return document(fields, identifier, text, title)
 
 
 def _only_argument(row: Mapping[str, Any]) -> Argument:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import IO, Any, Literal, TypeAlias
 
 from pnyx.corpora.base import Format, Writer, json_lines, row_writer
+from pnyx.corpora.evidence import document
 from pnyx.corpora.fields import Fields, merged, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
@@ -196,14 +197,7 @@ def _document(key: str, value: Any) -> Document:
         identifier = fields.identifier("id") if "id" in fields.rest else key
         if identifier != key:
             raise InputError(f"its id is {shorten(identifier, 40)!r}")
-        return Document(
-            id=key,
-            text=fields.text("text"),
-            title=fields.text("title"),
-            url=fields.text("url"),
-            source=fields.text("source"),
-            extra=fields.rest,
-        )
+        return document(fields, key, fields.text("text"))
     except InputError as error:
         raise InputError(f"{where}: {error.problem}") from error
 
