@@ -147,7 +147,7 @@ def test_measures_are_never_shown_without_their_base():
     for output in (render_html(build_case()), render_markdown(build_case())):
         assert "6 of 7 scored" in output
         assert "7 of 9 scored" in output
-        assert "[0.44, 0.97]" in output
+        assert "[0.44, 0.97]" in output.replace("\\[", "[").replace("\\]", "]")
 
 
 @given(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from pnyx.view.build import view_case
 from pnyx.view.model import CaseView, MeasureView, ReferenceView, SentenceView, SideView
+from pnyx.view.tables import Column, Table
 from pnyx.view.text import escape_markdown
 from pnyx.write.case import Case
 
@@ -46,7 +47,7 @@ def _side(side: SideView) -> Iterator[str]:
     if side.empty:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
     if side.measures:
-        yield "\n".join(_measures(side.measures))
+        yield _measures(side.measures)
     for group in side.groups:
         if group.conclusion is not None:
             yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}"
@@ -54,12 +55,10 @@ def _side(side: SideView) -> Iterator[str]:
             yield "\n".join(f"- {_text(p)}{_marks(p)}" for p in group.premises)
 
 
-def _measures(measures: Iterable[MeasureView]) -> Iterator[str]:
-    yield "| measure | value | 95 % interval | base |"
-    yield "|---|---|---|---|"
-    for m in measures:
-        label = escape_markdown(m.label)
-        yield f"| {label} | {m.value} | {m.interval or 'none'} | {m.base} |"
+def _measures(measures: Iterable[MeasureView]) -> str:
+    columns = Column("measure"), Column("value"), Column("95 % interval"), Column("base")
+    rows = [(m.label, m.value, m.interval or "none", m.base) for m in measures]
+    return Table(columns, rows).markdown().rstrip()
 
 
 def _text(sentence: SentenceView) -> str:
