@@ -11,7 +11,7 @@ from pnyx.corpora.porter import stem
 from pnyx.corpora.word_breaks import Automaton, automaton, split_words
 from pnyx.errors import shorten
 
-__all__ = ["Tokenizer", "is_superseded", "languages"]
+__all__ = ["EnglishWords", "Tokenizer", "is_superseded", "languages"]
 
 _APOSTROPHES: Final = "'\u2019\uff07"
 
