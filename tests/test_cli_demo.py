@@ -53,14 +53,17 @@ def test_the_example_is_what_it_promises() -> None:
 
 def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "demo"
-    assert run("demo", "--out", str(out), "--json") == 0
-    summary = json.loads(capsys.readouterr().out)
+    assert run("demo", "--out", str(out)) == 0
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    summary = json.loads((out / "manifest.json").read_text())
     example = load_example()
     for question in example.questions:
         page = (out / f"{question.id}.html").read_text(encoding="utf-8")
         assert "<h1" in page
         assert (out / f"{question.id}.md").exists()
     measures = summary["measures"]
+    assert [name for name in measures if f"\n{name} " not in printed] == []
     assert json.loads((out / "measures.json").read_text())["measures"] == measures
     assert all(m["scored"] == m["asked"] > 0 for m in measures.values())
     # Quoted sentences are in the passage they cite: a judge that misses that is broken.

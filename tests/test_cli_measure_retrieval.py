@@ -20,7 +20,7 @@ from pnyx.cli import main
 from pnyx.measure.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
 from pnyx.measure.retrieval import DRAWS, TOPICS_OF
 from pnyx.measure.significance import TESTS
-from pnyx.view.plot import Panel, Point, interval_plot
+from pnyx.view.plots import Panel, Point, interval_plot
 
 CONTRACT = {"value", "low", "high", "scored", "asked"}
 

@@ -141,7 +141,8 @@ def test_a_hybrids_weight_is_chosen_beside_its_lexical_parameters(capsys, tmp_pa
     assert set(fused["best"]["parameters"]) == {"mu"}
 
 
-def test_the_report_has_the_curve_and_both_means(capsys, index, tmp_path):
+def test_the_report_has_the_curve_and_both_means(capsys, index, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
     files = _files(tmp_path, [LONG] * 8 + [SHORT] * 2)
     plot = tmp_path / "tuned.svg"
     status, out, error = _run(capsys, "tune", index, *files, *B, "--plot", plot)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.corpora.english import STOP_WORDS
-from pnyx.corpora.folded import FoldedWords
+from pnyx.corpora.folded import STOP_WORDS, FoldedWords
 from pnyx.corpora.tokens import Tokenizer, is_superseded, languages
 from pnyx.errors import InputError
 

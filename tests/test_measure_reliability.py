@@ -13,7 +13,7 @@ import pnyx
 from pnyx.measure.calibration_error import ECE_BINS, reliability
 from pnyx.measure.intervals import wilson
 from pnyx.measure.registry import MEASURES
-from pnyx.view.reliability import reliability_plot
+from pnyx.view.plots import reliability_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAIRS = st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=40)

@@ -43,7 +43,7 @@ from .corpora.perspectives import read_perspectives, write_perspectives
 from .corpora.rated import RatedText, read_rated
 from .corpora.search_results import QuestionResults, SearchResult, read_search_results
 from .corpora.split import split_evidence
-from .drafts.drafting import Drafted, draft_claims, draft_pairs, draft_survey
+from .drafts.drafting import Drafted, draft_questions
 from .drafts.filtering import Filtered, filter_drafts
 from .errors import IndexFolderError, InputError, MissingExtra, ModelError, PnyxError
 from .judge.answers import Judged, Provenance, Unscored
@@ -287,10 +287,8 @@ __all__ = [
     "combine",
     "dense_rank",
     "distil",
-    "draft_claims",
     "draft_definitions",
-    "draft_pairs",
-    "draft_survey",
+    "draft_questions",
     "draw_disagreements",
     "embed_documents",
     "embed_question",

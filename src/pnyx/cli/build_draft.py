@@ -32,8 +32,7 @@ from pnyx.cli.progress import reporting
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
-    from pnyx.drafts.drafting import Drafted, Progress
-    from pnyx.judge.completions import StoredModel
+    from pnyx.drafts.drafting import Drafted
 
 __all__ = ["draft"]
 
@@ -102,6 +101,8 @@ def draft(context: click.Context, /, source: str, out: str | None, **options: An
       pnyx build draft perspectrum_with_answers_v1.0.json --from claims --out drafts.md
       pnyx build draft info.csv --from survey --llm openai:gpt-4o --out drafts.jsonl
     """
+    from pnyx.drafts.drafting import draft_questions
+
     kind = options["kind"]
     _check_usage(context, kind, options)
     check_spending(context, options)
@@ -110,7 +111,7 @@ def draft(context: click.Context, /, source: str, out: str | None, **options: An
     check_markdown(out, [{"id": one.id, "question": "?", "perspectives": []} for one in sources])
     with asked_model(options) as model:
         with reporting() as report:
-            drafted = _drafted(kind, sources, model, options["rules"], report)
+            drafted = draft_questions(sources, model, rules=options["rules"], on_done=report)
         if options["plan"]:
             assert model is not None  # noqa: S101 - without --llm there is no plan
             print_draft_plan(model, options, len(sources), _KINDS[kind])
@@ -156,17 +157,6 @@ def _drawn(sources: list[T], count: int | None, seed: int) -> list[T]:
         return sources
     places = sorted(random.Random(seed).sample(range(len(sources)), count))
     return [sources[place] for place in places]
-
-
-def _drafted(
-    kind: str, sources: list[Any], model: StoredModel | None, rules: bool, report: Progress
-) -> list[Drafted]:
-    from pnyx.drafts.drafting import draft_claims, draft_pairs, draft_survey
-
-    if kind == "claims":
-        return draft_claims(sources, model, rules=rules, on_done=report)
-    assert model is not None  # noqa: S101 - checked with the options
-    return (draft_pairs if kind == "pairs" else draft_survey)(sources, model, report)
 
 
 def _write(drafted: Sequence[Drafted], kind: str, out: str, options: Mapping[str, Any]) -> int:

@@ -38,11 +38,7 @@ force_option = click.option(
 
 
 def check_spending(context: click.Context, options: Mapping[str, Any]) -> None:
-    """Refuse what means nothing where no language model is named.
-
-    Raises:
-        click.UsageError: such an option is given.
-    """
+    """Refuse what means nothing where no language model is named."""
     if options["llm"]:
         return
     for name in _SPENDING:
@@ -61,10 +57,6 @@ def check_written(
         dropped: where goes what is left out, if anywhere.
         options: with `force`, `as_json` and, of commands that have one, `plan`.
         inputs: what they are -> files that are read.
-
-    Raises:
-        click.UsageError: two are the same file, or both go to standard output.
-        InputError: `out` exists and is not to be replaced.
     """
     if options.get("plan"):
         return
@@ -87,9 +79,6 @@ def check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
     Args:
         path: the file that is to be written.
         rows: what is known of them beforehand.
-
-    Raises:
-        InputError: an id or a text does not fit.
     """
     from pnyx.corpora.drafts import is_markdown
     from pnyx.corpora.drafts_markdown import write_drafts_markdown
@@ -109,9 +98,6 @@ def asked_model(options: Mapping[str, Any]) -> Iterator[StoredModel | None]:
 
     Args:
         options: those of `model_options` and `spending_options`.
-
-    Raises:
-        InputError: the specifications or the store cannot be used, or name several models.
     """
     with open_models(
         _spec(options),

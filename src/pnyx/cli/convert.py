@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pnyx.corpora.base import Writer
 
 __all__ = ["command"]
-
-T = TypeVar("T")
 
 
 @click.command(name="convert")
@@ -63,23 +61,20 @@ def command(
     source_format = find_format(source, from_, columns=mapping)
     writer = _writer(source_format, to, style)
     records = source_format.reader(source, Options(mapping, warn))
-    counted = _Counted(records)
+    counter = itertools.count()
     with atomic_text(out) as stream:
-        writer(stream, counted)
-    summary = {"from": source_format.name, "to": to, "records": counted.count, "out": out}
+        writer(stream, (record for record, _ in zip(records, counter, strict=False)))
+    count = next(counter)
+    summary = {"from": source_format.name, "to": to, "records": count, "out": out}
     if as_json:
         click.echo(json.dumps(summary))
     elif out != "-":
         shown = shorten(out, 200)
-        click.echo(f"{shown}: {counted.count} records, {source_format.name} to {to}", err=True)
+        click.echo(f"{shown}: {count} records, {source_format.name} to {to}", err=True)
 
 
 def _writer(source: Format, to: str, style: str | None) -> Writer:
-    """Return the writer of the target.
-
-    Raises:
-        InputError: there is no such target for this source.
-    """
+    """Return the writer of the target."""
     from pnyx.corpora import FORMATS, response_writer
 
     target = FORMATS.get(to)
@@ -92,16 +87,3 @@ def _writer(source: Format, to: str, style: str | None) -> Writer:
     if target.kind != "responses":
         raise InputError(f"--style is for responses, and {to} is not one of their formats")
     return response_writer(to, style)  # type: ignore[arg-type]  # both are checked
-
-
-class _Counted(Iterable[T]):
-    """An iterable that knows how much of it was taken."""
-
-    def __init__(self, records: Iterable[T]) -> None:
-        self._records = records
-        self.count = 0
-
-    def __iter__(self) -> Iterator[T]:
-        for record in self._records:
-            self.count += 1
-            yield record

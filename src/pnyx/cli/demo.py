@@ -30,21 +30,24 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _MEANING = {
-    "P@10": "of the first 10 documents found, the share that is relevant",
-    "perspectives@10": "share of all perspectives that the first 10 documents support",
-    "relevance.accuracy": "judge against labels, on what was found: does it help to answer?",
+    "P@10": "relevant, of the first 10 documents found",
+    "perspectives@10": "of all perspectives, those that the first 10 documents support",
+    "relevance.accuracy": "judge against labels, on what was found",
     "relevance.f1": "the same, F1 of yes",
-    "relevance.auroc": "the same, chance that a relevant passage gets more than an irrelevant one",
-    "lookalikes.accuracy": "harder: off-topic passages that share the question's words on purpose",
+    "relevance.auroc": "the same; .5 is chance",
+    "lookalikes.accuracy": "harder: off-topic passages share the question's words",
     "lookalikes.f1": "the same, F1 of yes",
     "lookalikes.auroc": "the same; below .5 the judge prefers the look-alikes",
-    "support.accuracy": "judge against labels: does the passage support the perspective?",
+    "support.accuracy": "judge against labels: is a perspective supported?",
     "support.f1": "the same, F1 of yes",
-    "support.auroc": "the same, chance that a supporting passage gets more than another",
-    "stance.accuracy": "judge against labels, which it does not see: is the passage pro or con?",
-    "sentence_precision": "written sentences that a cited passage supports, by the judge",
+    "support.auroc": "the same; .5 is chance",
+    "stance.accuracy": "judge against labels it does not see: pro or con?",
+    "sentence_precision": "sentences that a cited passage supports, by the judge",
     "citation_precision": "citations whose passage supports the sentence, by the judge",
 }
+_GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "stance.accuracy",
+           "sentence_precision")  # fmt: skip
+"""Measures that begin a new group of the table."""
 
 
 @click.command(name="demo")
@@ -224,14 +227,22 @@ def _dump(path: Path, value: Mapping[str, Any]) -> None:
 def _print(
     out: str, cases: list[Case], measures: Mapping[str, Measured], judge: Judge, seconds: float
 ) -> None:
-    click.echo(f"{'measure':<20} {'value':>6}  {'95 % interval':<14} {'scored':>11}  meaning")
-    for name, m in measures.items():
-        value = "  none" if m.value is None else f"{m.value:6.3f}"
-        interval = "" if m.low is None or m.high is None else f"{m.low:.3f} to {m.high:.3f}"
-        counts = f"{m.scored} of {m.asked}"
-        click.echo(f"{name:<20} {value}  {interval:<14} {counts:>11}  {_MEANING[name]}")
-    click.echo(f"\njudge {judge.name}: {judge.card}")
-    click.echo(f"{len(cases)} questions argued and judged in {seconds:.0f} s")
-    click.echo("\nOpen a report in a browser:")
-    for case in cases:
-        click.echo(f"  {Path(out) / case.question.id}.html   {case.question.text}")
+    from pnyx.view.tables import Column, Table, filled
+
+    rows: list[tuple[object, ...]] = []
+    for name, measured in measures.items():
+        rows += [()] if name in _GROUPS else []
+        rows.append((name, measured, measured, _MEANING[name]))
+    columns = (
+        Column("measure"), Column("value [95 %]", "figure"), Column("scored", "counts"),
+        Column("meaning"),
+    )  # fmt: skip
+    reports = [(f"{case.question.id}.html", case.question.text) for case in cases]
+    parts = (
+        Table(columns, rows).text(),
+        filled(f"judge {judge.name}: {judge.card}"),
+        filled(f"{len(cases)} questions argued and judged in {seconds:.0f} s; the reports are in "
+               f"{Path(out)}, to be opened in a browser:"),
+        Table((Column("report"), Column("question")), reports).text(),
+    )  # fmt: skip
+    click.echo("\n\n".join(parts))

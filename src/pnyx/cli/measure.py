@@ -160,7 +160,7 @@ def _measure_answers(
     found = measure_agreement(joined, draws=draws, seed=seed, compat=compat)
     row = found.row()
     if plot is not None:
-        from pnyx.view.reliability import reliability_plot
+        from pnyx.view.plots import reliability_plot
 
         note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
         with atomic_text(plot) as stream:

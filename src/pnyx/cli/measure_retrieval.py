@@ -34,7 +34,7 @@ from pnyx.errors import shorten
 
 if TYPE_CHECKING:
     from pnyx.measure.retrieval import Comparison, MeasuredRun, Retrieval
-    from pnyx.view.plot import Panel
+    from pnyx.view.plots import Panel
 
 __all__ = ["retrieval"]
 
@@ -139,7 +139,7 @@ def retrieval(
         seed=seed,
     )
     if plot is not None:
-        from pnyx.view.plot import interval_plot
+        from pnyx.view.plots import interval_plot
 
         with atomic_text(plot) as stream:
             stream.write(interval_plot(_panels(found), _legend(found)))
@@ -254,7 +254,7 @@ def _legend(found: Retrieval) -> list[str]:
 
 
 def _panels(found: Retrieval) -> list[Panel]:
-    from pnyx.view.plot import Panel, Point
+    from pnyx.view.plots import Panel, Point
 
     compared = _comparisons(found)
     panels = []

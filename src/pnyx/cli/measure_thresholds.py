@@ -90,7 +90,7 @@ def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any
         raise InputError(error.problem, path=annotations) from error
     if plot is not None:
         from pnyx.files import atomic_text
-        from pnyx.view.plot_thresholds import thresholds_plot
+        from pnyx.view.plots import thresholds_plot
 
         with atomic_text(plot) as stream:
             line = "dashed line: F1 at the best threshold; shaded: its 95 % interval"
@@ -202,7 +202,7 @@ def amount(
         warn("the pairs were drawn (weight): the amounts are those of the pairs, not of the corpus")
     if plot is not None:
         from pnyx.files import atomic_text
-        from pnyx.view.plot_thresholds import amount_plot
+        from pnyx.view.plots import amount_plot
 
         with atomic_text(plot) as stream:
             stream.write(amount_plot(found, names))

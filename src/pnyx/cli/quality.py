@@ -10,8 +10,8 @@ import click
 from pnyx.cli.options import column_mapping, column_option, json_option
 from pnyx.cli.params import Group
 from pnyx.cli.progress import reporting
-from pnyx.cli.tables import table
 from pnyx.errors import shorten
+from pnyx.view.tables import Column, Table, filled
 
 if TYPE_CHECKING:
     from pnyx.search.quality_making import MadeModel
@@ -83,7 +83,7 @@ def train(rated: str, as_json: bool, **options: Any) -> None:
     if as_json:
         click.echo(json.dumps(made.row()))
     else:
-        click.echo("\n".join(_report(made, options["out"])))
+        click.echo("\n\n".join(_report(made, options["out"])))
 
 
 def _report(made: MadeModel, out: str) -> list[str]:
@@ -98,14 +98,16 @@ def _report(made: MadeModel, out: str) -> list[str]:
     )
     left = "topics" if counts["topics"] else "texts"
     shown = shorten(out, 200)
-    lines = [
+    title = (
         f"{counts['texts']} texts{topics}, {arguments}; each predicted with its "
-        f"{'topic' if counts['topics'] else 'fold'} left out; 95 % intervals of draws of {left}",
-        "",
-        *table([("measure", *made.figures), *figure_cells(made.figures)]),
-    ]
+        f"{'topic' if counts['topics'] else 'fold'} left out; 95 % intervals of draws of {left}"
+    )
+    columns = [Column("measure"), *(Column(name, "figure") for name in made.figures)]
+    parts = [Table(columns, figure_cells(made.figures), title=title).text()]
     if made.as_in_the_paper:
         found = ", ".join(f"{LABELS[name]} {v:.4f}" for name, v in made.as_in_the_paper.items())
-        lines += ["", f"as in the paper, 10 folds in the file's order, words of all: {found}"]
+        parts.append(
+            filled(f"as in the paper, 10 folds in the file's order, words of all: {found}")
+        )
     used = f"pnyx index --quality --quality-model {shown}"
-    return [*lines, "", f"wrote {made.name} to {shown}: use it by {used}"]
+    return [*parts, f"wrote {made.name} to {shown}: use it by\n{used}"]

@@ -12,8 +12,8 @@ from pnyx.cli.measure_runs import chance, check_plot, drawing_options, few_warni
 from pnyx.cli.options import json_option
 from pnyx.cli.progress import reporting
 from pnyx.cli.searching import tuning_options
-from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
+from pnyx.view.tables import Column, Table, filled, interval, number
 
 if TYPE_CHECKING:
     from pnyx.audit.settings import Parameters, Tuning
@@ -114,7 +114,7 @@ def command(
         )
     if plot is not None:
         from pnyx.files import atomic_text
-        from pnyx.view.plot_tuning import tuning_plot
+        from pnyx.view.plots import tuning_plot
 
         with atomic_text(plot) as stream:
             stream.write(tuning_plot(found, [*_legend(found), *_worth(found)]))
@@ -123,7 +123,7 @@ def command(
     if as_json:
         click.echo(json.dumps(found.row(), allow_nan=False))
     else:
-        click.echo("\n".join(_report(found, qrels)))
+        click.echo("\n\n".join(_report(found, qrels)))
     return EXIT_UNSCORED if found.undefined else 0
 
 
@@ -174,43 +174,40 @@ def _notes(found: Tuned) -> list[str]:
 
 
 def _report(found: Tuned, qrels: str) -> list[str]:
-    settings = f"{len(found.settings)} settings"
-    lines = [
-        f"tune: {found.tuning.scoring}, {settings}, {found.topics} topics of {shorten(qrels, 200)}"
+    """Return the paragraphs and tables for people; the last can be copied to a command line."""
+    said = f"{len(found.settings)} settings, {found.topics} topics of {shorten(qrels, 200)}"
+    return [
+        filled(f"tune: {found.tuning.scoring}, {said}"),
+        *(_curve(found, name).text() for name in found.tuning.grid),
+        _settings(found).text(),
+        f"use: {' '.join(found.options())}",
     ]
-    for name in found.tuning.grid:
-        lines += ["", *table(_curve_rows(found, name))]
-    lines += ["", *table(_setting_rows(found), left=1), "", *_worth(found)]
-    return [*lines, "", *_legend(found), "", f"use: {' '.join(found.options())}"]
 
 
-def _curve_rows(found: Tuned, name: str) -> list[list[str]]:
-    rows = [[name.replace("_", "-"), found.measure, "95 % interval", ""]]
+def _curve(found: Tuned, name: str) -> Table:
+    columns = Column(name.replace("_", "-")), Column(found.measure, "figure"), Column("")
+    rows = []
     for value, setting in found.curve(name):
-        marks = [
-            what
-            for what, one in (("best", found.best), ("default", found.default))
-            if one.parameters[name] == value
-        ]
-        mean = setting.mean
-        bounds = interval(mean.low, mean.high)
-        rows.append([f"{value:g}", number(mean.value), bounds, ", ".join(marks)])
-    return rows
+        ends = ("best", found.best), ("default", found.default)
+        marks = [what for what, one in ends if one.parameters[name] == value]
+        rows.append((f"{value:g}", setting.mean, ", ".join(marks)))
+    return Table(columns, rows)
 
 
-def _setting_rows(found: Tuned) -> list[list[str]]:
+def _settings(found: Tuned) -> Table:
     """Return the default and the best settings; those of equal means in the order of choice."""
     ordered = sorted(found.settings, key=lambda one: -(one.mean.value or 0.0))
     others = [one for one in ordered if one is not found.best and one is not found.default]
     ends = [("default: ", found.default), ("best: ", found.best)]
     if found.best is found.default:
         ends = [("default, best: ", found.default)]
-    rows = [["setting", found.measure, "95 % interval"]]
-    for label, setting in [*ends, *(("", one) for one in others[:_SHOWN_OTHERS])]:
-        mean = setting.mean
-        bounds = interval(mean.low, mean.high)
-        rows.append([label + _named(setting.parameters), number(mean.value), bounds])
-    return rows
+    shown = [*ends, *(("", one) for one in others[:_SHOWN_OTHERS])]
+    return Table(
+        (Column("setting"), Column(found.measure, "figure")),
+        [(label + _named(setting.parameters), setting.mean) for label, setting in shown],
+        notes=_worth(found),
+        legend=_legend(found),
+    )
 
 
 def _named(parameters: Parameters) -> str:

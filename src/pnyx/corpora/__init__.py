@@ -19,7 +19,7 @@ from pnyx.corpora.reading import (
     read_run,
 )
 from pnyx.corpora.registry import FORMATS
-from pnyx.corpora.responses_out import response_row, response_writer, write_responses
+from pnyx.corpora.responses import response_row, response_writer, write_responses
 from pnyx.corpora.sniff import sniff
 from pnyx.corpora.trec import write_qrels, write_run
 

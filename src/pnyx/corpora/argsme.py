@@ -13,28 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import IO, Any, cast
 
-from pnyx.corpora.base import Row, encode, parse_rows, unique
-from pnyx.corpora.evidence import argument_row, evidence_id, parse_argument
+from pnyx.corpora.base import Format, Row, encode, scanned, with_options
+from pnyx.corpora.evidence import argument_row, only_arguments, parse_argument
 from pnyx.corpora.jsonstream import scan_items
 from pnyx.errors import InputError, shorten
 from pnyx.records import Argument, Evidence, Premise, Stance
 
-__all__ = [
-    "check_integers",
-    "parse_argsme",
-    "scan_argsme",
-    "write_argsme",
-]
+__all__ = ["FORMATS"]
 
 _UNIT = "argument"
 
 
-def parse_argsme(row: Any) -> Argument:
-    """Read one argument of args.me.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type.
-    """
+def _parse(row: Any) -> Argument:
     if not isinstance(row, dict):
         raise InputError(f"found {shorten(row, 40)}, expected a JSON object")
     if "premises" not in row:
@@ -61,10 +51,9 @@ def _named(context: Mapping[str, Any] | None, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def scan_argsme(source: str) -> Iterator[Row[Argument]]:
-    """Yield the arguments, numbered from 1 in the order of the file."""
-    rows = parse_rows(scan_items(source, "arguments", _UNIT), parse_argsme, source, _UNIT)
-    yield from unique(rows, evidence_id, source, unit=_UNIT)
+def _scan(source: str) -> Iterator[Row[Argument]]:
+    rows = scan_items(source, "arguments", _UNIT)
+    return scanned(source, _parse, rows=rows, unit=_UNIT)
 
 
 def _argsme_row(argument: Argument) -> dict[str, Any]:
@@ -95,34 +84,37 @@ def _premise_row(premise: Premise) -> dict[str, Any]:
     return {**row, **premise.extra}
 
 
-def write_argsme(stream: IO[str], records: Iterable[Evidence]) -> None:
-    """Write one JSON document, an argument a line.
-
-    Raises:
-        InputError: a record is a plain document, which has no conclusion and premises.
-    """
+def _write(stream: IO[str], records: Iterable[Evidence]) -> None:
+    """Write one JSON document, an argument a line."""
     stream.write('{"arguments":[')
     separator = "\n"
     for record in records:
-        if not isinstance(record, Argument):
-            shown = shorten(record.id)
-            raise InputError(f"{shown!r} is a plain document, and args.me holds arguments")
-        row = _argsme_row(record)
-        check_integers(row, record.id)
+        row = _argsme_row(only_arguments(record, "args.me holds"))
+        _check_integers(row, record.id)
         stream.write(separator + encode(row, record.id).rstrip("\n"))
         separator = ",\n"
     stream.write("\n]}\n")
 
 
-def check_integers(value: Any, record_id: str) -> None:
-    """Refuse integers that a streaming JSON parser cannot hold.
-
-    Raises:
-        InputError: an integer has more than 64 bits.
-    """
+def _check_integers(value: Any, record_id: str) -> None:
+    """Refuse integers of more than 64 bits, which a streaming JSON parser cannot hold."""
     if isinstance(value, dict | list):
         for child in value.values() if isinstance(value, dict) else value:
-            check_integers(child, record_id)
+            _check_integers(child, record_id)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         shown = json.dumps(record_id)
         raise InputError(f"{shorten(shown)}: the integer {shorten(value, 30)} has over 64 bits")
+
+
+FORMATS = (
+    Format(
+        "argsme",
+        "evidence",
+        'the args.me corpus: {"arguments": [...]}, read as a stream',
+        with_options(_scan),
+        '{"arguments":[\n{"id": "c1-2019", "conclusion": "Tea is healthy", "premises": '
+        '[{"text": "It holds antioxidants.", "stance": "PRO"}], '
+        '"context": {"sourceId": "c1", "sourceDomain": "debate.org"}}\n]}\n',
+        _write,
+    ),
+)

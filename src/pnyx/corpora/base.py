@@ -2,15 +2,18 @@
 
 A format's `scan` yields `(number, record)` for each good record and an `InputError` for each bad
 one, and goes on. Strict reading raises the first fault; `pnyx validate` lists them all; so both
-see exactly the same file.
+see exactly the same file. Parsers and writers raise InputError for what they refuse. `json_lines`
+makes a format of the parser of one row (and of the row of one record, where it is written too).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
+from pnyx.corpora.fields import rename
 from pnyx.errors import InputError, shorten
 from pnyx.files import json_line, parse_json_object, scan_lines
 
@@ -23,9 +26,13 @@ __all__ = [
     "Writer",
     "check_depth",
     "encode",
+    "json_lines",
     "located",
     "parse_rows",
+    "row_writer",
     "scan_json_objects",
+    "scan_text_lines",
+    "scanned",
     "strict",
     "unique",
     "with_options",
@@ -38,6 +45,13 @@ Kind: TypeAlias = Literal[
     "evidence", "questions", "perspectives", "run", "qrels", "responses", "items"
 ]
 """What a format's records are; formats of one kind can be converted into each other."""
+
+_PLURALS: dict[Kind, str] = {
+    "evidence": "documents",
+    "run": "run entries",
+    "qrels": "judgments",
+}
+"""What an empty file of a kind "holds no" of; of other kinds their name."""
 
 Row: TypeAlias = tuple[int, T] | InputError
 """A record with its 1-based line (or running) number, or what is wrong in its place."""
@@ -76,7 +90,7 @@ class Format:
         scan: yields records and faults; see the module's docstring.
         example: a small valid file, or how a source is named where it is no single file.
         writer: None where the format is only read.
-        plural: what an empty file "holds no" of.
+        plural: what an empty file "holds no" of; by its kind where empty.
     """
 
     name: str
@@ -85,7 +99,11 @@ class Format:
     scan: Scan
     example: str
     writer: Writer | None = None
-    plural: str = "records"
+    plural: str = ""
+
+    def __post_init__(self) -> None:
+        plural = self.plural or _PLURALS.get(self.kind, self.kind)
+        object.__setattr__(self, "plural", plural)
 
     def reader(self, source: str, options: Options | None = None) -> Iterator[Any]:
         """Yield the records of `source`, streaming.
@@ -155,6 +173,87 @@ def unique(
             yield row
 
 
+_by_id: Callable[[Any], Hashable] = attrgetter("id")
+
+
+def scanned(
+    source: str,
+    parse: Callable[[Any], T],
+    key: Callable[[T], Hashable] = _by_id,
+    *,
+    rows: Iterable[Row[Any]] | None = None,
+    columns: Mapping[str, str] | None = None,
+    what: str = "id",
+    unit: str = "line",
+) -> Iterator[Row[T]]:
+    """Yield the records of a file, or their faults.
+
+    Args:
+        source: the file.
+        parse: makes a record of a row.
+        key: what of a record may occur once.
+        rows: of the file, where they are not the objects of JSON Lines.
+        columns: field -> the file's name for it.
+        what: the key's name in messages.
+        unit: what the numbers of rows count.
+    """
+    rows = scan_json_objects(source) if rows is None else rows
+    if columns:
+        rows = parse_rows(rows, lambda row: rename(row, columns), source, unit)
+    yield from unique(parse_rows(rows, parse, source, unit), key, source, what, unit)
+
+
+def json_lines(
+    name: str,
+    kind: Kind,
+    description: str,
+    example: str,
+    parse: Callable[[Any], Any],
+    writer: Writer | None = None,
+    *,
+    key: Callable[[Any], Hashable] = _by_id,
+    what: str = "id",
+    columns: bool = False,
+    plural: str = "",
+) -> Format:
+    """Return a format of JSON Lines whose rows `parse` reads; `columns` says if they may be named.
+
+    The other arguments are those of `Format` and of `scanned`.
+    """
+
+    def scan(source: str, options: Options) -> Iterator[Row[Any]]:
+        return scanned(source, parse, key, columns=options.columns, what=what)
+
+    whole = scan if columns else with_options(lambda source: scan(source, Options()))
+    return Format(name, kind, description, whole, example, writer, plural)
+
+
+def row_writer(
+    row: Callable[[Any], Mapping[str, Any]], name: Callable[[Any], str] = attrgetter("id")
+) -> Writer:
+    """Return the writer of JSON Lines; `name` is what its messages call a record."""
+
+    def write(stream: IO[str], records: Iterable[Any]) -> None:
+        """Write one record a line.
+
+        Raises:
+            InputError: the format cannot hold a record, or one of its unknown fields.
+        """
+        for record in records:
+            stream.write(encode(row(record), name(record)))
+
+    return write
+
+
+def scan_text_lines(source: str) -> Iterator[Row[str]]:
+    """Yield each line that is not blank, or its fault."""
+    for number, line in scan_lines(source):
+        if isinstance(line, InputError):
+            yield line
+        elif line.strip(" \t"):
+            yield number, line
+
+
 def scan_json_objects(path: str) -> Iterator[Row[dict[str, Any]]]:
     """Yield each non-blank JSONL line as an object, or its fault."""
     for number, line in scan_lines(path):
@@ -172,11 +271,7 @@ def scan_json_objects(path: str) -> Iterator[Row[dict[str, Any]]]:
 
 
 def check_depth(value: Any) -> None:
-    """Refuse nesting that could exhaust the stack when it is written again.
-
-    Raises:
-        InputError: deeper than `MAX_DEPTH`.
-    """
+    """Refuse nesting that could exhaust the stack when it is written again."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [

@@ -25,6 +25,7 @@ __all__ = ["Example", "ExampleLabel", "load_example", "write_example"]
 _PASSAGES = 5
 """Passages of a question that `items.jsonl` takes: enough to try the commands on."""
 
+_LABEL = ("question_id", "doc_id", "relevance", "stance", "quality")
 _SAID = ("no", PARTLY, "yes")
 """Relevance 0, 1 and 2 in the words of a labels file."""
 
@@ -70,17 +71,10 @@ def load_example() -> Example:
                 if isinstance(record, Argument)
             ),
             questions=tuple(read_questions(str(folder / "questions.jsonl"))),
-            perspectives=tuple(
-                Perspective(row["id"], row["question_id"], row["text"], row["stance"])
-                for row in _rows(folder / "perspectives.jsonl")
-            ),
+            perspectives=tuple(Perspective(**row) for row in _rows(folder / "perspectives.jsonl")),
             labels=tuple(
                 ExampleLabel(
-                    question_id=row["question_id"],
-                    doc_id=row["doc_id"],
-                    relevance=row["relevance"],
-                    stance=row["stance"],
-                    quality=row["quality"],
+                    **{name: row[name] for name in _LABEL},
                     perspectives=frozenset(row["perspectives"]),
                 )
                 for row in _rows(folder / "labels.jsonl")

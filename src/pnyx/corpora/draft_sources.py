@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pnyx.corpora.base import Row, parse_rows, scan_json_objects, strict, unique
+from pnyx.corpora.base import Row, parse_rows, scan_json_objects, scanned, strict
 from pnyx.corpora.drafts import clean, words_of
 from pnyx.corpora.fields import Fields, rename
 from pnyx.corpora.items import ITEM_FORMATS
@@ -339,5 +339,4 @@ def _all(
     unit: str = "line",
 ) -> list[Any]:
     """Parse all rows, ids unique; the first fault is raised."""
-    parsed = unique(parse_rows(rows, parse, path, unit), lambda one: one.id, path, "id", unit)
-    return [one for _, one in strict(parsed, path, plural)]
+    return [one for _, one in strict(scanned(path, parse, rows=rows, unit=unit), path, plural)]

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import Row, encode, strict
-from pnyx.corpora.drafts_markdown import scan_drafts_markdown, write_drafts_markdown
+from pnyx.corpora.base import Options, Row, encode, strict
+from pnyx.corpora.drafts_markdown import write_drafts_markdown
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.items import scan_items_file
 from pnyx.corpora.perspectives import read_perspectives
+from pnyx.corpora.registry import FORMATS
 from pnyx.corpora.sniff import sniff
 from pnyx.errors import InputError
 from pnyx.files import atomic_text
@@ -66,9 +66,7 @@ def read_drafts(path: str, *, also: Sequence[str] = ()) -> list[dict[str, Any]]:
             return drafts_of(read_perspectives(path, gold=True))
         except InputError as error:
             raise InputError(error.problem, path=path, line=error.line) from error
-    rows: Iterator[Row[dict[str, Any]]] = (
-        scan_drafts_markdown(path) if name == "drafts-markdown" else scan_items_file(path, name)
-    )
+    rows: Iterator[Row[dict[str, Any]]] = FORMATS[name].scan(path, Options())
     return [_normal(row) for _, row in strict(rows, path, "drafts")]
 
 
@@ -98,11 +96,7 @@ def _normal(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def drafts_of(perspectives: Iterable[Perspective]) -> list[dict[str, Any]]:
-    """Return perspectives as drafts, one for each question, in their order; each text as one line.
-
-    Raises:
-        InputError: a question's text is not known.
-    """
+    """Return perspectives as drafts, one for each question, each text as one line."""
     found: dict[str, dict[str, Any]] = {}
     for one in perspectives:
         question = clean(str(one.extra.get("question") or ""))

@@ -18,13 +18,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from pnyx.corpora.base import Row, check_depth, encode, located, unique
+from pnyx.corpora.base import Format, Row, check_depth, encode, located, unique, with_options
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text, parse_json_object, scan_lines
 from pnyx.records import STANCES
 
-__all__ = ["scan_drafts_markdown", "write_drafts_markdown"]
+__all__ = ["FORMATS", "scan_drafts_markdown", "write_drafts_markdown"]
 
 _NO_SIDE = "view"
 _HEADING = re.compile(r"##[ \t]+(?P<id>\S+):[ \t]+(?P<text>\S.*)")
@@ -174,3 +174,16 @@ def _fields(row: Mapping[str, Any], known: Sequence[str], indent: str, shown: st
                 raise InputError(f"{shown}: Markdown cannot hold a field {shorten(name, 40)!r}")
             lines.append(f"{indent}> {name}: {encode(value, shown).rstrip()}")
     return lines
+
+
+FORMATS = (
+    Format(
+        "drafts-markdown",
+        "items",
+        "drafts as Markdown, for people to read and edit",
+        with_options(scan_drafts_markdown),
+        "## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n- con: Tea is not healthy.\n\n"
+        '> drafted_by: "rule"\n',
+        plural="drafts",
+    ),
+)

@@ -12,29 +12,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, unique
-from pnyx.corpora.evidence import check_body, evidence_id
+from pnyx.corpora.base import Format, Row, located, scan_json_objects, scanned, with_options
+from pnyx.corpora.evidence import check_body
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.jsonstream import scan_items
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Argument, Premise, Side
 
-__all__ = ["scan_debatewise", "scan_idebate", "scan_procon"]
+__all__ = ["FORMATS"]
 
 _SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
 _LINK = re.compile(r"(https?://|www\.)\S+$")
 _CONTINUES = re.compile(r"[a-z,.;:!?)\]’”%]")
 _OPEN_END = re.compile(r"[(\[“]$")
-
-
-def scan_debatewise(source: str) -> Iterator[Row[Argument]]:
-    """Debatewise: each paragraph of a point is a premise; pieces cut at links are rejoined."""
-    return _scan_debates(source, "debatewise", _paragraphs)
-
-
-def scan_procon(source: str) -> Iterator[Row[Argument]]:
-    """ProCon: a point's pieces, which were cut at links, are one running text."""
-    return _scan_debates(source, "procon", lambda pieces: [_joined(pieces)])
 
 
 def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argument]]:
@@ -142,7 +132,7 @@ def _joined(pieces: tuple[str, ...] | list[str]) -> str:
     return re.sub(r"(?<!\s)\s++(?=[,.;:!?](?:\s|$))", "", text)
 
 
-def scan_idebate(source: str) -> Iterator[Row[Argument]]:
+def _scan_idebate(source: str) -> Iterator[Row[Argument]]:
     """idebate: points with conclusion and premise; counters have a premise only.
 
     `debates.jsonl.gz` or `debates.jsonl` beside the file gives the topic (the debate's title) and
@@ -172,8 +162,7 @@ def scan_idebate(source: str) -> Iterator[Row[Argument]]:
         )
         return check_body(argument)
 
-    rows = parse_rows(scan_json_objects(source), parse, source)
-    yield from unique(rows, evidence_id, source)
+    return scanned(source, parse)
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -205,3 +194,39 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
         if count > 1:
             del found[(slug,)]  # ambiguous
     return found
+
+
+_EXAMPLE = (
+    '[{"url": "https://debatewise.org/debates/7-tea/", "claim_title": "Tea is healthy", '
+    '"perspectives_for": [{"perspective_title": "It relaxes", "argument": '
+    '{"description": ["Tea calms."], "reference": []}, "counter_argument": []}], '
+    '"perspectives_against": []}]\n'
+)
+
+FORMATS = (
+    Format(
+        "debatewise",
+        "evidence",
+        "the raw Debatewise dump beside Perspectrum",
+        # Each paragraph of a point is a premise; pieces cut at links are rejoined.
+        with_options(lambda source: _scan_debates(source, "debatewise", _paragraphs)),
+        _EXAMPLE,
+    ),
+    Format(
+        "procon",
+        "evidence",
+        "the raw ProCon dump beside Perspectrum",
+        # A point's pieces, which were cut at links, are one running text.
+        with_options(lambda source: _scan_debates(source, "procon", lambda p: [_joined(p)])),
+        _EXAMPLE.replace("debatewise.org/debates/7-tea/", "tea.procon.org"),
+    ),
+    Format(
+        "idebate",
+        "evidence",
+        "the ArguAna counterargs corpus as JSONL, with debates.jsonl beside it",
+        with_options(_scan_idebate),
+        '{"id": "test-tea-pro01a", "split": "test", "theme": "food", "debate": "tea", '
+        '"stance": "pro", "side": "pro", "number": 1, "type": "point", '
+        '"conclusion": "Tea is healthy", "premise": "It holds antioxidants."}\n',
+    ),
+)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
-from pnyx.corpora.base import Options, Row, encode, parse_rows, scan_json_objects, unique
-from pnyx.corpora.fields import Fields, merged, rename, string
+from pnyx.corpora.base import Format, Options, Row, json_lines, row_writer, scanned
+from pnyx.corpora.fields import Fields, merged, string
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance
 
 __all__ = [
+    "FORMATS",
     "argument_row",
     "beir_file",
+    "beir_row",
     "check_body",
-    "evidence_id",
+    "document",
     "flatten_metadata",
+    "only_arguments",
     "parse_argument",
     "parse_beir",
     "parse_evidence",
     "premise_row",
-    "scan_arguments",
-    "scan_beir",
-    "scan_jsonl",
-    "scan_pyserini",
     "write_arguments",
     "write_beir",
     "write_jsonl",
@@ -39,28 +38,18 @@ _DOCUMENT = ("title", "url", "source", "conclusion", "premises")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "source", "url")
 
 
-def evidence_id(evidence: Evidence) -> str:
-    """Return the id: the key by which corpora are checked for duplicates."""
-    return evidence.id
-
-
 def parse_evidence(row: Mapping[str, Any]) -> Evidence:
-    """Read an argument where the row has a conclusion or premises, else a document.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type.
-    """
+    """Read an argument where the row has a conclusion or premises, else a document."""
     if "premises" in row or "conclusion" in row:
         return parse_argument(row)
     fields = Fields(row)
-    return Document(
-        id=fields.identifier(*ID_NAMES),
-        text=fields.required(*TEXT_NAMES),
-        title=fields.text("title"),
-        url=fields.text("url"),
-        source=fields.text("source"),
-        extra=fields.rest,
-    )
+    return document(fields, fields.identifier(*ID_NAMES), fields.required(*TEXT_NAMES))
+
+
+def document(fields: Fields, identifier: str, text: str, title: str = "") -> Document:
+    """Return a document with what is left of its fields."""
+    title, url, source = title or fields.text("title"), fields.text("url"), fields.text("source")
+    return Document(identifier, text, title, url, source, fields.rest)
 
 
 def parse_argument(row: Mapping[str, Any]) -> Argument:
@@ -68,9 +57,6 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
 
     Premises are texts or objects `{text, stance, ...}`. `text` is kept only where it differs from
     conclusion and premises joined.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type, or there is no text at all.
     """
     fields = Fields(row)
     identifier = fields.identifier(*ID_NAMES)
@@ -94,11 +80,7 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
 
 
 def check_body(argument: Argument) -> Argument:
-    """Drop a body that says no more than conclusion and premises joined.
-
-    Raises:
-        InputError: the argument has no text at all.
-    """
+    """Drop a body that says no more than conclusion and premises joined."""
     plain = replace(argument, body=None)
     if not (argument.body or "").strip() or argument.body == plain.text:
         argument = plain
@@ -156,77 +138,39 @@ def _document_row(document: Document) -> dict[str, Any]:
     return dict(merged(row, document.extra, _DOCUMENT))
 
 
-def scan_jsonl(source: str, options: Options) -> Iterator[Row[Evidence]]:
-    """Plain JSONL documents (and arguments, recognised line by line)."""
-    rows = scan_json_objects(source)
-    if options.columns:
-        rows = parse_rows(rows, lambda row: rename(row, options.columns), source)
-    yield from unique(parse_rows(rows, parse_evidence, source), evidence_id, source)
+def _evidence_row(record: Evidence) -> dict[str, Any]:
+    return argument_row(record) if isinstance(record, Argument) else _document_row(record)
 
 
-def scan_pyserini(source: str, options: Options) -> Iterator[Row[Document]]:
-    """Pyserini's `id, contents`; a first line in double quotes is the title, as in DPR's Wikipedia.
+def _pyserini(row: Mapping[str, Any]) -> Document:
+    """Read `id, contents`; a first line in double quotes is the title, as in DPR's Wikipedia.
 
     Where there is a `title`, the contents are left as they are.
     """
-
-    def parse(row: dict[str, Any]) -> Document:
-        fields = Fields(rename(row, options.columns))
-        identifier = fields.identifier("id", "docid")
-        title, text = fields.text("title"), fields.required("contents")
-        quoted = None if title else _QUOTED_TITLE.match(text)
-        if quoted is not None and text[quoted.end() :].strip():
-            title, text = quoted[1], text[quoted.end() :]
-        url, source = fields.text("url"), fields.text("source")
-        return Document(identifier, text, title, url, source, fields.rest)
-
-    rows = parse_rows(scan_json_objects(source), parse, source)
-    yield from unique(rows, evidence_id, source)
+    fields = Fields(row)
+    identifier = fields.identifier("id", "docid")
+    title, text = fields.text("title"), fields.required("contents")
+    quoted = None if title else _QUOTED_TITLE.match(text)
+    if quoted is not None and text[quoted.end() :].strip():
+        title, text = quoted[1], text[quoted.end() :]
+    return document(fields, identifier, text, title)
 
 
-def scan_arguments(source: str, options: Options) -> Iterator[Row[Argument]]:
-    """The arguments format; every line must have premises or a conclusion."""
-
-    def parse(row: dict[str, Any]) -> Argument:
-        row = rename(row, options.columns)
-        if "premises" not in row and "conclusion" not in row:
-            raise InputError("no conclusion and no premises, expected an argument")
-        return parse_argument(row)
-
-    rows = parse_rows(scan_json_objects(source), parse, source)
-    yield from unique(rows, evidence_id, source)
+def _only_argument(row: Mapping[str, Any]) -> Argument:
+    if "premises" not in row and "conclusion" not in row:
+        raise InputError("no conclusion and no premises, expected an argument")
+    return parse_argument(row)
 
 
-def write_jsonl(stream: IO[str], records: Iterable[Evidence]) -> None:
-    """Write documents as `id, title, text, url, source`, and arguments as arguments.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
-    for record in records:
-        row = argument_row(record) if isinstance(record, Argument) else _document_row(record)
-        stream.write(encode(row, record.id))
-
-
-def write_arguments(stream: IO[str], records: Iterable[Evidence]) -> None:
-    """Write arguments.
-
-    Raises:
-        InputError: a record is a plain document, which has no conclusion and premises.
-    """
-    for record in records:
-        if not isinstance(record, Argument):
-            shown = shorten(record.id)
-            raise InputError(f"{shown!r} is a plain document, and the format holds arguments")
-        stream.write(encode(argument_row(record), record.id))
+def only_arguments(record: Evidence, holder: str = "the format holds") -> Argument:
+    """Return the record, which must not be a plain document."""
+    if not isinstance(record, Argument):
+        raise InputError(f"{shorten(record.id)!r} is a plain document, and {holder} arguments")
+    return record
 
 
 def beir_file(source: str) -> str:
-    """Return the corpus file of a BEIR folder, or the file itself.
-
-    Raises:
-        InputError: the folder holds no corpus.
-    """
+    """Return the corpus file of a BEIR folder, or the file itself."""
     folder = Path(source)
     if source == "-" or not folder.is_dir():
         return source
@@ -237,11 +181,7 @@ def beir_file(source: str) -> str:
 
 
 def flatten_metadata(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Lift the fields of BEIR's `metadata` to the top, where all readers look for them.
-
-    Raises:
-        InputError: `metadata` is no object, or repeats a field of the top level.
-    """
+    """Lift the fields of BEIR's `metadata` to the top, where all readers look for them."""
     rest = dict(row)
     metadata = rest.pop("metadata", None)
     if metadata is None:
@@ -255,37 +195,67 @@ def flatten_metadata(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_beir(row: Mapping[str, Any]) -> Evidence:
-    """Read `_id, title, text, metadata`; an argument where the metadata holds its premises.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type.
-    """
+    """Read `_id, title, text, metadata`; an argument where the metadata holds its premises."""
     flat = flatten_metadata(row)
     if "premises" in flat:
         flat["conclusion"] = flat.pop("title", "")
     return parse_evidence(flat)
 
 
-def scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
-    """A BEIR corpus: the folder that holds `corpus.jsonl`, or that file."""
+def _scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
     if options.columns:
         raise InputError("BEIR has no columns to map", path=source)
-    path = beir_file(source)
-    rows = parse_rows(scan_json_objects(path), parse_beir, path)
-    yield from unique(rows, evidence_id, path)
+    return scanned(beir_file(source), parse_beir)
 
 
-def write_beir(stream: IO[str], records: Iterable[Evidence]) -> None:
-    """Write `_id, title, text, metadata`; all that BEIR does not know goes to the metadata.
+def beir_row(flat: dict[str, Any], shown: str, *, titled: bool = True) -> dict[str, Any]:
+    """Return `_id, title, text, metadata`; all that BEIR does not know goes to the metadata."""
+    if "_id" in flat or "metadata" in flat:
+        raise InputError(f"{shorten(shown)!r}: BEIR cannot hold an unknown field _id or metadata")
+    row = {"_id": flat.pop("id")}
+    row |= {"title": flat.pop("conclusion", flat.pop("title", ""))} if titled else {}
+    return row | {"text": flat.pop("text"), "metadata": flat}
 
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
-    for record in records:
-        flat = argument_row(record) if isinstance(record, Argument) else _document_row(record)
-        if "_id" in flat or "metadata" in flat:
-            shown = shorten(record.id)
-            raise InputError(f"{shown!r}: BEIR cannot hold an unknown field _id or metadata")
-        row = {"_id": flat.pop("id"), "title": flat.pop("conclusion", flat.pop("title", ""))}
-        row |= {"text": flat.pop("text"), "metadata": flat}
-        stream.write(encode(row, record.id))
+
+write_jsonl = row_writer(_evidence_row)
+write_arguments = row_writer(lambda record: argument_row(only_arguments(record)))
+write_beir = row_writer(lambda record: beir_row(_evidence_row(record), record.id))
+
+FORMATS = (
+    json_lines(
+        "jsonl",
+        "evidence",
+        "one document a line: id, text, title, url, source; further fields are carried along",
+        '{"id": "d1", "title": "Tea", "text": "Tea holds antioxidants.", '
+        '"url": "https://example.org/tea"}\n',
+        parse_evidence,
+        write_jsonl,
+        columns=True,
+    ),
+    json_lines(
+        "arguments",
+        "evidence",
+        "one argument a line: id, conclusion, premises, stance, text, topic, source, url",
+        '{"id": "a1", "conclusion": "Tea is healthy", "premises": ["It holds antioxidants."], '
+        '"stance": "pro", "topic": "Should we drink tea?", "source": "example"}\n',
+        _only_argument,
+        write_arguments,
+        columns=True,
+    ),
+    Format(
+        "beir",
+        "evidence",
+        "a BEIR folder with corpus.jsonl, or that file: _id, title, text, metadata",
+        _scan_beir,
+        '{"_id": "d1", "title": "Tea", "text": "Tea holds antioxidants.", "metadata": {}}\n',
+        write_beir,
+    ),
+    json_lines(
+        "pyserini",
+        "evidence",
+        "one document a line: id, contents; a first line in double quotes is the title",
+        '{"id": "d1", "contents": "\\"Tea\\"\\nTea holds antioxidants."}\n',
+        _pyserini,
+        columns=True,
+    ),
+)

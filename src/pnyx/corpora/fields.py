@@ -1,4 +1,7 @@
-"""Typed access to the fields of a decoded JSON object: what was found, what was expected."""
+"""Typed access to the fields of a decoded JSON object.
+
+Whatever is not as it must be is an InputError: what was found, what was expected.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,14 @@ __all__ = ["Fields", "merged", "number", "rename", "string"]
 
 
 def string(value: Any, name: str) -> str:
-    """Return `value` where it is text.
-
-    Raises:
-        InputError: it is anything else.
-    """
+    """Return `value` where it is text."""
     if isinstance(value, str):
         return value
     raise InputError(f"{name}: found {shorten(value, 40)}, expected text")
 
 
 def number(value: Any, name: str) -> float:
-    """Return `value` where it is a finite number.
-
-    Raises:
-        InputError: it is anything else; a bool is not a number.
-    """
+    """Return `value` where it is a finite number; a bool is none."""
     # Compared as it is: an integer of hundreds of digits cannot be turned into a float.
     if (
         isinstance(value, int | float)
@@ -54,11 +49,7 @@ class Fields:
         return None
 
     def text(self, *names: str) -> str:
-        """Return the first field of `names` that is not blank, or an empty string.
-
-        Raises:
-            InputError: it is not text.
-        """
+        """Return the first field of `names` that is not blank, or an empty string."""
         for name in names:
             if self.rest.get(name) is None or self.rest[name] == "":
                 self.rest.pop(name, None)
@@ -67,11 +58,7 @@ class Fields:
         return ""
 
     def required(self, *names: str) -> str:
-        """Like `text`, but there must be one that is not blank.
-
-        Raises:
-            InputError: none is there, or it is not text, or it is blank.
-        """
+        """Like `text`, but there must be one that is not blank."""
         present = next((n for n in names if n in self.rest), None)
         value = self.text(*names)
         if value.strip():
@@ -82,11 +69,7 @@ class Fields:
         raise InputError(f"no {' or '.join(names[:3])} (fields found: {found})")
 
     def identifier(self, *names: str) -> str:
-        """Return a required id; an integer counts as its digits.
-
-        Raises:
-            InputError: it is missing, empty or of another type.
-        """
+        """Return a required id; an integer counts as its digits."""
         for name in names:
             value = self.rest.get(name)
             if isinstance(value, int) and not isinstance(value, bool):
@@ -94,11 +77,7 @@ class Fields:
         return self.required(*names)
 
     def choice(self, name: str, options: Collection[str]) -> str | None:
-        """Return a field that must be one of `options` in any case, or None where there is none.
-
-        Raises:
-            InputError: it is something else.
-        """
+        """Return a field that must be one of `options` in any case, or None where there is none."""
         value = self.take(name)
         if value is None or value == "":
             return None
@@ -109,11 +88,7 @@ class Fields:
         return lowered
 
     def strings(self, name: str) -> tuple[str, ...]:
-        """Return a field that must be a list of text; empty where there is none.
-
-        Raises:
-            InputError: it is something else.
-        """
+        """Return a field that must be a list of text; empty where there is none."""
         value = self.take(name)
         if value is None:
             return ()
@@ -123,11 +98,7 @@ class Fields:
 
 
 def merged(fields: Mapping[str, Any], extra: Mapping[str, Any], reserved: Iterable[str]) -> Any:
-    """Return `fields` followed by `extra`, refusing an extra that the reader takes for a field.
-
-    Raises:
-        InputError: an unknown field bears a name that means something in the target format.
-    """
+    """Return `fields` followed by `extra`, refusing an extra that the reader takes for a field."""
     clash = sorted({*reserved, *fields}.intersection(extra))
     if clash:
         shown = shorten(str(fields.get("id", fields.get("_id", "?"))))
@@ -142,11 +113,7 @@ def rename(
     path: str | None = None,
     line: int | None = None,
 ) -> dict[str, Any]:
-    """Apply a column mapping (Pnyx field -> the file's name for it) to one row.
-
-    Raises:
-        InputError: a column that was mapped is not there.
-    """
+    """Apply a column mapping (Pnyx field -> the file's name for it) to one row."""
     result = dict(row)
     values = {}
     for field, column in columns.items():

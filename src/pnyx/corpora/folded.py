@@ -2,7 +2,7 @@
 
 Text is folded by NFKC and case. Scripts written without spaces (Chinese, Japanese, Korean, Thai and
 its neighbours) become overlapping pairs of characters. Lexical students read English by these
-terms; search reads it by those of `pnyx.corpora.english`.
+terms; search reads it by those of `pnyx.corpora.tokens`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
-from pnyx.corpora.english import STOP_WORDS
 from pnyx.corpora.word_breaks import Automaton
 from pnyx.errors import InputError, shorten
 
-__all__ = ["MAX_TOKEN_CHARS", "FoldedWords", "languages", "spaces"]
+__all__ = ["MAX_TOKEN_CHARS", "STOP_WORDS", "FoldedWords", "languages", "spaces"]
+
+STOP_WORDS: Final = frozenset(
+    """
+    a an and are as at be but by for if in into is it no not of on or such that the their then
+    there these they this to was will with
+    """.split()
+)
+"""The 33 words that Lucene's EnglishAnalyzer leaves out."""
 
 MAX_TOKEN_CHARS = 255
 """Longer words (encoded binary, mostly) are cut to this, in characters."""

@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pnyx.corpora.base import Options, Row
+from pnyx.corpora.base import Format, Options, Row
 from pnyx.corpora.pages import extract_page
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_text, guarded, open_binary, scan_lines
 from pnyx.records import Document
 
-__all__ = ["SUFFIXES", "scan_folder"]
+__all__ = ["FORMATS", "SUFFIXES", "scan_folder"]
 
 _MAX_BYTES = 256 * 1024 * 1024
 
@@ -137,3 +137,13 @@ _READERS: dict[str, Callable[[Path, str], Document]] = {
 _ENDINGS = ", ".join(_READERS)
 SUFFIXES = tuple(_READERS)
 """The files that are read; others are passed over."""
+
+FORMATS = (
+    Format(
+        "folder",
+        "evidence",
+        "a folder of .txt, .html, .htm and .pdf files, or one such file; the id is the path",
+        scan_folder,
+        "corpus/tea.txt\ncorpus/pages/coffee.html\n",
+    ),
+)

@@ -14,15 +14,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import IO
 
-from pnyx.corpora.base import Row, unique
-from pnyx.corpora.questions import question_id
+from pnyx.corpora.base import Format, Row, unique, with_options
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text, scan_lines
 from pnyx.records import Question
 
-__all__ = ["scan_guidelines", "write_guidelines"]
+__all__ = ["FORMATS", "write_guidelines"]
 
 _HEADING = re.compile(r"##[ \t]+(?P<id>\S+):[ \t]+(?P<text>\S.*)")
 _EXPECTED = "expected a heading ## ID: QUESTION"
@@ -39,11 +39,6 @@ class _Open:
     def row(self) -> Row[Question]:
         text = "\n".join(self.lines).strip("\n")
         return self.line, replace(self.question, definition=text if text.strip() else "")
-
-
-def scan_guidelines(source: str) -> Iterator[Row[Question]]:
-    """Questions with definitions, as Markdown; a title line (`# ...`) may come first."""
-    yield from unique(_rows(source), question_id, source)
 
 
 def _rows(source: str) -> Iterator[Row[Question]]:
@@ -71,11 +66,7 @@ def _fault(line: str, source: str, number: int) -> InputError:
 
 
 def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write questions with their definitions as Markdown.
-
-    Raises:
-        InputError: an id with white space, a text of several lines, or a field without a place.
-    """
+    """Write questions with their definitions as Markdown."""
     for q in records:
         shown = repr(shorten(q.id, 40))
         if not re.fullmatch(r"\S+", q.id) or clean_text(q.id) != q.id:
@@ -95,3 +86,15 @@ def _holds(definition: str) -> bool:
     if "\r" in definition or clean_text(definition) != definition:
         return False
     return bool(definition.strip()) or not definition
+
+
+FORMATS = (
+    Format(
+        "guidelines",
+        "questions",
+        "questions with definitions of relevance as Markdown, for people to edit",
+        with_options(lambda source: unique(_rows(source), attrgetter("id"), source)),
+        "## q1: Is tea healthy?\n\nEffects of tea on health:\n- on the heart\n- on sleep\n",
+        write_guidelines,
+    ),
+)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pnyx.corpora.base import Options, Row, parse_rows, unique
-from pnyx.corpora.evidence import evidence_id
+from pnyx.corpora.base import Format, Options, Row, scanned
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_value
 from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
-__all__ = ["PREFIX", "scan_ir_datasets"]
+__all__ = ["FORMATS", "PREFIX"]
 
 PREFIX = "ir_datasets:"
-_UNIT = "document"
 _TITLES = ("title", "headline")
 
 
-def scan_ir_datasets(source: str, options: Options) -> Iterator[Row[Evidence]]:
+def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
     """Yield the documents of a dataset, numbered from 1; those of args.me as arguments.
 
     Raises:
@@ -38,8 +36,7 @@ def scan_ir_datasets(source: str, options: Options) -> Iterator[Row[Evidence]]:
         raise InputError("no such dataset; see https://ir-datasets.com", path=source) from error
     if not dataset.has_docs():
         raise InputError("the dataset has no documents", path=source)
-    rows = parse_rows(_documents(dataset, source), _evidence, source, _UNIT)
-    yield from unique(rows, evidence_id, source, unit=_UNIT)
+    yield from scanned(source, _evidence, rows=_documents(dataset, source), unit="document")
 
 
 def _documents(dataset: Any, source: str) -> Iterator[Row[Any]]:
@@ -89,3 +86,14 @@ def _argument(doc: Any) -> Argument:
 def _side(stance: Any) -> Any:
     name = stance.name.lower()
     return name if name in SIDES else None
+
+
+FORMATS = (
+    Format(
+        "ir_datasets",
+        "evidence",
+        "the documents of an ir_datasets id, named as ir_datasets:ID",
+        _scan,
+        "ir_datasets:argsme/2020-04-01\n",
+    ),
+)

@@ -6,16 +6,16 @@ Items, answers and labels stay plain objects: unknown fields are carried along u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pnyx.corpora.base import Row, parse_rows, scan_json_objects, unique
+from pnyx.corpora.base import json_lines
 from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES
 
-__all__ = ["ITEM_FORMATS", "LABEL_WORDS", "PARTLY", "ItemFormat", "scan_items_file"]
+__all__ = ["FORMATS", "ITEM_FORMATS", "LABEL_WORDS", "PARTLY", "ItemFormat"]
 
 Check: TypeAlias = Callable[[Any, str], object]
 
@@ -148,6 +148,35 @@ def _side(value: Any, name: str) -> None:
         raise InputError(f"{name} is empty, expected pro or con")
 
 
+def _reason(value: Any, name: str) -> None:
+    if value is not None:
+        _not_blank(value, name)
+
+
+def _anything(value: Any, name: str) -> None:
+    """Checked with the row as a whole."""
+
+
+_USUAL: dict[str, Check] = {
+    **dict.fromkeys(("text", "question", "statement", "document", "query", "claim"), _not_blank),
+    **dict.fromkeys(("group", "annotator"), _identifier),
+    **dict.fromkeys(("text_id", "question_id", "doc_id", "perspective_id"), _identifier),
+    "documents": _documents,
+    "gain": number,
+    "notes": _object,
+    "options": _names,
+    "perspectives": _views,
+    "probability": _probability,
+    "stance": _one_of(SIDES),
+    "unscored": _reason,
+}
+"""Field -> its check, where a format does not say another; all others are text."""
+
+
+def _checks(names: str, others: Mapping[str, Check]) -> dict[str, Check]:
+    return {name: others.get(name) or _USUAL.get(name, string) for name in names.split()}
+
+
 @dataclass(frozen=True, slots=True)
 class ItemFormat:
     """The fields of one kind of judges' file.
@@ -171,11 +200,7 @@ class ItemFormat:
     whole: Callable[[Mapping[str, Any]], None] | None = None
 
     def parse(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Check one row and return it with its id as text.
-
-        Raises:
-            InputError: a field is missing or of the wrong type.
-        """
+        """Check one row and return it with its id as text."""
         identifier = Fields(row).identifier("id")
         for name, check in self.required.items():
             if name not in row:
@@ -218,169 +243,149 @@ def _labelled_or_not(row: Mapping[str, Any]) -> None:
         raise InputError("partial is true, expected a value that is yes")
 
 
-def _reason(value: Any, name: str) -> None:
-    if value is not None:
-        _not_blank(value, name)
-
-
-def _anything(value: Any, name: str) -> None:
-    """Checked with the row as a whole."""
+def _items(
+    name: str,
+    description: str,
+    example: str,
+    required: str,
+    optional: str = "",
+    *,
+    key: str = "id",
+    whole: Callable[[Mapping[str, Any]], None] | None = None,
+    **others: Check,
+) -> ItemFormat:
+    """Return a format of the names of its fields; `others` are checks that are not the usual."""
+    checks = _checks(required, others), _checks(optional, {"question": string, **others})
+    return ItemFormat(name, description, example, *checks, tuple(key.split()), whole)
 
 
 ITEM_FORMATS: dict[str, ItemFormat] = {
     f.name: f
     for f in (
-        ItemFormat(
+        _items(
             "support-items",
             "items for `pnyx judge support`: does the text support the statement?",
             '{"id": "1", "text": "Prices rose by 4 %.", "statement": "Prices rose."}',
-            {"text": _not_blank, "statement": _not_blank},
-            {
-                "question": string,
-                "guideline": string,
-                "group": _identifier,
-                "text_id": _identifier,
-                "question_id": _identifier,
-                "doc_id": _identifier,
-                "perspective_id": _identifier,
-            },
+            "text statement",
+            "question guideline group text_id question_id doc_id perspective_id",
         ),
-        ItemFormat(
+        _items(
             "relevance-items",
             "items for `pnyx judge relevance`: does the document help to answer the question?",
             '{"id": "1", "question": "Is tea healthy?", "document": "Tea holds antioxidants."}',
-            {"question": _not_blank, "document": _not_blank},
-            {
-                "definition": string,
-                "stance": _one_of(SIDES),
-                "group": _identifier,
-                "question_id": _identifier,
-                "doc_id": _identifier,
-            },
+            "question document",
+            "definition stance group question_id doc_id",
         ),
-        ItemFormat(
+        _items(
             "stance-items",
             "items for `pnyx judge stance`: does the text argue for this side of the question?",
             '{"id": "1", "text": "Tea calms.", "question": "Is tea healthy?", "stance": "pro"}',
-            {"text": _not_blank, "question": _not_blank, "stance": _side},
-            {"guideline": string, "group": _identifier, "text_id": _identifier},
+            "text question stance",
+            "guideline group text_id",
+            stance=_side,
         ),
-        ItemFormat(
+        _items(
             "preference-items",
             "items for `pnyx judge preference`: which of two answers the question better?",
             '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends."}',
-            {"a": string, "b": string, "question": _not_blank},
-            {"criterion": string, "documents": _documents, "group": _identifier},
+            "a b question",
+            "criterion documents group",
         ),
-        ItemFormat(
+        _items(
             "ranking-items",
             "items for `pnyx judge ranking`: in what order do the documents serve the query?",
             '{"id": "1", "query": "Is tea healthy?", '
             '"documents": ["Tea holds antioxidants.", {"id": "d2", "text": "Tea is a drink."}]}',
-            {"query": _not_blank, "documents": _ranked},
-            {"criterion": string, "group": _identifier},
+            "query documents",
+            "criterion group",
+            documents=_ranked,
         ),
-        ItemFormat(
+        _items(
             "rating-items",
             "items for `pnyx judge quality`: how good is the text?",
             '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
-            {"text": _not_blank},
-            {
-                "topic": string,
-                "stance": _one_of(STANCES),
-                "documents": _documents,
-                "dimensions": _names,
-                "group": _identifier,
-            },
+            "text",
+            "topic stance documents dimensions group",
+            stance=_one_of(STANCES),
+            dimensions=_names,
         ),
-        ItemFormat(
+        _items(
             "answers",
             "a judge's answers, one a line; `value` is null where there is none",
             '{"id": "1", "task": "support", "value": true, "probability": 0.9, "unscored": null, '
             '"judge": "minilm", "prompt_hash": "", "explanation": "", "group": ""}',
-            {"task": _not_blank, "value": _anything, "unscored": _reason, "judge": string},
-            {
-                "probability": _probability,
-                "explanation": string,
-                "evidence": string,
-                "method": string,
-                "prompt_hash": string,
-                "dimension": string,
-                "group": _identifier,
-                "notes": _object,
-            },
-            ("id", "task", "dimension", "judge"),
-            _answered_or_not,
+            "task value unscored judge",
+            "probability explanation evidence method prompt_hash dimension group notes",
+            key="id task dimension judge",
+            whole=_answered_or_not,
+            task=_not_blank,
+            value=_anything,
         ),
-        ItemFormat(
+        _items(
             "labels",
             "people's labels, one a line; several annotators may label the same item",
             '{"id": "1", "value": true, "annotator": "anna"}',
-            {"value": _value},
-            {
-                "gain": number,
-                "uncertain": _flag_or_number,
-                "annotator": _identifier,
-                "dimension": string,
-                "group": _identifier,
-            },
-            ("id", "dimension", "annotator"),
+            "value",
+            "gain uncertain annotator dimension group",
+            key="id dimension annotator",
+            value=_value,
+            uncertain=_flag_or_number,
         ),
-        ItemFormat(
+        _items(
             "labelled-pairs",
             "relevance items with labels, as `pnyx annotate label` writes them and students learn",
             '{"id": "1", "question": "Is tea healthy?", "document": "Tea holds antioxidants.", '
             '"value": true, "probability": 0.9}',
-            {"question": _not_blank, "document": _not_blank, "value": _relevance},
-            {
-                "probability": _probability,
-                "unscored": _reason,
-                "explanation": string,
-                "partial": _flag,
-                "weight": _weight,
-                "judge": string,
-                "definition": string,
-                "stance": _one_of(SIDES),
-                "group": _identifier,
-                "question_id": _identifier,
-                "doc_id": _identifier,
-            },
+            "question document value",
+            "probability unscored explanation partial weight judge definition stance group "
+            "question_id doc_id",
             whole=_labelled_or_not,
+            value=_relevance,
+            partial=_flag,
+            weight=_weight,
         ),
-        ItemFormat(
+        _items(
             "argument-pairs",
             "two arguments that contradict each other, for `pnyx build draft --from pairs`",
             '{"id": "1", "a": "Tea calms people.", "b": "Tea keeps people awake."}',
-            {"a": _not_blank, "b": _not_blank},
+            "a b",
+            a=_not_blank,
+            b=_not_blank,
         ),
-        ItemFormat(
+        _items(
             "debate-claims",
             "claims with the views on them, for `pnyx build draft --from claims`",
             '{"id": "1", "claim": "Tea is healthy", "perspectives": '
             '[{"text": "Tea calms people.", "stance": "pro"}]}',
-            {"claim": _not_blank, "perspectives": _views},
+            "claim perspectives",
         ),
-        ItemFormat(
+        _items(
             "survey-questions",
             "questions with answers to choose from, for `pnyx build draft --from survey`",
             '{"id": "1", "question": "How healthy is tea?", '
             '"options": ["Very", "Not very", "Not at all", "Refused"]}',
-            {"question": _not_blank, "options": _names},
+            "question options",
         ),
-        ItemFormat(
+        _items(
             "drafts",
             "questions with opposing perspectives, as `pnyx build` drafts and filters them",
             '{"id": "1", "question": "Is tea healthy?", "perspectives": '
             '[{"text": "Tea is healthy.", "stance": "pro"}, '
             '{"text": "Tea is not healthy.", "stance": "con"}]}',
-            {"question": _not_blank, "perspectives": _views},
+            "question perspectives",
         ),
     )
 }
 
-
-def scan_items_file(source: str, name: str) -> Iterator[Row[dict[str, Any]]]:
-    """Yield the rows of a judges' file of the format `name`, or their faults."""
-    items = ITEM_FORMATS[name]
-    rows = parse_rows(scan_json_objects(source), items.parse, source)
-    yield from unique(rows, items.identity, source, " and ".join(items.key))
+FORMATS = tuple(
+    json_lines(
+        item.name,
+        "items",
+        item.description,
+        item.example + "\n",
+        item.parse,
+        key=item.identity,
+        what=" and ".join(item.key),
+    )
+    for item in ITEM_FORMATS.values()
+)

@@ -80,11 +80,7 @@ class _Builder:
         return bool(self._stack)
 
     def send(self, event: tuple[str, Any]) -> None:
-        """Take one parser event.
-
-        Raises:
-            InputError: nested deeper than `MAX_DEPTH`.
-        """
+        """Take one parser event."""
         name, value = event
         if isinstance(value, str):
             value = clean_text(value)
@@ -128,11 +124,7 @@ class _Builder:
             self._stack[-1].append(value)
 
     def check_found(self) -> None:
-        """Refuse a document without the list.
-
-        Raises:
-            InputError: the list that holds the items is not there.
-        """
+        """Refuse a document without the list."""
         if not self._found:
             what = "a list" if self._key is None else f'an object with a list "{self._key}"'
             raise InputError(f"expected {what} at the top")

@@ -8,35 +8,38 @@ each time with the list of those that a retrieval must cover.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
-from pnyx.corpora.base import Row, encode, parse_rows, scan_json_objects, strict, unique
+from pnyx.corpora.base import (
+    Format,
+    Row,
+    encode,
+    parse_rows,
+    row_writer,
+    scan_json_objects,
+    strict,
+    unique,
+    with_options,
+)
 from pnyx.corpora.fields import Fields, merged
 from pnyx.errors import InputError
 from pnyx.records import STANCES, Perspective, Stance
 
-__all__ = [
-    "perspective_line",
-    "read_perspectives",
-    "scan_gold_perspectives",
-    "scan_perspectives",
-    "write_perspectives",
-]
+__all__ = ["FORMATS", "perspective_line", "read_perspectives", "write_perspectives"]
 
 
-def scan_perspectives(source: str) -> Iterator[Row[Perspective]]:
-    """Yield each perspective with its line, or what is wrong in its place.
+def _scan_written(source: str) -> Iterator[Row[Perspective]]:
+    """Yield perspectives; of BERDS's query expansion, what its model wrote.
 
-    Of BERDS's query expansion, what its model wrote. The question's text, where the file has it, is
-    `extra["question"]`.
+    The question's text, where the file has it, is `extra["question"]`.
     """
-    yield from _scan(source, _perspectives)
+    return _scan(source, _perspectives)
 
 
-def scan_gold_perspectives(source: str) -> Iterator[Row[Perspective]]:
-    """Like `scan_perspectives`, but of BERDS's query expansion what a retrieval must cover.
+def _scan_gold(source: str) -> Iterator[Row[Perspective]]:
+    """Like `_scan_written`, but of BERDS's query expansion what a retrieval must cover.
 
     That list stands in each line of a question; a line with another one is a fault.
     """
@@ -53,7 +56,7 @@ def scan_gold_perspectives(source: str) -> Iterator[Row[Perspective]]:
             raise InputError("perspectives: found others than in an earlier line of the question")
         return []
 
-    yield from _scan(source, parse)
+    return _scan(source, parse)
 
 
 def _scan(
@@ -80,32 +83,25 @@ def read_perspectives(path: str | Path, *, gold: bool = False) -> list[Perspecti
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    scan = scan_gold_perspectives if gold else scan_perspectives
+    scan = _scan_gold if gold else _scan_written
     rows = strict(scan(str(path)), str(path), "perspectives")
     return [perspective for _, perspective in rows]
 
 
-def perspective_line(perspective: Perspective) -> str:
-    """Return a perspective as one line in Pnyx's own form, with its newline.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
+def _row(perspective: Perspective) -> dict[str, Any]:
     row: dict[str, Any] = {"id": perspective.id, "question_id": perspective.question_id}
     if not perspective.question_id:  # a file on one question need not name it
         del row["question_id"]
     row |= {"text": perspective.text, "stance": perspective.stance}
-    return encode(merged(row, perspective.extra, ("question_id", "org_q")), perspective.id)
+    return dict(merged(row, perspective.extra, ("question_id", "org_q")))
 
 
-def write_perspectives(stream: IO[str], records: Iterable[Perspective]) -> None:
-    """Write perspectives in Pnyx's own form.
+def perspective_line(perspective: Perspective) -> str:
+    """Return a perspective as one line in Pnyx's own form, with its newline."""
+    return encode(_row(perspective), perspective.id)
 
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
-    for perspective in records:
-        stream.write(perspective_line(perspective))
+
+write_perspectives = row_writer(_row)
 
 
 def _perspectives(row: Mapping[str, Any]) -> list[Perspective]:
@@ -155,3 +151,30 @@ def _listed(row: Mapping[str, Any]) -> list[Perspective]:
         Perspective(str(number), question_id, text, extra={"question": question})
         for number, text in enumerate(texts, start=1)
     ]
+
+
+FORMATS = (
+    Format(
+        "perspectives",
+        "perspectives",
+        "one perspective a line: id, question_id, text, stance; optional question",
+        with_options(_scan_written),
+        '{"id": "p1", "question_id": "q1", "text": "Tea is healthy.", "stance": "pro", '
+        '"question": "Is tea healthy?"}\n',
+        write_perspectives,
+    ),
+    Format(
+        "berds",
+        "perspectives",
+        "BERDS: one question a line with all its perspectives, or its query expansion",
+        with_options(_scan_gold),
+        '{"question": "Is tea healthy?", "perspectives": ["Tea is healthy.", "Tea is harmful."]}\n',
+    ),
+    Format(
+        "berds-expansions",
+        "perspectives",
+        "BERDS's query expansion, read for what its model wrote: org_id, org_q, id, text",
+        with_options(_scan_written),
+        '{"org_id": "7", "org_q": "Is tea healthy?", "id": 1, "text": "Tea calms people."}\n',
+    ),
+)

@@ -6,45 +6,41 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
-from pnyx.corpora.base import Row, encode, parse_rows, scan_json_objects, unique
-from pnyx.corpora.evidence import flatten_metadata
+from pnyx.corpora.base import (
+    Format,
+    Row,
+    json_lines,
+    row_writer,
+    scan_text_lines,
+    scanned,
+    with_options,
+)
+from pnyx.corpora.evidence import beir_row, flatten_metadata
 from pnyx.corpora.fields import Fields, merged
 from pnyx.errors import InputError, shorten
-from pnyx.files import scan_lines
 from pnyx.records import Question
 
-__all__ = [
-    "parse_question",
-    "question_id",
-    "scan_beir_queries",
-    "scan_questions",
-    "scan_topics",
-    "scan_topics_tsv",
-    "write_beir_queries",
-    "write_questions",
-    "write_topics",
-    "write_topics_tsv",
-]
+__all__ = ["FORMATS", "parse_question", "write_questions"]
 
 _IDS = ("id", "_id", "qid", "query_id", "request_id", "topic_id", "narrative_id")
 _TEXTS = ("text", "query", "title", "question", "narrative", "problem_statement")
 _DESCRIPTIONS = ("description", "problem_statement")
 _NARRATIVES = ("narrative", "background")
+_OWN = {"id": "id", "text": "text"}
+_REQUEST = {
+    "id": "request_id",
+    "text": "title",
+    "description": "problem_statement",
+    "narrative": "background",
+}
+"""What a report request calls the fields."""
 _RESERVED = (*_DESCRIPTIONS, *_NARRATIVES, "definition")
-
-
-def question_id(question: Question) -> str:
-    """Return the id: the key by which questions are checked for duplicates."""
-    return question.id
 
 
 def parse_question(row: Mapping[str, Any]) -> Question:
     """Read a question in any dialect: BEIR, report requests, TREC topics, Pnyx's own.
 
     Of several names for the same thing the first in the list counts; the others stay in `extra`.
-
-    Raises:
-        InputError: a field is missing, empty or of the wrong type.
     """
     fields = Fields(row)
     identifier = fields.identifier(*_IDS)
@@ -61,25 +57,7 @@ def parse_question(row: Mapping[str, Any]) -> Question:
     )
 
 
-def scan_questions(source: str) -> Iterator[Row[Question]]:
-    """Questions as JSONL."""
-    rows = parse_rows(scan_json_objects(source), parse_question, source)
-    yield from unique(rows, question_id, source)
-
-
-scan_topics = scan_questions
-
-
-def scan_beir_queries(source: str) -> Iterator[Row[Question]]:
-    """BEIR queries: `_id, text, metadata`."""
-
-    def parse(row: dict[str, Any]) -> Question:
-        return parse_question(flatten_metadata(row))
-
-    yield from unique(parse_rows(scan_json_objects(source), parse, source), question_id, source)
-
-
-def _row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
+def _row(question: Question, names: Mapping[str, str] = _OWN) -> dict[str, Any]:
     row = {names["id"]: question.id, names["text"]: question.text}
     for field in ("description", "narrative", "definition"):
         if value := getattr(question, field):
@@ -97,70 +75,18 @@ def _precedes(names: tuple[str, ...], name: str) -> set[str]:
     return set(names[: names.index(name) + 1])
 
 
-def write_questions(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write `id, text, description, narrative, definition`, the latter three where present.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
-    for q in records:
-        stream.write(encode(_row(q, {"id": "id", "text": "text"}), q.id))
+def _tsv(line: str) -> Question:
+    identifier, tab, text = line.partition("\t")
+    if not tab or not identifier.strip() or not text.strip():
+        raise InputError(f"found {shorten(line, 40)!r}, expected id, a tab and a text")
+    return Question(identifier, text)
 
 
-def write_topics(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write report requests: `request_id, title, problem_statement, background`.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
-    names = {
-        "id": "request_id",
-        "text": "title",
-        "description": "problem_statement",
-        "narrative": "background",
-    }
-    for q in records:
-        stream.write(encode(_row(q, names), q.id))
+def _scan_tsv(source: str) -> Iterator[Row[Question]]:
+    return scanned(source, _tsv, rows=scan_text_lines(source))
 
 
-def write_beir_queries(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write BEIR queries; what BEIR does not know goes to the metadata.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
-    for q in records:
-        flat = _row(q, {"id": "id", "text": "text"})
-        if "_id" in flat or "metadata" in flat:
-            shown = shorten(q.id)
-            raise InputError(f"{shown!r}: BEIR cannot hold an unknown field _id or metadata")
-        row = {"_id": flat.pop("id"), "text": flat.pop("text"), "metadata": flat}
-        stream.write(encode(row, q.id))
-
-
-def scan_topics_tsv(source: str) -> Iterator[Row[Question]]:
-    """One question a line: id, a tab, the text."""
-
-    def parse(line: str) -> Question:
-        identifier, tab, text = line.partition("\t")
-        if not tab or not identifier.strip() or not text.strip():
-            raise InputError(f"found {shorten(line, 40)!r}, expected id, a tab and a text")
-        return Question(identifier, text)
-
-    rows: Iterator[Row[str]] = (
-        line if isinstance(line, InputError) else (number, line)
-        for number, line in scan_lines(source)
-        if isinstance(line, InputError) or line.strip()
-    )
-    yield from unique(parse_rows(rows, parse, source), question_id, source)
-
-
-def write_topics_tsv(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write one question a line.
-
-    Raises:
-        InputError: a question has more than id and text, or they hold tabs or line ends.
-    """
+def _write_tsv(stream: IO[str], records: Iterable[Question]) -> None:
     for q in records:
         if q.description or q.narrative or q.definition or q.extra:
             shown = shorten(q.id)
@@ -170,3 +96,42 @@ def write_topics_tsv(stream: IO[str], records: Iterable[Question]) -> None:
         if re.search(r"[\r\n\0]", q.text):
             raise InputError(f"{shorten(q.id)!r}: the text holds a line end")
         stream.write(f"{q.id}\t{q.text}\n")
+
+
+write_questions = row_writer(_row)
+
+FORMATS = (
+    json_lines(
+        "questions",
+        "questions",
+        "one question a line: id, text; optional description, narrative, definition",
+        '{"id": "q1", "text": "Is tea healthy?", "definition": "Effects of tea on health."}\n',
+        parse_question,
+        write_questions,
+    ),
+    json_lines(
+        "beir-queries",
+        "questions",
+        "BEIR queries.jsonl: _id, text, metadata",
+        '{"_id": "q1", "text": "Is tea healthy?", "metadata": {}}\n',
+        lambda row: parse_question(flatten_metadata(row)),
+        row_writer(lambda q: beir_row(_row(q), q.id, titled=False)),
+    ),
+    json_lines(
+        "topics",
+        "questions",
+        "report requests: request_id, title, problem_statement, background; RAG topics",
+        '{"request_id": "q1", "title": "Is tea healthy?", "problem_statement": "I drink a lot.", '
+        '"background": "A layperson.", "limit": 2000}\n',
+        parse_question,
+        row_writer(lambda q: _row(q, _REQUEST)),
+    ),
+    Format(
+        "topics-tsv",
+        "questions",
+        "one question a line: id, tab, text (TREC RAG 2024)",
+        with_options(_scan_tsv),
+        "q1\tIs tea healthy?\n",
+        _write_tsv,
+    ),
+)

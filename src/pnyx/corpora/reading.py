@@ -8,7 +8,7 @@ from typing import Any, cast
 from pnyx.corpora.base import Format, Kind, Options, Row, strict
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.corpora.registry import FORMATS
-from pnyx.corpora.responses import scan_responses
+from pnyx.corpora.responses import ANY_RESPONSES
 from pnyx.corpora.sniff import sniff
 from pnyx.errors import InputError
 from pnyx.records import Evidence, Qrel, Question, Response, RunEntry
@@ -105,7 +105,7 @@ def read_responses(path: str) -> Iterator[Response]:
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    return cast("Iterator[Response]", _RESPONSES.reader(path))
+    return cast("Iterator[Response]", ANY_RESPONSES.reader(path))
 
 
 def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -164,13 +164,3 @@ def faults(path: str, format: str | None = None) -> Iterator[InputError]:  # noq
     for row in check(path, found):
         if isinstance(row, InputError):
             yield row
-
-
-_RESPONSES = Format(
-    "responses",
-    "responses",
-    "responses in any layout, also mixed",
-    scan_responses(None),
-    FORMATS["rag25"].example,
-    plural="responses",
-)

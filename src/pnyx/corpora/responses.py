@@ -1,29 +1,32 @@
-"""Cited answers and reports: TREC RAG 2024, RAG 2025/26 and RAGTIME/NeuCLIR/DRAGUN, reading.
+"""Cited answers and reports: TREC RAG 2024, RAG 2025/26 and RAGTIME/NeuCLIR/DRAGUN.
 
 The three layouts differ in where the sentences are (`answer` or `responses`) and in what stands
 beside them; in each, citations may be written in any of the three styles. Reading turns indices
-into document ids.
+into document ids; writing takes any style in any layout.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import IO, Any, Literal, TypeAlias
 
-from pnyx.corpora.base import Row, Scan, parse_rows, scan_json_objects, unique, with_options
-from pnyx.corpora.fields import Fields, number, string
+from pnyx.corpora.base import Format, Writer, json_lines, row_writer
+from pnyx.corpora.evidence import document
+from pnyx.corpora.fields import Fields, merged, number, string
 from pnyx.errors import InputError, shorten
-from pnyx.records import Citation, Document, Response, Sentence
+from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
 
 __all__ = [
+    "ANY_RESPONSES",
+    "FORMATS",
     "LAYOUTS",
     "Layout",
-    "count_words",
-    "layout_of",
     "parse_response",
-    "response_key",
-    "scan_responses",
+    "response_row",
+    "response_writer",
+    "write_responses",
 ]
 
 Layout: TypeAlias = Literal["rag24", "rag25", "ragtime"]
@@ -31,12 +34,12 @@ Layout: TypeAlias = Literal["rag24", "rag25", "ragtime"]
 `responses`."""
 
 LAYOUTS: tuple[Layout, ...] = ("rag24", "rag25", "ragtime")
-TOPIC_IDS: dict[Layout, tuple[str, ...]] = {
+_TOPIC_IDS: dict[Layout, tuple[str, ...]] = {
     "rag24": ("topic_id",),
     "rag25": ("narrative_id", "topic_id", "request_id"),
     "ragtime": ("topic_id", "narrative_id", "request_id"),
 }
-TOPICS: dict[Layout, tuple[str, ...]] = {
+_TOPICS: dict[Layout, tuple[str, ...]] = {
     "rag24": ("topic",),
     "rag25": ("narrative", "topic", "title"),
     "ragtime": ("topic", "narrative", "title"),
@@ -44,24 +47,23 @@ TOPICS: dict[Layout, tuple[str, ...]] = {
 """Where a layout keeps the topic's id and text: the first name is the one that is written."""
 
 
-def count_words(sentences: tuple[Sentence, ...]) -> int:
+_TOP = ("metadata", "references", "answer", "responses", "documents")
+_FLAT = ("run_id", "topic_id", "topic", "team_id", "response_length")
+
+
+def _count_words(sentences: tuple[Sentence, ...]) -> int:
     """Count the words of an answer as TREC RAG does: split at white space after NFKC."""
     return sum(len(unicodedata.normalize("NFKC", s.text).split()) for s in sentences)
 
 
-def response_key(response: Response) -> tuple[str, ...]:
+def _key(response: Response) -> tuple[str, ...]:
     """Return what may occur once in a file: run and topic, and the side where one is argued."""
     side = response.metadata.get("stance", response.extra.get("stance"))
     key = response.run_id, response.topic_id
     return (*key, side) if isinstance(side, str) else key
 
 
-def layout_of(row: Mapping[str, Any]) -> Layout:
-    """Recognise the layout of one line.
-
-    Raises:
-        InputError: it is none of the three.
-    """
+def _layout_of(row: Mapping[str, Any]) -> Layout:
     if "responses" in row and "answer" not in row:
         return "ragtime"
     if "answer" in row and "responses" not in row:
@@ -76,24 +78,20 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
     Args:
         row: the decoded line.
         layout: refuse any other; None takes the line as it comes.
-
-    Raises:
-        InputError: another layout, a missing field, a citation that leads nowhere, a reference
-            that is given twice, or a length that is not that of the answer.
     """
-    found = layout_of(row)
+    found = _layout_of(row)
     if layout not in (None, found):
         raise InputError(f"found the {found} layout, expected {layout}")
     fields = Fields(row)
     meta = fields if found == "rag24" else Fields(_object(fields.take("metadata"), "metadata"))
-    topic_id = _mirrored_id(meta, TOPIC_IDS[found])
+    topic_id = _mirrored_id(meta, _TOPIC_IDS[found])
     references = _references(fields)
     sentences = _sentences(fields, "responses" if found == "ragtime" else "answer", references)
     if found != "ragtime":
         _check_cited(sentences, references, "references" in row)
     length = fields.take("response_length") if found == "rag24" else None
-    if length is not None and length != count_words(sentences):
-        shown, words = shorten(length, 20), count_words(sentences)
+    if length is not None and length != _count_words(sentences):
+        shown, words = shorten(length, 20), _count_words(sentences)
         raise InputError(f"response_length is {shown}, the answer has {words} words")
     return Response(
         topic_id=topic_id,
@@ -101,7 +99,7 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
         sentences=sentences,
         references=references,
         team_id=meta.text("team_id"),
-        topic=meta.text(*TOPICS[found]),
+        topic=meta.text(*_TOPICS[found]),
         documents=_documents(fields.take("documents")),
         metadata={} if found == "rag24" else meta.rest,
         extra=fields.rest,
@@ -199,25 +197,174 @@ def _document(key: str, value: Any) -> Document:
         identifier = fields.identifier("id") if "id" in fields.rest else key
         if identifier != key:
             raise InputError(f"its id is {shorten(identifier, 40)!r}")
-        return Document(
-            id=key,
-            text=fields.text("text"),
-            title=fields.text("title"),
-            url=fields.text("url"),
-            source=fields.text("source"),
-            extra=fields.rest,
-        )
+        return document(fields, key, fields.text("text"))
     except InputError as error:
         raise InputError(f"{where}: {error.problem}") from error
 
 
-def scan_responses(layout: Layout | None = None) -> Scan:
-    """Return the scan of one layout, or of any where None."""
+# Writing -----------------------------------------------------------------------------------------
 
-    def scan(source: str) -> Iterator[Row[Response]]:
-        rows = parse_rows(
-            scan_json_objects(source), lambda row: parse_response(row, layout), source
-        )
-        yield from unique(rows, response_key, source, "run and topic")
 
-    return with_options(scan)
+def write_responses(
+    stream: IO[str],
+    responses: Iterable[Response],
+    style: CitationStyle = "ids",
+    layout: Layout = "rag25",
+) -> None:
+    """Write one response a line.
+
+    Documents that are cited but not listed are appended to the references, in the order of their
+    first citation, so that a reader finds all of them there.
+
+    Args:
+        stream: a text stream.
+        responses: what to write.
+        style: how citations are written; see `CitationStyle`.
+        layout: `rag24`, `rag25` or `ragtime`.
+
+    Raises:
+        InputError: the layout or the style cannot hold what a response has.
+    """
+    response_writer(layout, style)(stream, responses)
+
+
+def response_writer(layout: Layout, style: CitationStyle) -> Writer:
+    """Return the writer of one layout with one style."""
+    return row_writer(partial(response_row, style=style, layout=layout), _named)
+
+
+def response_row(
+    response: Response, style: CitationStyle = "ids", layout: Layout = "rag25"
+) -> dict[str, Any]:
+    """Return one line as an object; see `write_responses`."""
+    if style not in CITATION_STYLES or layout not in LAYOUTS:
+        raise ValueError(f"unknown style {style!r} or layout {layout!r}")
+    try:
+        return _row(response, style, layout)
+    except InputError as error:
+        shown = shorten(_named(response))
+        raise InputError(f"response {shown!r}: {error.problem}") from error
+
+
+def _named(response: Response) -> str:
+    return f"{response.run_id} {response.topic_id}"
+
+
+def _row(response: Response, style: CitationStyle, layout: Layout) -> dict[str, Any]:
+    references = _all_references(response)
+    index = {reference: i for i, reference in enumerate(references)}
+    sentences = [_sentence_row(s, style, index) for s in response.sentences]
+    row: dict[str, Any] = _head(response, layout)
+    row["references"] = list(references)
+    if layout == "rag24":
+        row["response_length"] = _count_words(response.sentences)
+    row["responses" if layout == "ragtime" else "answer"] = sentences
+    if response.documents:
+        row["documents"] = {k: _document_row(k, d) for k, d in response.documents.items()}
+    reserved = (*_TOP, *_FLAT) if layout == "rag24" else _TOP
+    return dict(merged(row, response.extra, reserved))
+
+
+def _head(response: Response, layout: Layout) -> dict[str, Any]:
+    head: dict[str, Any] = {"team_id": response.team_id} if response.team_id else {}
+    head["run_id"] = response.run_id
+    head[_TOPIC_IDS[layout][0]] = response.topic_id
+    if response.topic:
+        head[_TOPICS[layout][0]] = response.topic
+    if layout != "rag24":
+        topics = () if response.topic else _TOPICS[layout]
+        reserved = ("team_id", *_TOPIC_IDS[layout], *topics)
+        return {"metadata": merged(head, response.metadata, reserved)}
+    if response.metadata:
+        name = shorten(next(iter(response.metadata)), 40)
+        raise InputError(f"the rag24 layout cannot hold the metadata field {name!r}")
+    return head
+
+
+def _all_references(response: Response) -> tuple[str, ...]:
+    if len(set(response.references)) < len(response.references):
+        raise InputError("a reference is given twice")
+    cited = (c.doc_id for s in response.sentences for c in s.citations)
+    return tuple(dict.fromkeys((*response.references, *cited)))
+
+
+def _sentence_row(
+    sentence: Sentence, style: CitationStyle, index: Mapping[str, int]
+) -> dict[str, Any]:
+    citations: Any
+    if style == "scores":
+        citations = _scores(sentence.citations)
+    else:
+        scored = next((c for c in sentence.citations if c.score is not None), None)
+        if scored is not None:
+            shown = shorten(scored.doc_id, 60)
+            raise InputError(f"the style {style!r} cannot hold the score of {shown!r}")
+        ids = [c.doc_id for c in sentence.citations]
+        citations = ids if style == "ids" else [index[i] for i in ids]
+    row = {"text": sentence.text, "citations": citations}
+    return dict(merged(row, sentence.extra, ()))
+
+
+def _scores(citations: tuple[Citation, ...]) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    for citation in citations:
+        shown = shorten(citation.doc_id, 60)
+        if citation.score is None:
+            raise InputError(f"the style 'scores' needs a score, and {shown!r} has none")
+        if citation.doc_id in scores:
+            raise InputError(f"the style 'scores' cannot cite {shown!r} twice in a sentence")
+        scores[citation.doc_id] = citation.score
+    return scores
+
+
+def _document_row(key: str, document: Document) -> dict[str, Any]:
+    if key != document.id:
+        raise InputError(f"document {shorten(document.id)!r} is filed under {shorten(key)!r}")
+    row = {"id": key, "text": document.text}
+    row |= {k: v for k in ("title", "url", "source") if (v := getattr(document, k))}
+    return dict(merged(row, document.extra, ("title", "url", "source")))
+
+
+def _format(
+    layout: Layout | None, name: str, description: str, example: str, style: CitationStyle = "ids"
+) -> Format:
+    writer = None if layout is None else response_writer(layout, style)
+    return json_lines(
+        name,
+        "responses",
+        description,
+        example,
+        lambda row: parse_response(row, layout),
+        writer,
+        key=_key,
+        what="run and topic",
+    )
+
+
+FORMATS = (
+    _format(
+        "rag24",
+        "rag24",
+        "TREC RAG 2024: one flat object a line, with answer and references",
+        '{"run_id": "r1", "topic_id": "q1", "topic": "Is tea healthy?", "references": ["d1"], '
+        '"response_length": 3, "answer": [{"text": "Tea is healthy.", "citations": [0]}]}\n',
+        "indices",
+    ),
+    _format(
+        "rag25",
+        "rag25",
+        "TREC RAG 2025/26: metadata, references, answer; what `pnyx argue` writes",
+        '{"metadata": {"team_id": "t", "run_id": "r1", "narrative_id": "q1"}, '
+        '"references": ["d1"], "answer": [{"text": "Tea is healthy.", "citations": ["d1"]}]}\n',
+    ),
+    _format(
+        "ragtime",
+        "ragtime",
+        "RAGTIME, NeuCLIR and DRAGUN reports: metadata, responses, references",
+        '{"metadata": {"team_id": "t", "run_id": "r1", "topic_id": "q1"}, "references": ["d1"], '
+        '"responses": [{"text": "Tea is healthy.", "citations": {"d1": 0.9}}]}\n',
+    ),
+)
+
+ANY_RESPONSES = _format(None, "responses", "responses in any layout, also mixed", "")
+"""All three, line by line; what `read_responses` reads."""

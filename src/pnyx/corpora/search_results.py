@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any
+from operator import attrgetter
+from typing import Any
 
-from pnyx.corpora.base import Row, encode, parse_rows, scan_json_objects, strict, unique
+from pnyx.corpora.base import json_lines, row_writer
 from pnyx.corpora.fields import Fields, merged
 from pnyx.errors import InputError, shorten
 
 __all__ = [
+    "FORMATS",
     "QuestionResults",
     "SearchResult",
     "read_search_results",
     "result_row",
-    "scan_search_results",
     "write_search_results",
 ]
 
@@ -57,37 +58,19 @@ def result_row(result: SearchResult) -> dict[str, Any]:
     }
 
 
-def scan_search_results(source: str) -> Iterator[Row[QuestionResults]]:
-    """One question a line, with its results in order; `rank` is their place in the list."""
-    rows = parse_rows(scan_json_objects(source), _parse, source)
-    yield from unique(rows, lambda found: found.question_id, source, "question_id")
-
-
 def read_search_results(path: str) -> Iterator[QuestionResults]:
     """Yield the results of each question.
 
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    for _, found in strict(scan_search_results(path), path, "search results"):
-        yield found
+    return FORMATS[0].reader(path)
 
 
-def write_search_results(stream: IO[str], records: Iterable[QuestionResults]) -> None:
-    """Write one question a line.
-
-    Raises:
-        InputError: an unknown field bears the name of a known one.
-    """
-    for record in records:
-        row = {
-            "question_id": record.question_id,
-            "query": record.query,
-            "api": record.api,
-            "retrieved_at": record.retrieved_at,
-            "results": [result_row(result) for result in record.results],
-        }
-        stream.write(encode(merged(row, record.extra, _FIELDS), record.question_id))
+def _row(record: QuestionResults) -> dict[str, Any]:
+    row = {name: getattr(record, name) for name in _FIELDS}
+    row["results"] = [result_row(result) for result in record.results]
+    return dict(merged(row, record.extra, _FIELDS))
 
 
 def _parse(row: dict[str, Any]) -> QuestionResults:
@@ -118,3 +101,21 @@ def _result(value: Any, rank: int) -> SearchResult:
         return SearchResult(url, fields.text("title"), fields.text("snippet"), rank)
     except InputError as error:
         raise InputError(f"results[{rank}]: {error.problem}") from error
+
+
+write_search_results = row_writer(_row, attrgetter("question_id"))
+
+FORMATS = (
+    json_lines(
+        "search-results",
+        "items",
+        "results of web searches: question_id, query, api, retrieved_at, results",
+        '{"question_id": "q1", "query": "Is tea healthy?", "api": "serper", "retrieved_at": '
+        '"2026-11-22T10:00:00+00:00", "results": [{"rank": 1, "url": "https://example.org/tea", '
+        '"title": "Tea", "snippet": "Tea holds ..."}]}\n',
+        _parse,
+        key=attrgetter("question_id"),
+        what="question_id",
+        plural="search results",
+    ),
+)

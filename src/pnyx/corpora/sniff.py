@@ -90,9 +90,6 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
         source: a file, a folder, `-` or `ir_datasets:ID`.
         kind: only formats of this kind are meant.
         columns: column names that the user has mapped; a header that holds them is a table's.
-
-    Raises:
-        InputError: the file is empty, cannot be read, or no format fits.
     """
     if not source:  # which would stand for the current folder
         raise InputError("found an empty name, expected a file")

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
 
-from pnyx.corpora.base import Options, Row, Scan, Writer, parse_rows, unique
-from pnyx.corpora.evidence import ID_NAMES, TEXT_NAMES, evidence_id, parse_evidence
+from pnyx.corpora.base import Format, Options, Row, Scan, Writer, scanned
+from pnyx.corpora.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
 from pnyx.corpora.fields import rename
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, clean_value, scan_lines
 from pnyx.records import Argument, Document, Evidence
 
-__all__ = ["scan_cells", "scan_csv", "scan_tsv", "write_csv", "write_tsv"]
+__all__ = ["FORMATS", "scan_cells"]
 
 _DOCUMENT = ("id", "title", "text", "url", "source")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "url", "source")
@@ -28,16 +28,11 @@ _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
 
 def _scan(delimiter: str) -> Scan:
     def scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
-        rows = parse_rows(
-            scan_cells(
-                source,
-                delimiter,
-                lambda names, line: _check_header(names, options.columns, source, line),
-            ),
-            lambda row: _parse(rename(row, options.columns)),
-            source,
-        )
-        yield from unique(rows, evidence_id, source)
+        def check(names: list[str], line: int) -> None:
+            _check_header(names, options.columns, source, line)
+
+        rows = scan_cells(source, delimiter, check)
+        return scanned(source, _parse, rows=rows, columns=options.columns)
 
     return scan
 
@@ -211,7 +206,21 @@ def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:
     stream.write(buffer.getvalue().removesuffix("\r\n") + "\n")
 
 
-scan_csv = _scan(",")
-scan_tsv = _scan("\t")
-write_csv = _writer(",")
-write_tsv = _writer("\t")
+FORMATS = (
+    Format(
+        "csv",
+        "evidence",
+        "a comma-separated table with a header; --column FIELD=NAME where names differ",
+        _scan(","),
+        'id,title,text\nd1,Tea,"Tea holds antioxidants, it is said."\n',
+        _writer(","),
+    ),
+    Format(
+        "tsv",
+        "evidence",
+        "a tab-separated table with a header, quoted like CSV",
+        _scan("\t"),
+        "id\ttitle\ttext\nd1\tTea\tTea holds antioxidants.\n",
+        _writer("\t"),
+    ),
+)

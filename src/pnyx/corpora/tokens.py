@@ -4,14 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from pnyx.corpora.english import EnglishWords
-from pnyx.corpora.folded import FoldedWords, languages, spaces
-from pnyx.corpora.word_breaks import Automaton, automaton
+from pnyx.corpora.folded import STOP_WORDS, FoldedWords, languages, spaces
+from pnyx.corpora.porter import stem
+from pnyx.corpora.word_breaks import Automaton, automaton, split_words
 from pnyx.errors import shorten
 
-__all__ = ["Tokenizer", "is_superseded", "languages"]
+__all__ = ["EnglishWords", "Tokenizer", "is_superseded", "languages"]
+
+_APOSTROPHES: Final = "'\u2019\uff07"
+
+
+class EnglishWords:
+    """How English texts become terms: exactly those of Lucene 8's EnglishAnalyzer.
+
+    Words of UAX #29, possessive 's removed, lower case, 33 stop words left out, Porter's stemmer
+    (docs/decisions/english-analyzer.md). `benchmarks/search/analysis.py` compares them with
+    Lucene's.
+    """
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of `text` in lower case and in order."""
+        if text.isascii():
+            return split_words(text.lower())
+        return list(map(_lower, split_words(text)))
+
+    def term(self, word: str) -> str | None:
+        """Return the term of a word, or None where it is left out."""
+        word = _lower(word)
+        if word[-1:] == "s" and word[-2:-1] in _APOSTROPHES and len(word) > 1:
+            word = word[:-2]
+        return None if word in STOP_WORDS else stem(word)
+
+    def to_manifest(self) -> dict[str, Any]:
+        """Return what names these terms in an index."""
+        return {
+            "name": "lucene-english",
+            "version": 1,
+            "language": "english",
+            "stemmer": "porter",
+            "stop_words": "lucene-english-33",
+        }
+
+
+def _lower(word: str) -> str:
+    """Return a word with each letter in lower case by itself, as Java's Character does it.
+
+    Python's `str.lower` writes a sigma by its place in the word, and the dotted capital I as two
+    characters.
+    """
+    if word.isascii():
+        return word.lower()
+    return "".join(map(str.lower, word.replace("\u0130", "i")))
 
 
 @dataclass(frozen=True, slots=True)

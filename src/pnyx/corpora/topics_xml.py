@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any
 from xml.parsers import expat
 
-from pnyx.corpora.base import Row, parse_rows, unique
-from pnyx.corpora.questions import question_id
+from pnyx.corpora.base import Format, Row, scanned, with_options
 from pnyx.errors import InputError, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Question
 
-__all__ = ["scan_topics_xml", "write_topics_xml"]
+__all__ = ["FORMATS"]
 
 _FIELDS = ("number", "title", "description", "narrative")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -124,18 +123,8 @@ def _parse(fields: dict[str, str]) -> Question:
     )
 
 
-def scan_topics_xml(source: str) -> Iterator[Row[Question]]:
-    """Touché topics; white space around a text is layout unless `xml:space` says otherwise."""
-    yield from unique(parse_rows(_rows(source), _parse, source), question_id, source)
-
-
-def write_topics_xml(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write Touché topics.
-
-    Raises:
-        InputError: a question has a definition, an unknown field that is not text, or holds
-            control characters.
-    """
+def _write(stream: IO[str], records: Iterable[Question]) -> None:
+    """Write Touché topics."""
     stream.write("<topics>\n")
     for q in records:
         if q.definition:
@@ -162,3 +151,15 @@ def _element(name: str, value: str) -> str:
     space = ' xml:space="preserve"' if value != value.strip() else ""
     text = value.translate(_ESCAPES)
     return f"<{name}{space}>{text}</{name}>\n"
+
+
+FORMATS = (
+    Format(
+        "touche-topics",
+        "questions",
+        "Touché topics XML: number, title, description, narrative",
+        with_options(lambda source: scanned(source, _parse, rows=_rows(source))),
+        "<topics>\n<topic><number>1</number><title>Is tea healthy?</title></topic>\n</topics>\n",
+        _write,
+    ),
+)

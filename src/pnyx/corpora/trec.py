@@ -7,46 +7,37 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import IO, TypeVar
+from operator import attrgetter
+from typing import IO
 
-from pnyx.corpora.base import Row, parse_rows, unique
+from pnyx.corpora.base import Format, Row, scan_text_lines, scanned, with_options
 from pnyx.errors import InputError, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Qrel, RunEntry
 
-__all__ = ["scan_beir_qrels", "scan_qrels", "scan_run", "write_beir_qrels", "write_qrels"]
-__all__ += ["as_ranked", "parse_float", "parse_int", "write_run"]
-
-T = TypeVar("T")
+__all__ = ["BEIR_HEADER", "FORMATS", "as_ranked", "write_qrels", "write_run"]
 
 BEIR_HEADER = "query-id\tcorpus-id\tscore"
 _INT = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"([+-]?[0-9]{1,18})\.0+")
 _FLOAT = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMNS = re.compile(r"[ \t]+")
+_TAB = re.compile("\t")
 _MOST = 3.4e38
 """About the largest number in single precision."""
 _LEAST_STEP = 1e-30
 """Far above the numbers near zero that some machines flush to zero."""
 
 
-def parse_int(text: str, name: str) -> int:
-    """Read an integer in ASCII digits.
-
-    Raises:
-        InputError: it is something else.
-    """
+def _parse_int(text: str, name: str) -> int:
+    """Read an integer in ASCII digits."""
     if not _INT.fullmatch(text):
         raise InputError(f"{name}: found {shorten(text, 30)!r}, expected an integer")
     return int(text)
 
 
-def parse_float(text: str, name: str) -> float:
-    """Read a finite number in ASCII digits.
-
-    Raises:
-        InputError: it is something else; NaN and infinity are no scores.
-    """
+def _parse_float(text: str, name: str) -> float:
+    """Read a finite number in ASCII digits; NaN and infinity are no scores."""
     value = float(text) if _FLOAT.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise InputError(f"{name}: found {shorten(text, 30)!r}, expected a finite number")
@@ -61,24 +52,15 @@ def _split(line: str, names: str, separator: re.Pattern[str] = _COLUMNS) -> list
     return parts
 
 
-def _lines(source: str, parse: Callable[[str], T]) -> Iterator[Row[T]]:
-    rows: Iterator[Row[str]] = (
-        line if isinstance(line, InputError) else (number, line)
-        for number, line in scan_lines(source)
-        if isinstance(line, InputError) or line.strip(" \t")
-    )
-    return parse_rows(rows, parse, source)
-
-
 def _run_entry(line: str) -> RunEntry:
     topic, _, doc, rank, score, tag = _split(line, "topic Q0 document rank score tag")
-    return RunEntry(topic, doc, parse_int(rank, "rank"), parse_float(score, "score"), tag)
+    return RunEntry(topic, doc, _parse_int(rank, "rank"), _parse_float(score, "score"), tag)
 
 
-def scan_run(source: str) -> Iterator[Row[RunEntry]]:
-    """A TREC run; a document may be ranked once for each topic."""
-    rows = _lines(source, _run_entry)
-    yield from unique(rows, lambda e: (e.topic_id, e.doc_id), source, "topic and document")
+def _scan_run(source: str) -> Iterator[Row[RunEntry]]:
+    rows = scan_text_lines(source)
+    key = attrgetter("topic_id", "doc_id")
+    return scanned(source, _run_entry, key, rows=rows, what="topic and document")
 
 
 def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
@@ -122,11 +104,7 @@ def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:
 
 
 def _token(text: str, what: str) -> str:
-    """Return a text that fits into one column.
-
-    Raises:
-        InputError: it does not.
-    """
+    """Return a text that fits into one column, or refuse it."""
     if not text or re.search(r"[ \t\r\n\0]", text) or text.startswith("\ufeff"):
         raise InputError(f"{what} {shorten(text)!r} is empty or holds white space")
     return text
@@ -134,7 +112,7 @@ def _token(text: str, what: str) -> str:
 
 def _grade(text: str) -> int:
     whole = _WHOLE.fullmatch(text)  # Touché 2020 wrote its grades as 4.0
-    return parse_int(whole[1] if whole else text, "grade")
+    return _parse_int(whole[1] if whole else text, "grade")
 
 
 def _qrel(line: str) -> Qrel:
@@ -142,14 +120,12 @@ def _qrel(line: str) -> Qrel:
     return Qrel(topic, doc, _grade(grade), subtopic)
 
 
-def _qrel_key(qrel: Qrel) -> tuple[str, str, str]:
-    return qrel.topic_id, qrel.subtopic, qrel.doc_id
-
-
-def scan_qrels(source: str) -> Iterator[Row[Qrel]]:
-    """TREC qrels; in diversity qrels the second column numbers the subtopic."""
-    rows = _lines(source, _qrel)
-    yield from unique(rows, _qrel_key, source, "topic, subtopic and document")
+def _scan_qrels(
+    source: str, parse: Callable[[str], Qrel] = _qrel, rows: Iterable[Row[str]] | None = None
+) -> Iterator[Row[Qrel]]:
+    rows = scan_text_lines(source) if rows is None else rows
+    key = attrgetter("topic_id", "subtopic", "doc_id")
+    return scanned(source, parse, key, rows=rows, what="topic, subtopic and document")
 
 
 def write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
@@ -163,21 +139,14 @@ def write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
         stream.write(f"{topic} {subtopic} {_token(q.doc_id, 'document')} {q.grade}\n")
 
 
-def scan_beir_qrels(source: str) -> Iterator[Row[Qrel]]:
-    """BEIR qrels: tab-separated with the header `query-id corpus-id score`."""
-    rows = _beir_lines(source)
-    yield from unique(rows, _qrel_key, source, "topic, subtopic and document")
+def _beir_qrel(line: str) -> Qrel:
+    topic, doc, grade = _split(line, BEIR_HEADER, _TAB)
+    if not topic or not doc:
+        raise InputError("an id is empty")
+    return Qrel(topic, doc, _grade(grade))
 
 
-def _beir_lines(source: str) -> Iterator[Row[Qrel]]:
-    tab = re.compile("\t")
-
-    def parse(line: str) -> Qrel:
-        topic, doc, grade = _split(line, BEIR_HEADER, tab)
-        if not topic or not doc:
-            raise InputError("an id is empty")
-        return Qrel(topic, doc, _grade(grade))
-
+def _beir_lines(source: str) -> Iterator[Row[str]]:
     header = True
     for number, line in scan_lines(source):
         if header and line != BEIR_HEADER:
@@ -187,16 +156,11 @@ def _beir_lines(source: str) -> Iterator[Row[Qrel]]:
         elif isinstance(line, InputError):
             yield line
         elif not header and line.strip():
-            yield from parse_rows([(number, line)], parse, source)
+            yield number, line
         header = False
 
 
-def write_beir_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
-    """Write BEIR qrels.
-
-    Raises:
-        InputError: an id holds a tab or line end, or a grade belongs to a subtopic.
-    """
+def _write_beir_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
     stream.write(BEIR_HEADER + "\n")
     for q in qrels:
         if q.subtopic != "0":
@@ -205,3 +169,31 @@ def write_beir_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
             if not name or re.search(r"[\t\r\n\0]", name):
                 raise InputError(f"id {shorten(name)!r} is empty or holds a tab or line end")
         stream.write(f"{q.topic_id}\t{q.doc_id}\t{q.grade}\n")
+
+
+FORMATS = (
+    Format(
+        "run",
+        "run",
+        "TREC run: topic, Q0, document, rank, score, tag",
+        with_options(_scan_run),
+        "q1 Q0 d1 1 14.89 bm25\n",
+        write_run,
+    ),
+    Format(
+        "qrels",
+        "qrels",
+        "TREC qrels: topic, subtopic (0 unless diversity qrels), document, grade",
+        with_options(_scan_qrels),
+        "q1 0 d1 2\n",
+        write_qrels,
+    ),
+    Format(
+        "beir-qrels",
+        "qrels",
+        "BEIR qrels: tab-separated with the header query-id, corpus-id, score",
+        with_options(lambda source: _scan_qrels(source, _beir_qrel, _beir_lines(source))),
+        "query-id\tcorpus-id\tscore\nq1\td1\t2\n",
+        _write_beir_qrels,
+    ),
+)

@@ -24,9 +24,10 @@ from pnyx.judge.prompting import load_prompt
 from pnyx.judge.structured import ask_structured
 from pnyx.models.flow import run_all
 
-__all__ = ["Drafted", "Progress", "draft_claims", "draft_pairs", "draft_survey"]
+__all__ = ["Drafted", "Progress", "draft_questions", "each"]
 
-S = TypeVar("S", ArgumentPair, DebateClaim, SurveyQuestion)
+S = TypeVar("S")
+R = TypeVar("R")
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with how many are done, of how many, and a word on them."""
@@ -55,101 +56,58 @@ class Drafted:
     problems: tuple[str, ...] = ()
 
 
-def draft_pairs(
-    pairs: Sequence[ArgumentPair], model: StoredModel, on_done: Progress | None = None
-) -> list[Drafted]:
-    """Draft the question on which two arguments disagree, and both answers to it.
-
-    Args:
-        pairs: of each argument the first 500 words are shown.
-        model: what was asked before is not asked again.
-        on_done: told of each pair that is done.
-
-    Returns:
-        One for each pair, in order. `drafted_from` of a draft holds the argument for each side.
-
-    Raises:
-        ModelError: the model cannot be asked at all.
-    """
-
-    async def work(pair: ArgumentPair) -> Drafted:
-        return await _from_pair(pair, model)
-
-    return _each(pairs, work, model, on_done)
-
-
-def draft_claims(
-    claims: Sequence[DebateClaim],
+def draft_questions(
+    sources: Sequence[ArgumentPair] | Sequence[DebateClaim] | Sequence[SurveyQuestion],
     model: StoredModel | None = None,
     *,
     rules: bool = True,
     on_done: Progress | None = None,
 ) -> list[Drafted]:
-    """Draft the question that a claim answers with yes; the views on it stay as they are.
+    """Draft questions with opposing perspectives.
 
     Args:
-        claims: what is already a question is taken as it is.
-        model: asked where rules are not enough, or not wanted; None for rules alone.
+        sources: pairs of arguments: the question on which they disagree and both answers to it, of
+            the first 500 words of each; claims: the question that a claim answers with yes (what
+            is a question already is taken as it is), with the views on it as they are; or survey
+            questions: a perspective for each end of a scale, or for each choice.
+        model: drafts; what was asked before is not asked again. Only claims can do without, by
+            rules alone.
         rules: whether a claim whose verb is certain becomes a question without being asked about
             (`pnyx.judge.claims.question_from`).
-        on_done: told of each claim that is done.
+        on_done: told of each source that is done.
 
     Returns:
-        One for each claim, in order.
+        One for each source, in order. `drafted_from` of a draft holds what it was made of, and
+        what each perspective stands for.
 
     Raises:
         ModelError: the model cannot be asked at all.
     """
 
-    async def work(claim: DebateClaim) -> Drafted:
-        question = question_from(claim.claim) if rules or claim.claim.endswith("?") else None
-        if question is not None:
-            by = "as it is" if question == claim.claim else "rule"
-            return Drafted(claim.id, _claim_draft(claim, question, by))
+    async def work(source: Any) -> Drafted:
+        if isinstance(source, DebateClaim) and (found := _by_rule(source, model, rules)):
+            return found
         if model is None:
-            reason = "no rule turns the claim into a question, and no language model was asked"
-            return Drafted(claim.id, None, reason, failed=True)
-        return await _from_claim(claim, model)
+            raise ValueError("only claims can be drafted from without a language model")
+        return await _FROM[type(source)](source, model)
 
-    return _each(claims, work, model, on_done)
-
-
-def draft_survey(
-    survey: Sequence[SurveyQuestion], model: StoredModel, on_done: Progress | None = None
-) -> list[Drafted]:
-    """Draft a question with a perspective for each end of a scale, or for each choice.
-
-    Args:
-        survey: questions with the answers that stand for a view.
-        model: what was asked before is not asked again.
-        on_done: told of each question that is done.
-
-    Returns:
-        One for each question, in order. `drafted_from` of a draft holds the survey's question, its
-        answers, and which of them each perspective stands for.
-
-    Raises:
-        ModelError: the model cannot be asked at all.
-    """
-
-    async def work(source: SurveyQuestion) -> Drafted:
-        return await _from_survey(source, model)
-
-    return _each(survey, work, model, on_done)
+    return each(sources, work, model, on_done, "drafting")
 
 
-def _each(
+def each(
     sources: Sequence[S],
-    work: Callable[[S], Awaitable[Drafted]],
+    work: Callable[[S], Awaitable[R]],
     model: StoredModel | None,
     on_done: Progress | None,
-) -> list[Drafted]:
-    results: dict[int, Drafted] = {}
+    doing: str,
+) -> list[R]:
+    """Return what `work` makes of each, in order; as many at once as the model takes."""
+    results: dict[int, R] = {}
 
     async def place(item: tuple[int, S]) -> None:
         results[item[0]] = await work(item[1])
         if on_done is not None:
-            on_done(len(results), len(sources), "drafting")
+            on_done(len(results), len(sources), doing)
 
     async def all_() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -160,6 +118,18 @@ def _each(
 
     run_blocking(all_)
     return [results[position] for position in range(len(sources))]
+
+
+def _by_rule(claim: DebateClaim, model: StoredModel | None, rules: bool) -> Drafted | None:
+    """Return the draft of a rule, or that there is none without a model; None: ask it."""
+    question = question_from(claim.claim) if rules or claim.claim.endswith("?") else None
+    if question is not None:
+        by = "as it is" if question == claim.claim else "rule"
+        return Drafted(claim.id, _claim_draft(claim, question, by))
+    if model is None:
+        reason = "no rule turns the claim into a question, and no language model was asked"
+        return Drafted(claim.id, None, reason, failed=True)
+    return None
 
 
 async def _asked(
@@ -253,3 +223,10 @@ def _failed(source_id: str, problems: Sequence[str]) -> Drafted:
 def _shortened(text: str) -> str:
     line = clean(text)
     return trim(line, _WORDS) if word_weight(line) > _WORDS else line
+
+
+_FROM: dict[type, Callable[[Any, StoredModel], Awaitable[Drafted]]] = {
+    ArgumentPair: _from_pair,
+    DebateClaim: _from_claim,
+    SurveyQuestion: _from_survey,
+}

@@ -16,17 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora.drafts import words_of
-from pnyx.drafts.drafting import Progress
+from pnyx.drafts.drafting import Progress, each
 from pnyx.drafts.replies import personal_reply
 from pnyx.errors import shorten
-from pnyx.judge.base import run_blocking
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import load_prompt
 from pnyx.judge.structured import ask_structured
-from pnyx.models.flow import run_all
 from pnyx.records import SIDES
 
-__all__ = ["SIMILAR", "Dropped", "Filtered", "Similar", "filter_drafts", "side_fault"]
+__all__ = ["SIMILAR", "Dropped", "Filtered", "Similar", "filter_drafts"]
 
 SIMILAR = 0.9
 """Cosine of the packaged encoder from which two questions are reported as alike. Of the six pairs
@@ -117,7 +115,7 @@ def filter_drafts(
     rows = [{k: v for k, v in row.items() if k not in ("dropped", "similar")} for row in drafts]
     faults: dict[int, tuple[str, str]] = {}
     for place, row in enumerate(rows):
-        if detail := side_fault(row):
+        if detail := _side_fault(row):
             faults[place] = "sides", detail
     if model is not None:
         left = [place for place in range(len(rows)) if place not in faults]
@@ -140,7 +138,7 @@ def filter_drafts(
     )
 
 
-def side_fault(row: Mapping[str, Any]) -> str:
+def _side_fault(row: Mapping[str, Any]) -> str:
     """Return why the perspectives of a draft are not opposed, or an empty string where they are.
 
     There must be two in different words and, where any supports or opposes the question, some of
@@ -166,28 +164,16 @@ def _personal(
     rows: Sequence[Mapping[str, Any]], model: StoredModel, on_done: Progress | None
 ) -> dict[int, tuple[str, str]]:
     """Return the places of questions about the asked person, or that nobody could decide on."""
-    found: dict[int, tuple[str, str]] = {}
-    done = 0
 
-    async def work(item: tuple[int, Mapping[str, Any]]) -> None:
-        nonlocal done
-        place, row = item
+    async def fault(row: Mapping[str, Any]) -> tuple[str, str] | None:
         request = load_prompt("personal").request({"question": _asked(row)})
         reply, problems = await ask_structured(model, request, personal_reply())
         if reply is None:
-            found[place] = "undecided", problems[-1]
-        elif reply.personal == "yes":
-            found[place] = "personal", shorten(reply.reason.strip(), 300)
-        done += 1
-        if on_done is not None:
-            on_done(done, len(rows), "filtering")
+            return "undecided", problems[-1]
+        return ("personal", shorten(reply.reason.strip(), 300)) if reply.personal == "yes" else None
 
-    async def all_() -> None:
-        async with model.running():
-            await run_all(enumerate(rows), work, workers=model.concurrency)
-
-    run_blocking(all_)
-    return found
+    found = each(rows, fault, model, on_done, "filtering")
+    return {place: told for place, told in enumerate(found) if told is not None}
 
 
 def _asked(row: Mapping[str, Any]) -> str:

@@ -11,25 +11,13 @@ from collections.abc import Iterable, Iterator
 
 from pnyx.view.build import view_case
 from pnyx.view.model import CaseView, MeasureView, ReferenceView, SentenceView, SideView
-from pnyx.view.text import one_line
+from pnyx.view.tables import Column, Table
+from pnyx.view.text import escape_markdown
 from pnyx.write.case import Case
 
 __all__ = ["escape_markdown", "render_markdown"]
 
-_MARKUP = re.compile(r"([\\`*_\[\]<|~&$])")
-_BLOCK_START = re.compile(r"^(\d+(?=[.)])|(?=[-+=>#]))")
 _MAX_QUOTE = 400
-
-
-def escape_markdown(text: str) -> str:
-    """Return `text` harmless, on one line, showing itself and nothing else in Markdown."""
-    line = _MARKUP.sub(r"\\\1", one_line(text))
-    return _BLOCK_START.sub(_guard, line)
-
-
-def _guard(match: re.Match[str]) -> str:
-    """Keep a line from starting a heading, a quote, a list, a rule or an underline."""
-    return "\\" if not match[0] else f"{match[0]}\\"
 
 
 def render_markdown(case: Case) -> str:
@@ -59,7 +47,7 @@ def _side(side: SideView) -> Iterator[str]:
     if side.empty:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
     if side.measures:
-        yield "\n".join(_measures(side.measures))
+        yield _measures(side.measures)
     for group in side.groups:
         if group.conclusion is not None:
             yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}"
@@ -67,12 +55,10 @@ def _side(side: SideView) -> Iterator[str]:
             yield "\n".join(f"- {_text(p)}{_marks(p)}" for p in group.premises)
 
 
-def _measures(measures: Iterable[MeasureView]) -> Iterator[str]:
-    yield "| measure | value | 95 % interval | base |"
-    yield "|---|---|---|---|"
-    for m in measures:
-        label = escape_markdown(m.label)
-        yield f"| {label} | {m.value} | {m.interval or 'none'} | {m.base} |"
+def _measures(measures: Iterable[MeasureView]) -> str:
+    columns = Column("measure"), Column("value"), Column("95 % interval"), Column("base")
+    rows = [(m.label, m.value, m.interval or "none", m.base) for m in measures]
+    return Table(columns, rows).markdown().rstrip()
 
 
 def _text(sentence: SentenceView) -> str:

@@ -6,15 +6,22 @@ script, nothing loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import TypeAlias
 
 from pnyx.errors import shorten
 
-__all__ = ["MARGIN", "clean", "document", "drawn_line", "drawn_path", "drawn_text", "wrapped"]
+__all__ = ["COLOUR", "MARGIN", "Axes", "bar", "clean", "document", "drawn_line", "drawn_path"]
+__all__ += ["drawn_text", "ticks", "wrapped"]
 
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
+COLOUR = _DOT
+"""Of what is shown first; greys and others stand beside it."""
+Point: TypeAlias = tuple[float, float]
 _CHARACTER = 6.2
 """Width of a character of a note."""
 
@@ -74,6 +81,90 @@ def drawn_path(
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     style = f'fill="none" stroke="{colour}" stroke-width="{width}"{dashed}'
     return f'<polyline points="{shown}" {style}/>'
+
+
+def bar(x: float, y: float, wide: float, high: float, title: str = "") -> str:
+    """Return a bar; `title` is shown by those who point at it."""
+    said = f"<title>{clean(title)}</title></rect>" if title else ""
+    shape = f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
+    return f"{shape}>{said}" if said else f"{shape}/>"
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A rectangle in which shares are drawn: (0, 0) is bottom left, (1, 1) top right.
+
+    Ticks are (share, label); marks are elements of SVG.
+    """
+
+    left: float
+    top: float
+    wide: float
+    high: float
+
+    def x(self, share: float) -> float:
+        """Return where a share of the width stands in the picture."""
+        return self.left + self.wide * share
+
+    def y(self, share: float) -> float:
+        """Return where a share of the height stands in the picture."""
+        return self.top + self.high * (1 - share)
+
+    def across(self, shown: Iterable[tuple[float, str]], above: float = 0) -> list[str]:
+        """Return a rule from top (and `above` it) to bottom for each tick, its label below."""
+        bottom = self.top + self.high
+        return [
+            mark
+            for at, label in shown
+            for mark in (
+                drawn_line(self.x(at), self.top - above, self.x(at), bottom, "rule"),
+                drawn_text(label, self.x(at), bottom + 16, "tick"),
+            )
+        ]
+
+    def up(self, shown: Iterable[tuple[float, str]]) -> list[str]:
+        """Return a rule from left to right for each tick, its label to the left."""
+        return [
+            mark
+            for at, label in shown
+            for mark in (
+                drawn_line(self.left, self.y(at), self.x(1), self.y(at), "rule"),
+                drawn_text(label, self.left - 8, self.y(at) + 4, "end note"),
+            )
+        ]
+
+    def line(self, start: Point, end: Point, kind: str) -> str:
+        """Return a line between two points; `kind` is a class of the style."""
+        return drawn_line(self.x(start[0]), self.y(start[1]), self.x(end[0]), self.y(end[1]), kind)
+
+    def dot(self, x: float, y: float) -> str:
+        """Return a dot."""
+        return f'<circle class="dot" cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="4.5"/>'
+
+    def path(
+        self, points: Sequence[Point], colour: str = COLOUR, dashes: str = "", width: float = 2.5
+    ) -> str:
+        """Return a line through points."""
+        return drawn_path([(self.x(x), self.y(y)) for x, y in points], colour, dashes, width)
+
+    def band(self, low: Sequence[Point], high: Sequence[Point]) -> list[str]:
+        """Return the area between two lines; nothing where one has no point."""
+        if not (low and high):
+            return []
+        ends = [(self.x(x), self.y(y)) for x, y in (*low, *reversed(high))]
+        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in ends)
+        return [f'<polygon points="{corners}" fill="{COLOUR}" opacity=".15"/>']
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return 3 to 7 round numbers, the first at most `low`, the last at least `high`."""
+    if high - low < 1e-9 * max(1.0, abs(high)):
+        low, high = low - 0.05 * max(1.0, abs(low)), high + 0.05 * max(1.0, abs(high))
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
+    start, stop = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [n * step for n in range(start, max(stop, start + 2) + 1)]
 
 
 def clean(text: str) -> str:

@@ -10,7 +10,16 @@ from typing import Literal, TypeAlias
 
 from pnyx.judge.quotes import find_words
 
-__all__ = ["Segment", "Span", "clean", "cut", "locate", "one_line"]
+__all__ = [
+    "Segment",
+    "Span",
+    "clean",
+    "cut",
+    "escape_cell",
+    "escape_markdown",
+    "locate",
+    "one_line",
+]
 
 Span: TypeAlias = tuple[int, int]
 """Start and end (exclusive) in characters of the uncleaned text."""
@@ -49,6 +58,23 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """Return `text` harmless and on one line, for titles, sentences and labels."""
     return " ".join(clean(text).split())
+
+
+_MARKUP = re.compile(r"([\\`*_\[\]<|~&$])")
+_BLOCK_START = re.compile(r"^(\d+(?=[.)])|(?=[-+=>#]))")
+
+
+def escape_cell(text: str) -> str:
+    """Return `text` harmless, on one line, for the inside of a line of Markdown."""
+    return _MARKUP.sub(r"\\\1", one_line(text))
+
+
+def escape_markdown(text: str) -> str:
+    """Return `text` harmless, on one line, showing itself and nothing else in Markdown.
+
+    It cannot start a heading, a quote, a list, a rule or an underline either.
+    """
+    return _BLOCK_START.sub(lambda m: f"{m[0]}\\" if m[0] else "\\", escape_cell(text))
 
 
 def locate(text: str, *candidates: str) -> Span | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pnyx.corpora.base import parse_rows, scan_json_objects, strict, unique
+from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.items import scan_items_file
+from pnyx.corpora.registry import FORMATS
 from pnyx.judge.questions import JudgeQuestion
 
 __all__ = ["carried", "group", "read_questions", "texts"]
@@ -31,9 +31,9 @@ def read_questions(
     def question(row: dict[str, Any]) -> JudgeQuestion:
         return parse(Fields(row))
 
-    scanned = scan_json_objects(path) if name is None else scan_items_file(path, name)
-    rows = unique(parse_rows(scanned, question, path), lambda q: q.id, path)
-    return [question for _, question in strict(rows, path, "items")]
+    rows = None if name is None else FORMATS[name].scan(path, Options())
+    read = strict(scanned(path, question, rows=rows), path, "items")
+    return [question for _, question in read]
 
 
 def group(fields: Fields) -> str:

@@ -1,0 +1,321 @@
+"""The pictures of measures, as SVG: intervals, thresholds, amounts, tuning, reliability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pnyx.errors import shorten
+from pnyx.view.svg import (
+    COLOUR,
+    MARGIN,
+    Axes,
+    bar,
+    document,
+    drawn_line,
+    drawn_path,
+    drawn_text,
+    ticks,
+)
+
+if TYPE_CHECKING:
+    from pnyx.audit.tuning import Setting, Tuned
+    from pnyx.measure.amount import Amount
+    from pnyx.measure.base import Measured
+    from pnyx.measure.calibration_error import ReliabilityBin
+    from pnyx.measure.thresholds import Curve, Thresholds
+
+__all__ = [
+    "Panel",
+    "Point",
+    "amount_plot",
+    "interval_plot",
+    "reliability_plot",
+    "thresholds_plot",
+    "tuning_plot",
+]
+
+_TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
+
+
+# Means with their intervals: a panel for each measure, a row for each run ------------------------
+
+_PANEL, _ROW, _GAP, _HEAD, _FOOT = 250, 24, 36, 34, 26
+_NUMBER = 66
+"""Width of the column of numbers to the right of each panel."""
+_CHARACTER = 7.3
+"""Width of a character of a label, on the broad side."""
+_LONGEST = 28
+_COLUMNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A row of a panel.
+
+    Attributes:
+        label: the run's name.
+        value: its mean; None is shown as a dash.
+        low: lower end of the interval, None without one.
+        high: upper end of the interval, None without one.
+        mark: shown after the number, for instance for significance.
+    """
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One measure: its name, its rows and, if any, the baseline's value to draw a line at.
+
+    All panels of a picture have the same rows in the same order.
+    """
+
+    title: str
+    points: Sequence[Point]
+    reference: float | None = None
+
+
+def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
+    """Return an SVG document.
+
+    Args:
+        panels: at least one, all with the same labels.
+        notes: lines below the panels.
+    """
+    labels = [shorten(point.label, _LONGEST) for point in panels[0].points]
+    gutter = MARGIN + math.ceil(max(map(len, labels)) * _CHARACTER) + 12
+    rows = math.ceil(len(panels) / _COLUMNS)
+    columns = math.ceil(len(panels) / rows)
+    tall = _HEAD + _ROW * len(labels) + _FOOT
+    wide = gutter + columns * (_PANEL + _NUMBER) + (columns - 1) * _GAP + MARGIN
+    high = MARGIN + rows * tall + (rows - 1) * _GAP // 2
+    parts = []
+    for place, panel in enumerate(panels):
+        row, column = divmod(place, columns)
+        top = MARGIN + row * (tall + _GAP // 2) + _HEAD
+        left = gutter + column * (_PANEL + _NUMBER + _GAP)
+        for n, label in enumerate(labels if column == 0 else ()):
+            parts.append(drawn_text(label, gutter - 12, top + _ROW * (n + 0.5) + 4.5, "end"))
+        parts += _interval_panel(panel, Axes(left, top, _PANEL, _ROW * len(labels)))
+    titles = ", ".join(panel.title for panel in panels)
+    return document(f"{titles}: means and intervals", wide, high, parts, notes)
+
+
+def _interval_panel(panel: Panel, axes: Axes) -> list[str]:
+    found = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
+    marks = ticks(min(found), max(found)) if found else ticks(0.0, 1.0)
+    first, last = marks[0], marks[-1]
+
+    def at(value: float) -> float:
+        return (value - first) / (last - first)
+
+    digits = max(0, -math.floor(math.log10(marks[1] - first) + 1e-9))  # tell ticks apart
+    parts = [drawn_text(panel.title, axes.left, axes.top - _HEAD + 14, "head")]
+    parts += axes.across([(at(tick), f"{tick:z.{digits}f}") for tick in marks], above=6)
+    if panel.reference is not None:
+        x = axes.x(at(panel.reference))
+        parts.append(drawn_line(x, axes.top - 6, x, axes.y(0), "base"))
+    for row, point in enumerate(panel.points):
+        y = 1 - (row + 0.5) / len(panel.points)
+        if point.low is not None and point.high is not None:
+            parts.append(axes.line((at(point.low), y), (at(point.high), y), "span"))
+        if point.value is not None:
+            parts.append(axes.dot(at(point.value), y))
+        shown = "–" if point.value is None else f"{point.value:z.3f} {point.mark}".rstrip()
+        parts.append(drawn_text(shown, axes.x(1) + 12, axes.y(y) + 4.5))
+    return parts
+
+
+# F1 over thresholds beside F1 over k -------------------------------------------------------------
+
+_SERIES = (
+    ("precision", "#2f7d4f", "6 4", 1.5),
+    ("recall", "#5f6368", "2 3", 1.5),
+    ("f1", COLOUR, "", 2.5),
+)
+"""Field of the curves, colour, dashes and width; the last is drawn over the others."""
+
+
+def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
+    """Return an SVG document: left by threshold, right by k, with the interval of F1.
+
+    The dashed line on both sides is F1 at the best threshold.
+    """
+    last = max(2.0, found.cutoffs.at[-1])
+
+    def by_k(k: float) -> float:
+        return math.log(k) / math.log(last)
+
+    left = Axes(MARGIN + 34, MARGIN + 56, 340, 240)
+    right = Axes(left.x(1) + 94, left.top, left.wide, left.high)
+    powers = [(by_k(k), str(k)) for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= last]
+    title = f"{shorten(found.judge, 60) or 'annotations'}: which documents to take"
+    parts = [drawn_text(title, MARGIN, MARGIN + 10, "head"), *_legend(left.left, MARGIN + 32)]
+    for axes, curve, place, shown, said in (
+        (left, found.thresholds, float, [(t, f"{t:g}") for t, _ in _TENTHS],
+         "probability from which on documents are taken"),
+        (right, found.cutoffs, by_k, powers, "number k of documents taken of each question"),
+    ):  # fmt: skip
+        parts += _curves(curve, axes, place, shown)
+        parts.append(drawn_text(said, axes.x(0.5), axes.y(0) + 34, "tick"))
+    best, cut = found.best_threshold, found.best_cutoff
+    if best.f1.value is not None:
+        for axes, x, f1 in ((left, best.at, best.f1), (right, by_k(cut.at), cut.f1)):
+            parts.append(axes.line((0, best.f1.value), (1, best.f1.value), "base"))
+            parts.append(axes.dot(x, f1.value or 0.0))
+    wide, high = int(right.x(1) + MARGIN), int(left.y(0) + 44)
+    return document("F1 by threshold and by k", wide, high, parts, notes)
+
+
+def _legend(x: float, y: float) -> list[str]:
+    parts = []
+    for name, colour, dashes, width in reversed(_SERIES):
+        parts.append(drawn_path([(x, y - 4), (x + 28, y - 4)], colour, dashes, width))
+        parts.append(drawn_text("F1" if name == "f1" else name, x + 34, y))
+        x += 110
+    return parts
+
+
+def _curves(
+    curve: Curve, axes: Axes, place: Callable[[float], float], shown: Sequence[tuple[float, str]]
+) -> list[str]:
+    def points(series: Sequence[Measured], end: str) -> list[tuple[float, float]]:
+        found = [(at, getattr(m, end)) for at, m in zip(curve.at, series, strict=True)]
+        return [(place(at), value) for at, value in found if value is not None]
+
+    parts = axes.up(_TENTHS) + axes.across(shown)
+    parts += axes.band(points(curve.f1, "low"), points(curve.f1, "high"))
+    for name, colour, dashes, width in _SERIES:
+        parts.append(axes.path(points(getattr(curve, name), "value"), colour, dashes, width))
+    return parts
+
+
+# Amounts of relevant information -----------------------------------------------------------------
+
+
+def amount_plot(
+    amounts: Mapping[str, Amount], names: Mapping[str, str], notes: Sequence[str] = ()
+) -> str:
+    """Return an SVG document: a bar for each question, as long as its mean probability.
+
+    Args:
+        amounts: at least one question's; in the order of the bars.
+        names: question -> what to call it; its id where it has none.
+        notes: lines below.
+    """
+    labels = [shorten(names.get(q) or q or "all pairs", 48) for q in amounts]
+    left = MARGIN + math.ceil(max(map(len, labels)) * 7.0) + 10
+    means = [amount.mean or 0.0 for amount in amounts.values()]
+    step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2) if s * 5 >= max(means) or s == 0.2)
+    axes = Axes(left, MARGIN + 44, 320, 22 * len(labels))
+    title = "relevant information by question: mean probability of a document"
+    parts = [drawn_text(title, MARGIN, MARGIN + 10, "head")]
+    parts += axes.across([(n / 5, f"{n * step:g}") for n in range(6)], above=6)
+    for row, (label, amount) in enumerate(zip(labels, amounts.values(), strict=True)):
+        y = axes.top + 22 * row
+        long = axes.wide * (amount.mean or 0.0) / (step * 5)
+        parts += [drawn_text(label, left - 8, y + 15, "end"), bar(left, y + 3, long, 16, label)]
+        said = f"{amount.expected:.1f} of {amount.documents} expected"
+        if amount.mean is None:
+            said = f"none of {amount.unscored} scored"
+        parts.append(drawn_text(said, axes.x(1) + 12, y + 15, "note"))
+    wide, high = int(axes.x(1) + 200), int(axes.y(0) + 28)
+    return document("amount of relevant information", wide, high, parts, notes)
+
+
+# A measure over the values of each parameter that was tuned --------------------------------------
+
+
+def tuning_plot(found: Tuned, notes: Sequence[str] = ()) -> str:
+    """Return an SVG document: a panel for each parameter, the others as in the best setting.
+
+    Values stand at equal distances. The dashed line is the default's mean, the dot the best's.
+    """
+    curves = {name: found.curve(name) for name in found.tuning.grid}
+    settings = [setting for curve in curves.values() for _, setting in curve] + [found.default]
+    means = [x for s in settings for x in (s.mean.value, s.mean.low, s.mean.high) if x is not None]
+    marks = ticks(min(means), max(means))
+    parts = [drawn_text(f"{found.measure} by parameter", MARGIN, MARGIN + 10, "head")]
+    axes = Axes(MARGIN + 40, MARGIN + 44, 300, 200)
+    for name, curve in curves.items():
+        parts += _tuned_panel(found, name, curve, axes, marks)
+        axes = Axes(axes.x(1) + 56, axes.top, axes.wide, axes.high)
+    wide, high = int(axes.left - 56 + MARGIN), int(axes.y(0) + 30)
+    return document(f"{found.measure} by parameter", wide, high, parts, notes)
+
+
+def _tuned_panel(
+    found: Tuned,
+    name: str,
+    curve: Sequence[tuple[float, Setting]],
+    axes: Axes,
+    marks: Sequence[float],
+) -> list[str]:
+    def at(value: float) -> float:
+        return (value - marks[0]) / (marks[-1] - marks[0])
+
+    places = {value: n / max(1, len(curve) - 1) for n, (value, _) in enumerate(curve)}
+    parts = [drawn_text(name.replace("_", " "), axes.left, MARGIN + 32, "head")]
+    parts += axes.up([(at(tick), f"{tick:.3g}") for tick in marks])
+    for value, x in places.items():
+        parts.append(drawn_text(f"{value:g}", axes.x(x), axes.y(0) + 16, "tick"))
+    middle, low, high = (
+        [(places[v], at(y)) for v, s in curve if (y := getattr(s.mean, end)) is not None]
+        for end in ("value", "low", "high")
+    )
+    parts += axes.band(low, high)
+    default, best = found.default.mean.value, found.best.mean.value
+    if default is not None:
+        parts.append(axes.line((0, at(default)), (1, at(default)), "base"))
+    parts.append(axes.path(middle))
+    if best is not None:
+        parts.append(axes.dot(places[found.best.parameters[name]], at(best)))
+    return parts
+
+
+# Stated probabilities against the shares that came true ------------------------------------------
+
+
+def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence[str] = ()) -> str:
+    """Return a reliability diagram as an SVG document.
+
+    Each bin is a dot at its mean probability and its share of yes, with the share's interval; dots
+    on the dashed diagonal are what is stated. Bars below say how many pairs each bin holds.
+
+    Args:
+        bins: what `pnyx.reliability` returns.
+        title: shown above, for instance the judge's name.
+        notes: lines below.
+    """
+    axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
+    base = axes.y(0) + 104
+    parts = [
+        drawn_text(shorten(title, 50), MARGIN, MARGIN + 12, "head"),
+        drawn_text("share of yes", MARGIN, axes.top - 8, "note"),
+        *axes.up(_TENTHS),
+        *axes.across(_TENTHS),
+        axes.line((0, 0), (1, 1), "base"),
+        drawn_line(axes.left, base, axes.x(1), base, "rule"),
+    ]
+    most = max((part.count for part in bins), default=0) or 1
+    for part in bins:
+        x, wide = axes.x(part.start), axes.wide * (part.end - part.start)
+        tall = 54 * part.count / most  # the fullest at full height
+        parts.append(bar(x + 1, base - tall, wide - 2, tall))
+        parts.append(drawn_text(f"{part.count}", x + wide / 2, base - tall - 4, "tick"))
+    for part in bins:
+        if part.mean_probability is not None and part.share is not None:
+            at = part.mean_probability
+            if part.low is not None and part.high is not None:
+                parts.append(axes.line((at, part.low), (at, part.high), "span"))
+            parts.append(axes.dot(at, part.share))
+    parts.append(drawn_text("probability of yes", axes.x(0.5), base + 16, "tick"))
+    wide_, high_ = int(axes.x(1) + MARGIN), int(base + 26)
+    return document(f"{title}: reliability", wide_, high_, parts, notes)

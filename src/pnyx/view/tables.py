@@ -1,0 +1,327 @@
+"""Tables, with their notes and legends, as rows that are rendered once: text, Markdown, HTML, JSON.
+
+table = Table(
+(Column("run"), Column("nDCG@10", "figure"), Column("topics", "counts")),
+[("bm25.run", Marked(mean, "▲"), mean)],
+legend=("▲ higher than the baseline",),
+)
+print(table.text())
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from pnyx.errors import shorten
+from pnyx.measure.base import Measured
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "Column",
+    "Kind",
+    "Marked",
+    "Table",
+    "filled",
+    "interval",
+    "number",
+    "terminal_width",
+]
+
+Kind: TypeAlias = Literal["text", "number", "interval", "figure", "count", "counts", "share"]
+
+_LONGEST: Final = 2000
+_NARROWEST: Final = 16
+"""A column of text is folded to this width before a table is split into several."""
+_GAP: Final = 2
+_PAD: Final = "\u2800"
+"""Blank, and no white space to the drawing library, which would drop it; drawn as a space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: its heading.
+        kind: what its cells hold, and so how they are shown. `text`: strings. `number`: a float,
+            with three digits. `interval`: a `Measured` or (low, high). `figure`: a `Measured`, its
+            value with its interval. `count`: an int. `counts`: a `Measured` or (scored, asked), one
+            number where they are the same.
+            `share`: a float in [0, 1], as a percentage. A cell that is a string is shown as it
+            is in a column of any kind, None as a dash (nothing in a column of text).
+        key: its name in `Table.json`; the heading where it is empty.
+    """
+
+    name: str
+    kind: Kind = "text"
+    key: str = ""
+
+    @property
+    def left(self) -> bool:
+        """Whether its cells are aligned to the left."""
+        return self.kind == "text"
+
+    def shown(self, value: Any) -> str:
+        """Return a cell as it is shown: one printable line."""
+        if isinstance(value, Marked):
+            return value.shown(self.kind)
+        return shorten(value if isinstance(value, str) else _SHOWN[self.kind](value), _LONGEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A cell with a mark after its number, as for significance; an empty mark keeps its room."""
+
+    value: Any
+    mark: str = ""
+
+    def shown(self, kind: Kind) -> str:
+        """Return the number, the mark and, of a figure, the interval."""
+        if kind == "figure":
+            first, second = _number(self.value), interval(self.value)
+            return f"{first} {self.mark:1} {second}" if second != "-" else f"{first} {self.mark:1}"
+        return f"{_SHOWN[kind](self.value)} {self.mark:1}"
+
+
+def number(value: float | None) -> str:
+    """Return a value with three digits, a dash where there is none."""
+    return "-" if value is None else f"{value:z.3f}"
+
+
+def interval(value: Any, high: float | None = None) -> str:
+    """Return the bounds of a `Measured`, a pair, or two bounds with three digits, else a dash."""
+    if isinstance(value, Measured):
+        value, high = value.low, value.high
+    elif isinstance(value, tuple):
+        value, high = value
+    return "-" if value is None or high is None else f"[{value:z.3f}, {high:z.3f}]"
+
+
+def _number(value: Any) -> str:
+    return number(value.value if isinstance(value, Measured) else value)
+
+
+def _figure(value: Any) -> str:
+    bounds = interval(value)
+    return _number(value) if bounds == "-" else f"{_number(value)} {bounds}"
+
+
+def _counts(value: Any) -> str:
+    if value is None:
+        return "-"
+    scored, asked = (value.scored, value.asked) if isinstance(value, Measured) else value
+    return f"{asked:,}" if scored == asked else f"{scored:,} of {asked:,}"
+
+
+_SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
+    "text": lambda value: "" if value is None else str(value),
+    "number": _number,
+    "interval": interval,
+    "figure": _figure,
+    "count": lambda value: "-" if value is None else f"{value:,}",
+    "counts": _counts,
+    "share": lambda value: "-" if value is None else f"{value:.1%}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns, with what a reader must know of them.
+
+    Attributes:
+        columns: at least one; those of text at the start name a row, and are repeated where a
+            table that is too wide continues below itself.
+        rows: a value for each column, see `Column.kind`; an empty row parts two groups.
+        notes: sentences below the table.
+        legend: what its signs and columns mean, below the notes.
+        title: a line above.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str] = ()
+    legend: Sequence[str] = ()
+    title: str = ""
+
+    def text(self, width: int | None = None) -> str:
+        """Return lines of at most `width` cells of a terminal, by default those that it has.
+
+        Columns of text are folded, the widest first; where that is not enough, the table continues
+        below itself with its first columns repeated.
+        """
+        width = max(1, width or terminal_width())
+        shown = self._shown()
+        parts = [filled(self.title, width)] if self.title else []
+        parts += [_drawn(part, width) for part in _split(shown, self.columns, width)]
+        below = [*self.notes, *self.legend]
+        parts += ["\n".join(filled(line, width) for line in below)] if below else []
+        return "\n\n".join(parts)
+
+    def markdown(self) -> str:
+        """Return a table of GitHub's Markdown, with title, notes and legend as paragraphs."""
+        from pnyx.view.text import escape_cell, escape_markdown
+
+        shown = [
+            [escape_cell(t) if isinstance(v, str) else t for v, t in zip(raw, texts, strict=True)]
+            for raw, texts in zip(([c.name for c in self.columns], *self.rows), self._shown(),
+                                  strict=True)
+            if texts
+        ]  # fmt: skip
+        rules = ["---" if column.left else "---:" for column in self.columns]
+        table = [f"| {' | '.join(row)} |" for row in (shown[0], rules, *shown[1:])]
+        below = map(escape_markdown, (*self.notes, *self.legend))
+        title = [f"**{escape_markdown(self.title)}**"] if self.title else []
+        return "\n\n".join([*title, "\n".join(table), *below]) + "\n"
+
+    def html(self) -> str:
+        """Return a `<table>` and a paragraph for each note and legend; all text is escaped."""
+
+        def cells(row: Sequence[str], name: str) -> str:
+            ends = ["" if c.left else ' class="number"' for c in self.columns]
+            return "".join(
+                f"<{name}{end}>{escape(cell)}</{name}>" for cell, end in zip(row, ends, strict=True)
+            )
+
+        header, *rows = self._shown()
+        caption = f"<caption>{escape(self.title)}</caption>\n" if self.title else ""
+        body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" if row else "</tbody><tbody>"
+                         for row in rows)  # fmt: skip
+        below = [("note", line) for line in self.notes] + [("legend", line) for line in self.legend]
+        return (
+            f"<table>\n{caption}<thead><tr>{cells(header, 'th')}</tr></thead>\n"
+            f"<tbody>\n{body}\n</tbody>\n</table>\n"
+            + "".join(f'<p class="{kind}">{escape(line)}</p>\n' for kind, line in below)
+        )
+
+    def json(self) -> list[dict[str, Any]]:
+        """Return an object for each row, its values unrounded."""
+        names = [column.key or column.name for column in self.columns]
+        return [
+            dict(zip(names, map(_plain, row), strict=True)) for row in self.rows if len(row) > 0
+        ]
+
+    def _shown(self) -> list[list[str]]:
+        """Return the heading and all rows as text; an empty row stays empty."""
+        rows = [
+            [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
+            if len(row)
+            else []
+            for row in self.rows
+        ]
+        return [[shorten(column.name, _LONGEST) for column in self.columns], *rows]
+
+
+def _plain(value: Any) -> Any:
+    value = value.value if isinstance(value, Marked) else value
+    return value.row() if isinstance(value, Measured) else value
+
+
+# Text --------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Strip:
+    """A column on its way to lines: its cells, and how wide it is and at least must be."""
+
+    cells: list[str]
+    kind: Kind
+    width: int
+    least: int
+
+
+def terminal_width() -> int:
+    """Return how many cells a line has: `COLUMNS`, the terminal's width, or 80."""
+    return shutil.get_terminal_size().columns
+
+
+def filled(text: str, width: int | None = None, indent: str = "") -> str:
+    """Return one paragraph in lines of at most `width` cells; `indent` starts all but the first."""
+    from rich.text import Text
+
+    width = max(1, width or terminal_width())
+    whole = Text(shorten(text, 20 * _LONGEST).strip())
+    if whole.cell_len <= width:
+        return whole.plain
+    indent = indent if len(indent) < width else ""
+    return _lines(whole, width - len(indent)).replace("\n", f"\n{indent}")
+
+
+def _split(
+    shown: list[list[str]], columns: Sequence[Column], width: int
+) -> Iterator[tuple[list[_Strip], list[bool]]]:
+    """Yield the columns in parts that fit, the first ones repeated in each; and which rows part."""
+    filled_rows = [row for row in shown if row]
+    gaps = [bool(row) for row in shown]
+    strips = [_strip([row[n] for row in filled_rows], c) for n, c in enumerate(columns)]
+    named = next((n for n, column in enumerate(columns) if not column.left), len(columns))
+    named = named if named < len(columns) else 1
+    keys, rest = strips[:named], strips[named:]
+    part: list[_Strip] = []
+    for strip in rest:
+        if part and _total([*keys, *part, strip], least=True) > width:
+            yield _fitted([*keys, *part], width), gaps
+            part = []
+        part.append(strip)
+    yield _fitted([*keys, *part], width), gaps
+
+
+def _strip(cells: list[str], column: Column) -> _Strip:
+    from rich.cells import cell_len
+
+    if column.kind == "figure":  # values stand below each other, also where intervals lack
+        ends = [len(cell) - len(cell.partition(" [")[0]) for cell in cells[1:]]
+        room = max(ends, default=0)
+        cells[1:] = [cell + _PAD * (room - n) for cell, n in zip(cells[1:], ends, strict=True)]
+    head, body = cells[0], max(map(cell_len, cells[1:]), default=0)
+    word = max(map(cell_len, head.split()), default=1)
+    natural = max(cell_len(head), body)
+    least = max(word, min(body, _NARROWEST) if column.left else body)
+    return _Strip(cells, column.kind, natural, min(natural, least))
+
+
+def _total(strips: Sequence[_Strip], *, least: bool = False) -> int:
+    return sum(s.least if least else s.width for s in strips) + _GAP * (len(strips) - 1)
+
+
+def _fitted(strips: Sequence[_Strip], width: int) -> list[_Strip]:
+    """Return the columns no wider than fits: the widest gives way first."""
+    out = [replace(s) for s in strips]
+    for strip in out if _total(out, least=True) > width else ():
+        strip.least = 1
+    while _total(out) > width and (soft := [s for s in out if s.width > s.least]):
+        max(soft, key=lambda strip: strip.width).width -= 1
+    return out
+
+
+def _drawn(part: tuple[list[_Strip], list[bool]], width: int) -> str:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    strips, gaps = part
+    table = RichTable(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_header=False)
+    for strip in strips:
+        justify: Literal["left", "right"] = "left" if strip.kind == "text" else "right"
+        table.add_column(width=strip.width, justify=justify, overflow="fold")
+    rows = iter(zip(*(strip.cells for strip in strips), strict=True))
+    for has_row in gaps:
+        table.add_row(*(map(Text, next(rows)) if has_row else ()))
+    return _lines(table, width)
+
+
+def _lines(what: RenderableType, width: int) -> str:
+    """Draw without colours, markup or anything else that a text could smuggle in."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, color_system=None, force_terminal=False,
+                      markup=False, emoji=False, highlight=False, legacy_windows=False)  # fmt: skip
+    console.print(what)
+    drawn = stream.getvalue().replace(_PAD, " ").rstrip("\n")
+    return "\n".join(line.rstrip() for line in drawn.split("\n"))
