@@ -13,9 +13,10 @@ from pnyx.records import Document, Perspective, Question
 from pnyx.search.index import Index, build_index
 from pnyx.search.perspectives import PerspectiveSet
 from pnyx.search.pipeline import Searcher, SearchPlan
+from pnyx.search.plan import AUTO, SCORINGS
 from pnyx.search.pointwise import rerank_pointwise
 from pnyx.search.rerank import Listwise
-from pnyx.search.scoring import AUTO, SCORINGS, Scoring, rank_documents
+from pnyx.search.scoring import Scoring, rank_documents
 from pnyx.search.vectors import embed_documents
 
 BY = Provenance("oracle")

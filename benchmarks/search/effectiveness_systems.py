@@ -20,14 +20,15 @@ from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index, build_index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
+from pnyx.search.plan import PARAMETERS
 from pnyx.search.quality import QualityModel, score_documents
 from pnyx.search.scoring import Scoring, rank_documents
 from pnyx.search.topic_points import Space
-from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, touche_rank
+from pnyx.search.touche import touche_rank
 from pnyx.search.vectors import document_vectors, embed_documents, embed_question
 
 BASELINE = "Dirichlet"
-DEFAULT = f"Touché {DEFAULT_WC:g}/{DEFAULT_WQ:g} (default)"
+DEFAULT = f"Touché {PARAMETERS['wc'].default:g}/{PARAMETERS['wq'].default:g} (default)"
 
 HYBRID = f"hybrid (default: {Scoring().fusion}, {Scoring().dense_weight:g} on dense)"
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,15 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError
 from pnyx.judge.base import Judge
 from pnyx.models.embedding import PACKAGED, embedder_from
-from pnyx.records import Perspective, Question, Side
+from pnyx.records import Perspective, Question
 from pnyx.search.diversify import in_order, mmr, of_best
 from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
+from pnyx.search.plan import AUTO, SearchPlan
 from pnyx.search.pointwise import at_least, rerank_pointwise
-from pnyx.search.rerank import Listwise, Reranked, rerank_many
-from pnyx.search.scoring import AUTO, Scoring, choose_scoring, rank_documents
-from pnyx.search.sides import CERTAINTY, Sided, sides_of
+from pnyx.search.rerank import Reranked, rerank_many
+from pnyx.search.scoring import choose_scoring, rank_documents
+from pnyx.search.sides import Sided, sides_of
 from pnyx.search.stored import searched_text
 from pnyx.search.vectors import VECTORS, document_vectors
 
@@ -47,86 +48,6 @@ __all__ = ["Found", "SearchPlan", "Searcher"]
 _TOGETHER: Final = 64
 """Questions worked on together, so that a language model has enough to do."""
 _K: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class SearchPlan:
-    """What is done to find the documents of a question; see the module.
-
-    Attributes:
-        scoring: the model that ranks.
-        rerank: `listwise`, `pointwise` or None.
-        threshold: of the first `depth` documents, keep those with at least this P(relevant), in
-            (0, 1], and no others (DIRAS, section 5); it needs `pointwise`. None keeps all.
-        listwise: window and step of listwise reranking.
-        diversify: `mmr` (BERDS, Eq. 1), `perspectives` (BERDS, section 5) or None.
-        lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
-        stance: put the documents on this side first. A listwise reranking asks for that order
-            itself; otherwise the corpus's labels and the judge's verdicts on each document tell.
-        certainty: the least probability with which a judge's verdict decides a side, .5 to 1.
-        depth: how many of the best documents of a ranking stages 2 to 4 look at, at least 1.
-
-    Raises:
-        InputError: a number out of range, or no such stage.
-    """
-
-    scoring: Scoring = field(default_factory=Scoring)
-    rerank: Literal["listwise", "pointwise"] | None = None
-    listwise: Listwise = field(default_factory=Listwise)
-    diversify: Literal["mmr", "perspectives"] | None = None
-    lam: float = 0.75
-    stance: Side | None = None
-    certainty: float = CERTAINTY
-    depth: int = 100
-    threshold: float | None = None
-
-    def __post_init__(self) -> None:
-        for what, value, known in (
-            ("rerank", self.rerank, (None, "listwise", "pointwise")),
-            ("diversify", self.diversify, (None, "mmr", "perspectives")),
-            ("stance", self.stance, (None, "pro", "con")),
-        ):
-            if value not in known:
-                expected = ", ".join(filter(None, known))
-                raise InputError(f"{what} is {value!r}, expected one of: {expected}")
-        if not 0.0 <= self.lam <= 1.0:
-            raise InputError(f"lambda is {self.lam:g}, expected a number from 0 to 1")
-        if not 0.5 <= self.certainty <= 1.0:
-            raise InputError(f"certainty is {self.certainty:g}, expected a number from 0.5 to 1")
-        if self.depth < 1:
-            raise InputError(f"depth is {self.depth}, expected at least 1")
-        if self.threshold is not None:
-            self._check_threshold(self.threshold)
-
-    def _check_threshold(self, threshold: float) -> None:
-        if not 0.0 < threshold <= 1.0:
-            raise InputError(f"threshold is {threshold:g}, expected above 0, at most 1")
-        if self.rerank != "pointwise":
-            raise InputError("a threshold needs pointwise reranking, which gives probabilities")
-
-    @property
-    def asks_sides(self) -> bool:
-        """Whether each document's side is found out."""
-        return self.stance is not None and self.rerank != "listwise"
-
-    @property
-    def staged(self) -> bool:
-        """Whether anything is done after ranking."""
-        return bool(self.rerank or self.diversify or self.stance)
-
-    def __str__(self) -> str:
-        parts = [str(self.scoring)]
-        if self.rerank:
-            parts.append(f"{self.rerank} reranking of {self.depth}")
-        if self.threshold is not None:
-            parts.append(f"relevant with a probability of at least {self.threshold:g}")
-        if self.diversify == "mmr":
-            parts.append(f"MMR of {self.depth} with lambda {self.lam:g}")
-        elif self.diversify:
-            parts.append("for each perspective")
-        if self.stance:
-            parts.append(f"{self.stance} side first")
-        return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

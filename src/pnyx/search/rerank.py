@@ -18,77 +18,15 @@ from pnyx.corpora.trim import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, run_blocking
-from pnyx.judge.claims import claims
 from pnyx.judge.questions import Ranking
 from pnyx.models.flow import run_all
-from pnyx.records import SIDES, Question, Side
+from pnyx.records import Question, Side
+from pnyx.search.plan import Listwise
 
 __all__ = ["Listwise", "Reranked", "rerank", "rerank_async", "rerank_many"]
 
 _CONCURRENCY = 32
 """Questions worked on at once; how many requests an endpoint gets is the affair of its pace."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listwise:
-    """How a ranked list is put to a judge.
-
-    Attributes:
-        window: documents in one question to the judge, at least 2.
-        step: by how many the window moves, from 1 to `window`; the best `window - step` of one
-            window are in the next one, so so many can rise from the back to the front.
-        stance: the side that the documents are to help argue; None for relevance alone.
-        definition: what is relevant, in place of the question's own definition.
-        words: a document longer than this is trimmed, so that a window fits a model's context
-            (long words count for several). RankGPT shows 300.
-
-    Raises:
-        InputError: a number out of range.
-    """
-
-    window: int = 20
-    step: int = 10
-    stance: Side | None = None
-    definition: str = ""
-    words: int = 300
-
-    def __post_init__(self) -> None:
-        if self.window < 2:
-            raise InputError(f"window is {self.window}, expected at least 2")
-        if not 1 <= self.step <= self.window:
-            raise InputError(f"step is {self.step}, expected 1 to the window, {self.window}")
-        if self.words < 1:
-            raise InputError(f"words is {self.words}, expected at least 1")
-
-    def windows(self, count: int) -> list[range]:
-        """Return the ranks (0-based) of each window over `count` documents, as they are asked.
-
-        The last one begins at rank 0, whatever `count` is; one document alone is not asked about.
-        """
-        found = []
-        stop = count
-        while stop > 0:
-            start = max(0, stop - self.window)
-            if stop - start > 1:
-                found.append(range(start, stop))
-            stop = stop - self.step if start > 0 else 0
-        return found
-
-    def criterion(self, question: Question) -> str:
-        """Return what makes a document better, in words; empty for plain relevance."""
-        parts = []
-        if definition := (self.definition or question.definition).strip():
-            parts.append(f"What is relevant to the query:\n{definition}")
-        if self.stance is not None:
-            claim = claims(question.text)[SIDES.index(self.stance)]
-            parts.append(
-                f"Documents are wanted that help to argue the {self.stance} side of the query, "
-                f"which asserts: {claim}\n"
-                "A document is better the more, and the better, reasons and evidence it gives for "
-                "that side. One that speaks for the other side only, or for none, comes behind "
-                "all that help."
-            )
-        return "\n\n".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance
+from pnyx.search.plan import SearchPlan
 
 if TYPE_CHECKING:
     import Stemmer
@@ -28,9 +29,7 @@ __all__ = [
     "stance_side",
 ]
 
-CERTAINTY = 0.6
-"""The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
-
+CERTAINTY = SearchPlan().certainty
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""
 

@@ -22,17 +22,12 @@ from pnyx.search.index import Index
 from pnyx.search.kernels import Boosts, best
 from pnyx.search.manifest import damaged
 from pnyx.search.models import Floats
+from pnyx.search.plan import PARAMETERS, check_parameter
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
-__all__ = ["DEFAULT_WC", "DEFAULT_WQ", "check_weight", "touche_rank", "touche_scores"]
-
-DEFAULT_WC = 10.0
-"""Weight of the topic in the paper's run of highest relevance (Table 1, first row)."""
-
-DEFAULT_WQ = 5.0
-"""Weight of quality in that run; its nDCG@5 of quality is .002 below the highest."""
+__all__ = ["touche_rank", "touche_scores"]
 
 _SHIFT = 4
 """Bits of quality in a document's code, enough for a tight bound: with 300 clusters the table of
@@ -40,7 +35,6 @@ bounds has 19 KB, which the first cache holds."""
 
 _LAST_STEP = (1 << _SHIFT) - 1
 _QUALITIES = np.arange(1 << _SHIFT) / _LAST_STEP
-_MOST = 1e6
 
 
 def touche_rank(
@@ -49,9 +43,9 @@ def touche_rank(
     embedder: Embedder | None,
     k: int = 10,
     *,
-    wc: float = DEFAULT_WC,
-    wq: float = DEFAULT_WQ,
-    mu: float = 2000.0,
+    wc: float = PARAMETERS["wc"].default,
+    wq: float = PARAMETERS["wq"].default,
+    mu: float = PARAMETERS["mu"].default,
     flat: bool = False,
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return numbers and scores of the best `k` documents, best first, ties in document order.
@@ -92,9 +86,9 @@ def touche_scores(
     question: str,
     embedder: Embedder | None,
     *,
-    wc: float = DEFAULT_WC,
-    wq: float = DEFAULT_WQ,
-    mu: float = 2000.0,
+    wc: float = PARAMETERS["wc"].default,
+    wq: float = PARAMETERS["wq"].default,
+    mu: float = PARAMETERS["mu"].default,
     flat: bool = False,
 ) -> Floats:
     """Return the score of every document, by number; shape (documents,), float64.
@@ -109,16 +103,6 @@ def touche_scores(
     return scores if boosts is None else boosts.apply(scores)
 
 
-def check_weight(name: str, weight: float) -> None:
-    """Refuse a weight of topic or quality that cannot be one.
-
-    Raises:
-        InputError: it is not from 0 to 1e6.
-    """
-    if not 0.0 <= weight <= _MOST:  # also refuses NaN
-        raise InputError(f"{name} is {weight:g}, expected a number from 0 to {_MOST:g}")
-
-
 def _flat(index: Index, boosts: Boosts | None) -> Floats:
     ones = np.ones(len(index))
     return ones if boosts is None else boosts.apply(ones)
@@ -128,8 +112,8 @@ def _boosts(
     index: Index, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
     """Return what to multiply by; None where both weights are 0."""
-    check_weight("wc", wc)
-    check_weight("wq", wq)
+    check_parameter("wc", wc)
+    check_parameter("wq", wq)
     if wc == 0.0 and wq == 0.0:
         return None
     documents = _documents(index, topics=wc > 0.0, quality=wq > 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from pnyx.errors import shorten
@@ -12,33 +12,15 @@ from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.measure.sentences import citation_precision, sentence_precision
-from pnyx.records import SIDES, Document, Evidence, Question, Response, Sentence, Side
+from pnyx.records import Document, Evidence, Question, Response, Sentence, Side
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Found, Searcher
 from pnyx.write.case import ArguedSide, Case
 from pnyx.write.draft import Draft, Writer
+from pnyx.write.plan import Plan
 from pnyx.write.sides import CORPUS_LABEL, Placed, place
 
 __all__ = ["Plan", "argue", "search_text"]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a question is argued.
-
-    Attributes:
-        sides: the sides to argue, in the order shown.
-        retrieve: how many documents are retrieved and placed on a side.
-        certainty: the least probability with which a judge's verdict puts a document on a side.
-        per_side: at most this many documents are handed to the writer for each side.
-        team: `team_id` of the written responses.
-    """
-
-    sides: tuple[Side, ...] = SIDES
-    retrieve: int = 30
-    certainty: float = 0.6
-    per_side: int = 8
-    team: str = "pnyx"
 
 
 def argue(
