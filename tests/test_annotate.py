@@ -13,7 +13,8 @@ from pnyx.cli import main
 from pnyx.corpora import read_questions
 from pnyx.errors import InputError
 from pnyx.records import Question
-from pnyx.search.index import Index, build_index
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher
 
 

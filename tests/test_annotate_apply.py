@@ -30,7 +30,7 @@ from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.measure.annotations import Annotation, read_annotations
 from pnyx.records import Document
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 QUESTIONS = "q1\tIs tea healthy?\nq2\tIs coffee healthy?\n"
 

@@ -60,8 +60,9 @@ from pnyx.records import (
     Response,
     Sentence,
 )
+from pnyx.search.build import build_index
 from pnyx.search.clusters import DEFAULT_SPACE
-from pnyx.search.index import Index, build_index
+from pnyx.search.index import Index
 from pnyx.search.models import MODELS
 from pnyx.search.pipeline import SearchPlan
 from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring

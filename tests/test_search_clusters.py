@@ -9,6 +9,7 @@ import pytest
 
 from pnyx.errors import IndexFolderError, InputError, MissingExtra
 from pnyx.records import Argument, Document, Premise
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.clusters import (
     DEFAULT_SPACE,
     NO_CLUSTER,
@@ -19,7 +20,7 @@ from pnyx.search.clusters import (
     facets,
 )
 from pnyx.search.features import put_feature
-from pnyx.search.index import Index, add_to_index, build_index, verify_index
+from pnyx.search.index import Index, verify_index
 from pnyx.search.kmeans import distinct_points, k_means_engine, nearest_centroids
 from pnyx.search.topic_points import conclusion_of, premise_of
 from pnyx.search.vectors import embed_documents

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Document
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features import feature_names, put_feature, read_feature
-from pnyx.search.index import Index, add_to_index, build_index, verify_index
+from pnyx.search.index import Index, verify_index
 from pnyx.search.manifest import read_manifest
 
 

@@ -23,8 +23,9 @@ from pnyx.judge.store import Store
 from pnyx.models.chat import ChatEndpoint, Patience
 from pnyx.models.encoder import load_encoder
 from pnyx.records import Argument, Document, Perspective, Premise, Question
+from pnyx.search.build import build_index
 from pnyx.search.features import put_feature
-from pnyx.search.index import Hit, Index, build_index
+from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import (
     FilePerspectives,
     LlmPerspectives,

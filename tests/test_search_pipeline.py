@@ -10,7 +10,8 @@ from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Ranking, Support
 from pnyx.records import Document, Perspective, Question
-from pnyx.search.index import Index, build_index
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.plan import AUTO, SCORINGS

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.errors import PnyxError
 from pnyx.records import Argument, Document, Premise
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features import read_feature
-from pnyx.search.index import Index, add_to_index, build_index
+from pnyx.search.index import Index
 from pnyx.search.quality import (
     FEATURE,
     HOW,

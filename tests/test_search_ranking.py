@@ -13,7 +13,8 @@ import pytest
 from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError
 from pnyx.records import Argument, Document, Premise
-from pnyx.search.index import Index, add_to_index, build_index
+from pnyx.search.build import add_to_index, build_index
+from pnyx.search.index import Index
 from pnyx.search.kernels import best
 from pnyx.search.lengths import decode_length, encode_length
 from pnyx.search.models import MODELS

@@ -11,9 +11,10 @@ from index_fixture import Fake, full_index
 from pnyx.errors import IndexFolderError
 from pnyx.records import Document, Question
 from pnyx.search import index as index_module
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.clusters import cluster_documents, clusters_of
 from pnyx.search.features import put_feature
-from pnyx.search.index import Index, add_to_index, build_index
+from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.scoring import Scoring
 from pnyx.search.vectors import document_vectors, embed_documents

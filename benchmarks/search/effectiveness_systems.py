@@ -12,12 +12,13 @@ from effectiveness_sets import Collection
 
 from pnyx.models.embedding import Embedder
 from pnyx.records import Question, RunEntry
+from pnyx.search.build import build_index
 from pnyx.search.clusters import DEFAULT_SPACE, cluster_documents
 from pnyx.search.dense import dense_rank
 from pnyx.search.diversify import mmr, of_best
 from pnyx.search.features import put_feature, read_feature
 from pnyx.search.fusion import RankedList
-from pnyx.search.index import Index, build_index
+from pnyx.search.index import Index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.plan import PARAMETERS

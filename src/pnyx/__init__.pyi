@@ -113,6 +113,7 @@ from .records import (
     RunEntry,
     Sentence,
 )
+from .search.build import add_to_index, build_index
 from .search.clusters import (
     Clusters,
     Facet,
@@ -124,7 +125,7 @@ from .search.clusters import (
 from .search.dense import build_ann, dense_rank
 from .search.diversify import mmr, round_robin
 from .search.fusion import fuse_rrf, fuse_weighted
-from .search.index import Hit, Index, add_to_index, build_index, verify_index
+from .search.index import Hit, Index, verify_index
 from .search.perspectives import (
     FilePerspectives,
     LlmPerspectives,

@@ -107,12 +107,12 @@ def _target(corpus: tuple[str, ...], options: dict[str, Any]) -> str:
 def _build(
     corpus: tuple[str, ...], folder: str, as_json: bool, options: dict[str, Any]
 ) -> dict[str, object]:
-    from pnyx.search.index import add_to_index, build_index
+    from pnyx.search.build import add_to_index, build_index
 
     records = _read(corpus, options["format_"], column_mapping(options["columns"]))
     with counted("indexing", "records") as advance:
         if options["add"] is not None:
-            stats = add_to_index(records, folder, on_progress=advance)
+            stats = add_to_index(records, folder, on_progress=advance).statistics
         else:
             stats = build_index(
                 records,
@@ -121,7 +121,7 @@ def _build(
                 language=options["language"] or "english",
                 replace=options["force"],
                 on_progress=advance,
-            )
+            ).statistics
     if not as_json:
         _report(stats, folder)
     if stats.tokens == 0:

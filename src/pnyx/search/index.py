@@ -1,6 +1,5 @@
-"""The door to search: build an index, add to it, open it, search it.
+"""The embedded engine: an index folder, opened and searched.
 
-build_index(records, "my.index")
 Index.open("my.index").search("Should voting be compulsory?")
 """
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Evidence
-from pnyx.search.build import IndexStats, add_to_index, build_index
 from pnyx.search.features import Feature, complete_feature, feature_names, read_feature
 from pnyx.search.kernels import Boosts, Kernel, KernelName, SegmentPart, TermPart
 from pnyx.search.lengths import LENGTHS
@@ -31,8 +29,6 @@ __all__ = [
     "Hit",
     "Index",
     "IndexStats",
-    "add_to_index",
-    "build_index",
     "verify_index",
 ]
 
@@ -44,6 +40,29 @@ _DECODED_LENGTHS = LENGTHS.astype(np.float64)
 _REMEMBERED_TERMS = 100_000
 _REMEMBERED_TABLES = 20_000
 """Terms whose tables of weights are kept: about half a kilobyte each."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStats:
+    """What an index holds, and what the call that opened it did.
+
+    Attributes:
+        documents: records in the index.
+        added: records that this call added; 0 where the index was only opened.
+        tokens: indexed tokens.
+        postings: (term, document) pairs.
+        segments: segment files.
+        bytes: size of all segment files.
+        seconds: wall time of building; 0 where the index was only opened.
+    """
+
+    documents: int
+    added: int
+    tokens: int
+    postings: int
+    segments: int
+    bytes: int
+    seconds: float
 
 
 class Hit(NamedTuple):
@@ -88,6 +107,16 @@ class Index:
         self.manifest = manifest
         opened = open_segments(path, manifest)
         self.tokenizer = opened.tokenizer
+        entries, counts = manifest["segments"], opened.statistics
+        self.statistics = IndexStats(
+            documents=counts["documents"],
+            added=0,
+            tokens=counts["tokens"],
+            postings=counts["postings"],
+            segments=len(entries),
+            bytes=sum(entry["bytes"] for entry in entries),
+            seconds=0.0,
+        )
         self.collection = Collection(
             documents=opened.statistics["documents_with_terms"], tokens=opened.statistics["tokens"]
         )

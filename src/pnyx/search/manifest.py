@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 
 from pnyx._version import __version__
 from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
-from pnyx.placing import recover_folder
+from pnyx.placing import recover_folder, try_lock
 
 __all__ = [
     "FEATURE_NAME",
@@ -220,20 +220,16 @@ def locked(folder: Path, what: str = "this index") -> Iterator[None]:
     Raises:
         PnyxError: another process is writing to the index, or the folder cannot be opened.
     """
-    import fcntl
-
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not try_lock(handle):
             raise PnyxError(
                 f"{shorten(str(folder), 200)}: another process is writing to {what}, "
                 "try again when it has finished"
-            ) from error
+            )
         yield
     finally:
         os.close(handle)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.models.embedding import Embedder
+from pnyx.placing import try_lock
 from pnyx.search.features import Feature, put_feature
 from pnyx.search.index import Index
 from pnyx.search.manifest import damaged
@@ -272,16 +273,12 @@ class _Partial:
         self._header = json.dumps(dict(settings), sort_keys=True).encode() + b"\n"
 
     def __enter__(self) -> _Partial:
-        import fcntl
-
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
         self._stream: IO[bytes] = os.fdopen(handle, "r+b")
-        try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not try_lock(handle):
             self._stream.close()
             name = shorten(str(self._path.parent), 200)
-            raise PnyxError(f"{name}: another process is embedding this index") from error
+            raise PnyxError(f"{name}: another process is embedding this index")
         return self
 
     def __exit__(self, *_: object) -> None:
