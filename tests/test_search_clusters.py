@@ -166,12 +166,13 @@ def test_added_documents_join_the_nearest_cluster(folder):
 
 def test_facets_count_the_topics_of_a_list(folder):
     made = cluster_documents(folder, Bags(), k=3, space="conclusion")
-    found = facets(Index.open(folder), [1, 0, 2, 7])
+    index = Index.open(folder)
+    found = facets(index, index.doc_ids(np.array([1, 0, 2, 7])))
     assert [(f.cluster, f.count, f.label) for f in found] == [
         (0, 2, made.labels[0].label),
         (1, 1, made.labels[1].label),
     ]
-    assert facets(Index.open(folder), []) == []
+    assert facets(index, []) == []
 
 
 @pytest.mark.parametrize(

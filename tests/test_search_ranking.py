@@ -103,7 +103,7 @@ def test_contract_of_every_model(model, tiny):
     assert (scores >= 0).all()
     assert np.signbit(scores).tolist() == [False, False, False, True]
     hits = tiny.search("voting tax nowhere", model, k=4)
-    assert [h.number for h in hits] == best(scores, 4).tolist()
+    assert tiny.numbers([h.doc_id for h in hits]).tolist() == best(scores, 4).tolist()
     assert [h.score for h in hits] == scores[best(scores, 4)].tolist()
     assert tiny.search("", model) == tiny.search("nowhere ¿", model) == []
     with pytest.raises(InputError, match="has no parameter 'zeta', expected: "):

@@ -176,7 +176,7 @@ def _perspectives(index: Index) -> System:
         hits = search_perspectives(
             lambda text, depth: index.search(text, k=depth), question, found, k
         )
-        return np.array([hit.hit.number for hit in hits])
+        return index.numbers([hit.hit.doc_id for hit in hits])
 
     return run
 

@@ -9,7 +9,7 @@ from pnyx.judge.answers import Answer
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.flow import run_blocking
 
-__all__ = ["Emit", "Judge", "ask", "of_kind", "refuse_other_kinds", "run_blocking"]
+__all__ = ["Emit", "Judge", "ask", "ask_async", "of_kind", "refuse_other_kinds", "run_blocking"]
 
 T = TypeVar("T")
 Q = TypeVar("Q")
@@ -95,6 +95,13 @@ def ask(
         TypeError: a question is of a kind that the judge does not answer.
         pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
     """
+    return run_blocking(lambda: ask_async(judge, questions, on_answer))
+
+
+async def ask_async(
+    judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None = None
+) -> list[Answer]:
+    """Ask a judge within a running event loop; see `ask`."""
     refuse_other_kinds(judge, questions)
     answers: list[Answer | None] = [None] * len(questions)
 
@@ -105,7 +112,7 @@ def ask(
         if on_answer is not None:
             on_answer(position, answer)
 
-    run_blocking(lambda: judge.answer(questions, emit))
+    await judge.answer(questions, emit)
     missing = [i for i, a in enumerate(answers) if a is None]
     if missing:
         raise RuntimeError(f"{judge.name} left {len(missing)} questions unanswered")

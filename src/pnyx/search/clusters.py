@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
 from pnyx.search.cluster_labels import ClusterLabel, label_clusters
+from pnyx.search.engine import Engine, Topic, TopicQuery
 from pnyx.search.features import Feature, put_feature
 from pnyx.search.index import Index
 from pnyx.search.kmeans import (
@@ -56,6 +57,7 @@ __all__ = [
     "default_k",
     "facets",
     "known_clusters",
+    "rank_on_topics",
 ]
 
 CLUSTERS = "clusters"
@@ -116,6 +118,15 @@ class Clusters:
             raise InputError(f"{found}, not those that the clusters were made with: {_MAKE}")
         cosines: NDArray[np.float32] = self.centroids @ point.astype(np.float32)
         return np.clip(cosines.astype(np.float64), 0.0, 1.0)
+
+    def topics(self, numbers: NDArray[np.int64]) -> list[Topic | None]:
+        """Return the topics of documents by number, None for those without."""
+        return [
+            None
+            if cluster == NO_CLUSTER
+            else Topic(cluster, self.labels[cluster].label, self.labels[cluster].terms)
+            for cluster in self.cluster[numbers].tolist()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,24 +306,40 @@ def clusters_of(index: Index) -> Clusters:
     return _opened(index.feature(CLUSTERS, _MAKE))
 
 
-def facets(index: Index, numbers: Sequence[int] | NDArray[np.int64]) -> list[Facet]:
+def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
     """Return the topics of listed documents, the most frequent first.
 
     Args:
-        index: with clusters.
-        numbers: of the documents, as in `Hit.number`. Those without a cluster are left out.
+        engine: with clusters.
+        ids: of the documents. Those without a cluster are left out.
 
     Raises:
-        InputError: the index has no clusters, or not of documents that were added later.
+        InputError: there are no clusters, or not of documents that were added later.
         IndexFolderError: they are damaged.
     """
-    known = clusters_of(index)
-    found = Counter(known.cluster[np.asarray(numbers, dtype=np.int64)].tolist())
-    found.pop(NO_CLUSTER, None)
-    return [
-        Facet(cluster, known.labels[cluster].label, known.labels[cluster].terms, count)
-        for cluster, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    ]
+    found = Counter(topic for topic in engine.topics(ids) if topic is not None)
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0].number))
+    return [Facet(*topic, count) for topic, count in ordered]
+
+
+def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the best documents of the topics that a question belongs to, and what went wrong.
+
+    None where the index has no topics of all its documents made with the same embedder, and a line
+    that says so where it has others. The documents need not share a word with the question.
+    """
+    known, none = known_clusters(index), np.zeros(0, dtype=np.int64)
+    if known is None:
+        return none, []
+    if known.embedder != asked.embedder:
+        name = f"{shorten(known.embedder, 60)} and not with {asked.embedder}"
+        return none, [f"the topic clusters, made with {name}, are not used"]
+    if len(known.cluster) != len(index):
+        return none, ["the topic clusters, which lack documents that were added, are not used"]
+    near = np.flatnonzero(known.cosines(asked.vector) >= asked.least)
+    members = np.flatnonzero(np.isin(known.cluster, near))
+    scores = index.score_all(asked.text)[members]
+    return members[np.argsort(-scores, kind="stable")[: asked.count]], []
 
 
 def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:

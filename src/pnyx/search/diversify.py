@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError
-from pnyx.search.index import Hit
+from pnyx.search.engine import Hit
 
 __all__ = ["Similarity", "in_order", "mmr", "of_best", "round_robin"]
 

@@ -5,24 +5,29 @@ Index.open("my.index").search("Should voting be compulsory?")
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, InputError
+from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
+from pnyx.search.engine import FeatureInfo, Hit, Topic, TopicQuery
 from pnyx.search.features import Feature, complete_feature, feature_names, read_feature
 from pnyx.search.kernels import Boosts, Kernel, KernelName, SegmentPart, TermPart
 from pnyx.search.lengths import LENGTHS
 from pnyx.search.manifest import read_manifest
 from pnyx.search.models import Collection, Floats, Model, Term, make_model
+from pnyx.search.plan import Scoring
 from pnyx.search.postings import MAX_FREQUENCY
 from pnyx.search.segments import open_segments
+
+if TYPE_CHECKING:
+    from pnyx.models.embedding import Embedder
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -63,15 +68,6 @@ class IndexStats:
     segments: int
     bytes: int
     seconds: float
-
-
-class Hit(NamedTuple):
-    """A retrieved document: its id, 1-based rank, score and 0-based number in the index."""
-
-    doc_id: str
-    rank: int
-    score: float
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +196,7 @@ class Index:
             InputError: unknown model, or a parameter out of range.
             IndexFolderError: a part of the index that this query reads is damaged.
         """
-        numbers, scores = self.rank(text, model, k, boosts=None, **parameters)
-        ranks = range(1, len(numbers) + 1)
-        return list(map(Hit, self.doc_ids(numbers), ranks, scores.tolist(), numbers.tolist()))
+        return self._hits(*self.rank(text, model, k, boosts=None, **parameters))
 
     def rank(
         self,
@@ -313,6 +307,62 @@ class Index:
             return None
         return _Occurrence(Term(sum(p.stop - p.first for p in places), frequency), tuple(places))
 
+    # As an `Engine` -----------------------------------------------------------------------------
+    # The imports are local: what reads features stands above the index.
+
+    @property
+    def name(self) -> str:
+        """The folder's name, for people."""
+        return f"index {self.path.name}"
+
+    def retrieve(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
+    ) -> list[Hit]:
+        """See `Engine`."""
+        from pnyx.search.scoring import rank_documents
+
+        return self._hits(*rank_documents(self, text, scoring, k, embedder))
+
+    def _hits(self, numbers: NDArray[np.int64], scores: Floats) -> list[Hit]:
+        return list(map(Hit, self.doc_ids(numbers), range(1, len(numbers) + 1), scores.tolist()))
+
+    def fetch(self, ids: Sequence[str]) -> list[Evidence]:
+        """See `Engine`."""
+        return list(map(self.document_at, self.numbers(ids).tolist()))
+
+    def feature_info(self, name: str) -> FeatureInfo | None:
+        """See `Engine`."""
+        feature = self.known(name)
+        if feature is None:
+            return None
+        by = feature.meta.get("embedder", feature.meta.get("model"))
+        return FeatureInfo(feature.documents, str(by))
+
+    def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """See `Engine`."""
+        from pnyx.search.vectors import document_vectors
+
+        return document_vectors(self).rows[self.numbers(ids)].astype(np.float32)
+
+    def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """See `Engine`."""
+        from pnyx.search.quality import document_quality
+
+        return document_quality(self)[self.numbers(ids)]
+
+    def topics(self, ids: Sequence[str]) -> list[Topic | None]:
+        """See `Engine`."""
+        from pnyx.search.clusters import clusters_of
+
+        return clusters_of(self).topics(self.numbers(ids))
+
+    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
+        """See `Engine`."""
+        from pnyx.search.clusters import rank_on_topics
+
+        numbers, problems = rank_on_topics(self, asked)
+        return self.doc_ids(numbers), problems
+
     # Documents ----------------------------------------------------------------------------------
 
     def document(self, doc_id: str) -> Evidence:
@@ -327,7 +377,7 @@ class Index:
         return self._segments[place[0]].document(place[1])
 
     def document_at(self, number: int) -> Evidence:
-        """Return the record with this 0-based number, as in `Hit.number`."""
+        """Return the record with this 0-based number: its place in the order of indexing."""
         segment, place = self._place(number)
         return self._segments[segment].document(place)
 
@@ -349,6 +399,20 @@ class Index:
             for place, doc_id in zip(places.tolist(), ids, strict=True):
                 out[place] = doc_id
         return out
+
+    def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Return the numbers of documents by id.
+
+        Raises:
+            InputError: there is no such document.
+        """
+        found = np.empty(len(ids), dtype=np.int64)
+        for at, doc_id in enumerate(ids):
+            place = self._locate(doc_id)
+            if place is None:
+                raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
+            found[at] = self._starts[place[0]] + place[1]
+        return found
 
     def _locate(self, doc_id: str) -> tuple[int, int] | None:
         for number, segment in enumerate(self._segments):

@@ -27,7 +27,7 @@ from pnyx.judge.structured import ask_structured
 from pnyx.models.flow import run_all
 from pnyx.records import Perspective, Question, Stance
 from pnyx.search.diversify import round_robin
-from pnyx.search.index import Hit
+from pnyx.search.engine import Hit
 
 __all__ = [
     "FilePerspectives",
@@ -327,23 +327,23 @@ def merge_perspectives(
     Raises:
         InputError: `k` is out of range.
     """
-    by_number: dict[int, Hit] = {}
-    owner: dict[int, Perspective] = {}
-    found_by: dict[int, list[str]] = {}
+    by_id: dict[str, Hit] = {}
+    owner: dict[str, Perspective] = {}
+    found_by: dict[str, list[str]] = {}
     for ranking, perspective in zip(rankings, perspectives, strict=True):
         for hit in ranking[:k]:
-            by_number.setdefault(hit.number, hit)
-            found_by.setdefault(hit.number, []).append(perspective.id)
+            by_id.setdefault(hit.doc_id, hit)
+            found_by.setdefault(hit.doc_id, []).append(perspective.id)
     for depth in range(k):  # whose turn it was: the first to name it in the earliest round
         for ranking, perspective in zip(rankings, perspectives, strict=True):
             if depth < len(ranking):
-                owner.setdefault(ranking[depth].number, perspective)
-    merged = round_robin([[hit.number for hit in ranking[:k]] for ranking in rankings], k)
+                owner.setdefault(ranking[depth].doc_id, perspective)
+    merged = round_robin([[hit.doc_id for hit in ranking[:k]] for ranking in rankings], k)
     return [
         PerspectiveHit(
-            by_number[number]._replace(rank=rank, score=1.0 / rank),
-            owner[number],
-            tuple(found_by[number]),
+            by_id[doc_id]._replace(rank=rank, score=1.0 / rank),
+            owner[doc_id],
+            tuple(found_by[doc_id]),
         )
-        for rank, number in enumerate(merged, start=1)
+        for rank, doc_id in enumerate(merged, start=1)
     ]

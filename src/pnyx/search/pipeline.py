@@ -25,19 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError
-from pnyx.judge.base import Judge
+from pnyx.judge.base import Judge, run_blocking
 from pnyx.models.embedding import PACKAGED, embedder_from
 from pnyx.records import Perspective, Question
 from pnyx.search.diversify import in_order, mmr, of_best
-from pnyx.search.index import Hit, Index
+from pnyx.search.engine import Engine, Hit
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
 from pnyx.search.plan import AUTO, SearchPlan
 from pnyx.search.pointwise import at_least, rerank_pointwise
 from pnyx.search.rerank import Reranked, rerank_many
-from pnyx.search.scoring import choose_scoring, rank_documents
+from pnyx.search.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
 from pnyx.search.stored import searched_text
-from pnyx.search.vectors import VECTORS, document_vectors
+from pnyx.search.vectors import VECTORS
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
@@ -58,21 +58,21 @@ class Found:
         question: the question.
         hits: best first. Where anything was done after ranking, the score is 1 / rank, since
             evaluation tools sort by it.
-        sides: document number -> its side, of those whose side was found out.
-        found_for: document number -> the perspective whose turn brought it.
+        sides: document id -> its side, of those whose side was found out.
+        found_for: document id -> the perspective whose turn brought it.
         problems: what a reader must know, one line each.
         unscored: how many questions to a judge or a language model have no answer.
-        probabilities: document number -> P(relevant), of the hits that were judged one by one.
+        probabilities: document id -> P(relevant), of the hits that were judged one by one.
         candidates: how many documents the scoring model found, before any threshold.
     """
 
     question: Question
     hits: tuple[Hit, ...]
-    sides: Mapping[int, Sided] = field(default_factory=dict)
-    found_for: Mapping[int, Perspective] = field(default_factory=dict)
+    sides: Mapping[str, Sided] = field(default_factory=dict)
+    found_for: Mapping[str, Perspective] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     unscored: int = 0
-    probabilities: Mapping[int, float] = field(default_factory=dict)
+    probabilities: Mapping[str, float] = field(default_factory=dict)
     candidates: int = 0
 
 
@@ -90,15 +90,15 @@ class _Notes:
 
     problems: list[str] = field(default_factory=list)
     unscored: int = 0
-    probabilities: dict[int, float] = field(default_factory=dict)
+    probabilities: dict[str, float] = field(default_factory=dict)
     candidates: int = 0
 
 
 class Searcher:
-    """Searches one index in one way.
+    """Searches one engine in one way.
 
     Args:
-        index: what is searched.
+        engine: what is searched: an `Index`, or another.
         plan: how; the model `auto` becomes the one that suits the index.
         embedder: embeds questions; needed where the scoring model embeds them, but for `auto`. It
             also embeds documents for `mmr` where the index has no vectors; the packaged one by
@@ -109,7 +109,7 @@ class Searcher:
         perspectives: where `diversify` takes perspectives from; by default the index itself.
 
     Attributes:
-        index: what is searched.
+        engine: what is searched: an `Index`, or another.
         plan: how, with the model that `auto` became.
         note: why vectors that the index has are not used by `auto`; empty as a rule.
 
@@ -119,17 +119,17 @@ class Searcher:
 
     def __init__(
         self,
-        index: Index,
+        engine: Engine,
         plan: SearchPlan | None = None,
         *,
         embedder: Embedder | None = None,
         judge: Judge | None = None,
         perspectives: PerspectiveSource | None = None,
     ) -> None:
-        self.index = index
+        self.engine = engine
         self.plan = plan or SearchPlan()
         by = PACKAGED if embedder is None else embedder.name
-        chosen = choose_scoring(index, self.plan.scoring, by)
+        chosen = choose_scoring(engine, self.plan.scoring, by)
         if embedder is None and self.plan.scoring.model == AUTO and chosen.scoring.embeds:
             embedder = embedder_from()
         self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
@@ -171,14 +171,14 @@ class Searcher:
         for ranking in rankings:
             notes[ranking.owner].candidates += len(ranking.hits)
         rankings = self._rerank(rankings, notes)
-        found_for: list[dict[int, Perspective]] = [{} for _ in questions]
+        found_for: list[dict[str, Perspective]] = [{} for _ in questions]
         hits: list[list[Hit]] = []
         for i in range(len(questions)):
             mine = [r.hits for r in rankings if r.owner == i]
             found = sets[i]
             if found is not None and found.perspectives:
                 merged = merge_perspectives(mine, found.perspectives, max(k, self.plan.depth))
-                found_for[i] = {one.hit.number: one.perspective for one in merged}
+                found_for[i] = {one.hit.doc_id: one.perspective for one in merged}
                 hits.append([one.hit for one in merged])
             else:
                 hits.append(self._unlike(mine[0]) if self.plan.diversify == "mmr" else mine[0])
@@ -201,14 +201,8 @@ class Searcher:
 
     def _rank(self, owner: int, question: Question, k: int) -> _Ranking:
         wanted = max(k, self.plan.depth) if self.plan.staged and k > 0 else k
-        numbers, scores = rank_documents(
-            self.index, question.text, self.plan.scoring, wanted, self._embedder
-        )
-        ranks = range(1, len(numbers) + 1)
-        ids = self.index.doc_ids(numbers)
-        return _Ranking(
-            owner, question, list(map(Hit, ids, ranks, scores.tolist(), numbers.tolist()))
-        )
+        hits = self.engine.retrieve(question.text, self.plan.scoring, wanted, self._embedder)
+        return _Ranking(owner, question, hits)
 
     def _perspectives(
         self, questions: Sequence[Question], notes: Sequence[_Notes]
@@ -217,7 +211,7 @@ class Searcher:
         if source is None:
             from pnyx.search.perspectives_index import IndexPerspectives
 
-            source = IndexPerspectives(self.index, judge=self._judge)
+            source = IndexPerspectives(self.engine, judge=self._judge)
         found = source.find(questions)
         for one, note in zip(found, notes, strict=True):
             note.problems += one.problems
@@ -270,8 +264,8 @@ class Searcher:
         note.unscored += result.unscored
         for place, probability in enumerate(result.probabilities):
             if probability is not None:
-                number = hits[place].number
-                note.probabilities[number] = max(probability, note.probabilities.get(number, 0.0))
+                doc_id = hits[place].doc_id
+                note.probabilities[doc_id] = max(probability, note.probabilities.get(doc_id, 0.0))
         if self.plan.threshold is None:
             return ranking._replace(hits=in_order(hits, result.order))
         kept = [hits[place] for place in result.order]
@@ -290,31 +284,30 @@ class Searcher:
 
     def _vectors(self, hits: Sequence[Hit]) -> NDArray[np.float32]:
         """Return the vectors of documents: those of the index, or else made now."""
-        feature = self.index.known(VECTORS)
-        if feature is not None and feature.documents == len(self.index):
-            rows = document_vectors(self.index).rows
-            kept: NDArray[np.float32] = rows[[hit.number for hit in hits]].astype(np.float32)
-            return kept
+        known = self.engine.feature_info(VECTORS)
+        if known is not None and known.documents == len(self.engine):
+            return self.engine.vectors([hit.doc_id for hit in hits])
         if self._embedder is None:
             self._embedder = embedder_from()
         return self._embedder.encode(self._texts(hits))
 
     def _sides(
         self, questions: Sequence[Question], hits: Sequence[list[Hit]], notes: Sequence[_Notes]
-    ) -> list[dict[int, Sided]]:
+    ) -> list[dict[str, Sided]]:
         """Return the side of each of the first documents, where it is asked for."""
         if not self.plan.asks_sides:
             return [{} for _ in questions]
         firsts = [some[: self.plan.depth] for some in hits]
         asked = [
-            (question, self.index.document_at(hit.number))
+            (question, f"{question.id}/{document.id}", document)
             for question, some in zip(questions, firsts, strict=True)
-            for hit in some
+            for document in self.engine.fetch([hit.doc_id for hit in some])
         ]
-        sides = iter(sides_of(asked, self._supporting(), self.plan.certainty))
-        found = [{hit.number: next(sides) for hit in some} for some in firsts]
+        judge, certainty = self._supporting(), self.plan.certainty
+        sides = iter(run_blocking(lambda: sides_of(asked, judge, certainty)))
+        found = [{hit.doc_id: next(sides) for hit in some} for some in firsts]
         for one, note in zip(found, notes, strict=True):
-            missing = [sided.unscored for sided in one.values() if sided.unscored]
+            missing = [sided.reasons[0] for sided in one.values() if sided.reasons]
             note.unscored += len(missing)
             if missing:
                 note.problems.append(
@@ -323,13 +316,13 @@ class Searcher:
                 )
         return found
 
-    def _one_side_first(self, hits: list[Hit], sides: Mapping[int, Sided]) -> list[Hit]:
+    def _one_side_first(self, hits: list[Hit], sides: Mapping[str, Sided]) -> list[Hit]:
         """Put the wanted side first, then those on none or unknown, then the other side."""
         if not self.plan.asks_sides:
             return hits
 
         def group(position: int) -> int:
-            side = sides[hits[position].number].side
+            side = sides[hits[position].doc_id].side
             return 0 if side == self.plan.stance else 1 if side is None else 2
 
         return in_order(hits, sorted(range(len(sides)), key=group))
@@ -337,7 +330,7 @@ class Searcher:
     # What the stages need -------------------------------------------------------------------------
 
     def _texts(self, hits: Sequence[Hit]) -> list[str]:
-        return [searched_text(self.index.document_at(hit.number)) for hit in hits]
+        return list(map(searched_text, self.engine.fetch([hit.doc_id for hit in hits])))
 
     def _supporting(self) -> Judge:
         if self._judge is None:

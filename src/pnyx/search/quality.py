@@ -39,6 +39,7 @@ __all__ = [
     "QualityModel",
     "QualityStats",
     "TextQuality",
+    "document_quality",
     "judged_text",
     "read_model",
     "score_documents",
@@ -304,3 +305,17 @@ def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
     if values.shape != shape or values.dtype != np.float32 or not isinstance(unscored, int):
         raise damaged(index.path, f"feature {FEATURE} is not understood")
     return values, unscored
+
+
+def document_quality(index: Index) -> NDArray[np.float32]:
+    """Return the quality of each document of an index, NaN where it is not known.
+
+    Raises:
+        InputError: there is none, or not of documents that were added later.
+        IndexFolderError: it is damaged.
+    """
+    values = index.feature(FEATURE, HOW).array("values")
+    within = np.isnan(values) | ((values >= 0) & (values <= 1))
+    if values.shape != (len(index),) or not within.all():
+        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
+    return values.astype(np.float32)

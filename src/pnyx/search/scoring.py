@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from pnyx.errors import InputError, shorten
 from pnyx.models.embedding import PACKAGED
 from pnyx.search.dense import dense_rank
-from pnyx.search.features import read_feature
+from pnyx.search.engine import Engine
 from pnyx.search.fusion import Normalisation, RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.index import Index
 from pnyx.search.plan import AUTO, Scoring
@@ -53,14 +53,14 @@ class Chosen:
 
 
 def choose_scoring(
-    index: Index, scoring: Scoring | None = None, embedder: str = PACKAGED
+    engine: Engine, scoring: Scoring | None = None, embedder: str = PACKAGED
 ) -> Chosen:
-    """Return the best model for an index: a hybrid, or its lexical part where it has no vectors.
+    """Return the best model for an engine: a hybrid, or its lexical part where it has no vectors.
 
     Both were chosen on development topics and are reported on others (docs/decisions/hybrid.md).
 
     Args:
-        index: what is to be searched.
+        engine: what is to be searched.
         scoring: a model; other than `auto` it is returned as it is.
         embedder: name of what would embed the questions.
     """
@@ -68,15 +68,15 @@ def choose_scoring(
     if asked.model != AUTO:
         return Chosen(asked)
     lexical = replace(asked, model=asked.lexical)
-    feature = read_feature(index.path, index.manifest, VECTORS)
-    if feature is None:
+    vectors = engine.feature_info(VECTORS)
+    if vectors is None:
         return Chosen(lexical)
-    made_by = str(feature.meta.get("embedder"))
-    if feature.documents != len(index):
-        without = f"{len(index) - feature.documents} documents have no vector yet"
+    if vectors.documents != len(engine):
+        without = f"{len(engine) - vectors.documents} documents have no vector yet"
         return Chosen(lexical, f"{without}: {EMBED_FIRST}")
-    if made_by != embedder:
-        return Chosen(lexical, f"they are by {shorten(made_by, 60)}: name it by --embedder")
+    if vectors.made_by != embedder:
+        made_by = shorten(vectors.made_by, 60)
+        return Chosen(lexical, f"they are by {made_by}: name it by --embedder")
     return Chosen(replace(asked, model="hybrid"))
 
 

@@ -13,7 +13,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import json_line, parse_json_object
 from pnyx.records import STANCES, Argument, Document, Evidence, Premise
 
-__all__ = ["EXTRA_FIELDS", "decode", "encode", "from_row", "searched_text", "to_row"]
+__all__ = ["EXTRA_FIELDS", "decode", "encode", "from_row", "judged_text", "searched_text", "to_row"]
 
 EXTRA_FIELDS = ("topic",)
 """Fields that can be searched in addition to title and text."""
@@ -106,6 +106,11 @@ def decode(line: bytes) -> Evidence:
         InputError, KeyError, TypeError, ValueError: the line is not one of `encode`.
     """
     return from_row(parse_json_object(line.decode(), path="", number=1, keep_surrogates=True))
+
+
+def judged_text(record: Evidence) -> str:
+    """Return the text by which a judge tells the relevance and the side of a record."""
+    return record.text
 
 
 def searched_text(record: Evidence, extra_fields: Iterable[str] = ()) -> str:

@@ -20,9 +20,9 @@ from pnyx.errors import InputError
 from pnyx.search.clusters import Clusters, check_embedder, clusters_of
 from pnyx.search.index import Index
 from pnyx.search.kernels import Boosts, best
-from pnyx.search.manifest import damaged
 from pnyx.search.models import Floats
 from pnyx.search.plan import PARAMETERS, check_parameter
+from pnyx.search.quality import document_quality
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
@@ -169,18 +169,10 @@ def _prepare(index: Index, topics: bool, quality: bool) -> _Documents:
     clusters = np.zeros(len(index), dtype=np.uint32)
     if known is not None:
         clusters = np.minimum(known.cluster, np.uint32(rows))
-    values = _quality(index) if quality else np.zeros(len(index), dtype=np.float32)
+    values = np.zeros(len(index), dtype=np.float32)
+    if quality:
+        values = np.nan_to_num(document_quality(index), nan=0.0)
     steps = np.ceil(values.astype(np.float64) * _LAST_STEP).astype(np.uint32)
     codes = (clusters << np.uint32(_SHIFT)) + steps
     small = (rows + 1) << _SHIFT <= 1 << 16
     return _Documents(known, codes.astype(np.uint16) if small else codes, values)
-
-
-def _quality(index: Index) -> NDArray[np.float32]:
-    """Return the quality of each document, 0 where it is not known."""
-    feature = index.feature("quality", "pnyx index --update INDEX --quality")
-    values = feature.array("values")
-    known = np.where(np.isnan(values), np.float32(0), values)
-    if values.shape != (len(index),) or not ((known >= 0) & (known <= 1)).all():
-        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
-    return known.astype(np.float32)

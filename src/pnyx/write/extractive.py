@@ -80,8 +80,13 @@ class ExtractiveWriter:
         self.order = order
         self._encoder = encoder
 
-    def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:  # noqa: ARG002
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:  # noqa: ARG002
         """Return up to `points` conclusions with their premises; empty without documents."""
+        import anyio
+
+        return await anyio.to_thread.run_sync(self._write, question, documents)
+
+    def _write(self, question: Question, documents: Sequence[Evidence]) -> Draft:
         if self._encoder is None:
             self._encoder = load_encoder()
         encoder = self._encoder

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
-from pnyx.judge.base import run_blocking
 from pnyx.judge.claims import claims
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import block, load_prompt
@@ -109,14 +108,14 @@ class LlmWriter:
         """The model's name and the prompt's."""
         return f"{self.model.name} ({load_prompt('argue').label})"
 
-    def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Ask for the argument; a failed or unreadable reply gives a failed draft, no guess."""
         shown, trimmed = pack(documents, self.context)
         problems = []
         if trimmed:
             problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
         request = self._request(question, side, shown)
-        request, reply = run_blocking(self.model.whole(request))
+        request, reply = await self.model.whole(request)
         if isinstance(reply, CallFailed):
             fault: str | None = reply.reason
         else:
