@@ -21,8 +21,13 @@ from pnyx.search.clusters import (
 )
 from pnyx.search.features import put_feature
 from pnyx.search.index import Index, verify_index
-from pnyx.search.kmeans import distinct_points, k_means_engine, nearest_centroids
-from pnyx.search.topic_points import conclusion_of, premise_of
+from pnyx.search.topic_points import (
+    conclusion_of,
+    distinct_points,
+    k_means_engine,
+    nearest_centroids,
+    premise_of,
+)
 from pnyx.search.vectors import embed_documents
 
 WORDS = ["zoo", "vote", "tax", "car"]
@@ -113,7 +118,7 @@ def test_the_nearest_is_so_by_cosine():
 
 
 def test_many_points_are_clustered_in_samples(monkeypatch):
-    monkeypatch.setattr("pnyx.search.kmeans.MINI_BATCH_ABOVE", 100)
+    monkeypatch.setattr("pnyx.search.topic_points.MINI_BATCH_ABOVE", 100)
     rng = np.random.default_rng(1)
     points = np.repeat(np.eye(4, dtype=np.float32), 100, axis=0)
     points += rng.normal(scale=0.01, size=points.shape).astype(np.float32)

@@ -15,8 +15,7 @@ from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.plan import AUTO, SCORINGS
-from pnyx.search.pointwise import rerank_pointwise
-from pnyx.search.rerank import Listwise
+from pnyx.search.rerank import Listwise, rerank_pointwise
 from pnyx.search.scoring import Scoring, rank_documents
 from pnyx.search.vectors import embed_documents
 

@@ -16,8 +16,8 @@ from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index
 from pnyx.search.kernels import best
-from pnyx.search.lengths import decode_length, encode_length
 from pnyx.search.models import MODELS
+from pnyx.search.postings import decode_length, encode_length
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 

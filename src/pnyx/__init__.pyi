@@ -134,11 +134,10 @@ from .search.perspectives import (
 )
 from .search.perspectives_index import IndexPerspectives
 from .search.pipeline import Found, Searcher, SearchPlan
-from .search.pointwise import rerank_pointwise
 from .search.quality import QualityModel, score_documents
 from .search.quality_files import read_quality_model
 from .search.quality_making import make_quality_model
-from .search.rerank import Listwise, rerank, rerank_many
+from .search.rerank import Listwise, rerank, rerank_many, rerank_pointwise
 from .search.scoring import Scoring, rank_documents
 from .search.touche import touche_rank, touche_scores
 from .search.vectors import embed_documents, embed_question

@@ -113,7 +113,7 @@ def check_knowing(folder: str, options: dict[str, Any], *, exists: bool) -> None
 
         graph_library()
     if options["clusters"]:
-        from pnyx.search.kmeans import k_means_engine
+        from pnyx.search.topic_points import k_means_engine
 
         k_means_engine()
     if embeds:

@@ -28,6 +28,7 @@ from pnyx.search.manifest import (
     remove_leftovers,
     segment_name,
     write_manifest,
+    writing,
 )
 from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, open_segments
 
@@ -101,7 +102,7 @@ def add_to_index(
     started = time.perf_counter()
     folder = Path(path)
     manifest = read_manifest(folder)
-    with locked(folder):
+    with locked(folder), writing(path):
         # Read again under the lock: another process may have added since.
         manifest = read_manifest(folder)
         old = open_segments(folder, manifest)
@@ -119,11 +120,8 @@ def add_to_index(
                 **({"features": manifest["features"]} if "features" in manifest else {}),
             }
             write_manifest(folder, content)
-        except BaseException as error:
+        except BaseException:
             _undo(folder, manifest)
-            if isinstance(error, OSError):
-                name = shorten(str(path), 200)
-                raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
             raise
     return _opened(folder, manifest["statistics"]["documents"], started)
 

@@ -5,11 +5,12 @@ Index.open("my.index").search("Should voting be compulsory?")
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,12 @@ from numpy.typing import NDArray
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit, Topic, TopicQuery
-from pnyx.search.features import Feature, complete_feature, feature_names, read_feature
-from pnyx.search.kernels import Boosts, Kernel, KernelName, SegmentPart, TermPart
-from pnyx.search.lengths import LENGTHS
+from pnyx.search.features import Feature, read_feature
+from pnyx.search.kernels import Boosts, Kernel, KernelName
 from pnyx.search.manifest import read_manifest
-from pnyx.search.models import Collection, Floats, Model, Term, make_model
-from pnyx.search.plan import Scoring
-from pnyx.search.postings import MAX_FREQUENCY
+from pnyx.search.models import Collection, Floats, make_model
+from pnyx.search.plan import Scoring, check_least
+from pnyx.search.query import QueryCompiler
 from pnyx.search.segments import open_segments
 
 if TYPE_CHECKING:
@@ -39,12 +39,7 @@ __all__ = [
 
 DEFAULT_MODEL = "dirichlet"
 
-_FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
-_FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
-_DECODED_LENGTHS = LENGTHS.astype(np.float64)
-_REMEMBERED_TERMS = 100_000
-_REMEMBERED_TABLES = 20_000
-"""Terms whose tables of weights are kept: about half a kilobyte each."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +63,6 @@ class IndexStats:
     segments: int
     bytes: int
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a term's postings lie in one segment, and those that are exceptions."""
-
-    segment: int
-    first: int
-    stop: int
-    exception_documents: NDArray[np.int64]
-    exception_frequencies: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class _Occurrence:
-    """A term in the whole collection."""
-
-    term: Term
-    places: tuple[_Place, ...]
 
 
 class Index:
@@ -113,17 +89,15 @@ class Index:
             bytes=sum(entry["bytes"] for entry in entries),
             seconds=0.0,
         )
-        self.collection = Collection(
-            documents=opened.statistics["documents_with_terms"], tokens=opened.statistics["tokens"]
-        )
+        collection = Collection(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         self._kernel = Kernel(kernel)
-        self._known: dict[str, _Occurrence | None] = {}
-        self._tables: dict[tuple[str, Model], list[tuple[int, TermPart]]] = {}
-        self._length_values: dict[Model, Floats] = {}
+        self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection)
         # All at once: what is opened later may have been replaced by then.
-        self._features = {name: self._opened(name) for name in feature_names(manifest)}
+        self._features = {name: self._opened(name) for name in manifest.get("features", {})}
+        self._made: dict[object, Any] = {}
+        self._making = threading.RLock()
 
     def _opened(self, name: str) -> Feature | IndexFolderError | None:
         try:
@@ -174,11 +148,7 @@ class Index:
         return isinstance(doc_id, str) and self._locate(doc_id) is not None
 
     def search(
-        self,
-        text: str,
-        model: str = DEFAULT_MODEL,
-        k: int = 10,
-        **parameters: float,
+        self, text: str, model: str = DEFAULT_MODEL, k: int = 10, **parameters: float
     ) -> list[Hit]:
         """Return the best `k` documents for a question, best first, ties in document order.
 
@@ -211,20 +181,14 @@ class Index:
 
         `boosts` multiplies every document's score before any is left out.
         """
-        if k < 1:
-            raise InputError(f"k is {k}, expected at least 1")
+        check_least("k", k, 1)
         scoring = make_model(model, parameters)
-        parts = self._parts(text, scoring)
+        parts = self._queries.parts(text, scoring)
         if parts is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        return self._kernel.top(parts, self._by_length(scoring), scoring.combine, k, boosts)
+        return self._kernel.top(parts, self._queries.by_length(scoring), scoring.combine, k, boosts)
 
-    def score_all(
-        self,
-        text: str,
-        model: str = DEFAULT_MODEL,
-        **parameters: float,
-    ) -> Floats:
+    def score_all(self, text: str, model: str = DEFAULT_MODEL, **parameters: float) -> Floats:
         """Return the score of every document, by number; shape (documents,), float64.
 
         A document without any query term scores -0.0, which `np.signbit` tells from the 0.0 of one
@@ -232,80 +196,10 @@ class Index:
         boosts.
         """
         scoring = make_model(model, parameters)
-        parts = self._parts(text, scoring)
+        parts = self._queries.parts(text, scoring)
         if parts is None:
             return np.full(len(self), -0.0)
-        return self._kernel.scores(parts, self._by_length(scoring), scoring.combine)
-
-    def _parts(self, text: str, model: Model) -> list[SegmentPart] | None:
-        """Compile a query against each segment; None where no word of it is in the index."""
-        repeats: dict[str, int] = {}
-        for term in self.tokenizer.terms(text):
-            repeats[term] = repeats.get(term, 0) + 1
-        terms: list[list[TermPart]] = [[] for _ in self._segments]
-        for term, count in repeats.items():
-            for segment, part in self._compiled(term, model):
-                terms[segment].append(part if count == 1 else part.repeated(count))
-        if not any(terms):
-            return None
-        return [
-            SegmentPart(
-                segment.lengths.whole(),
-                segment.lows.unverified(),
-                segment.highs.unverified(),
-                parts,
-            )
-            for segment, parts in zip(self._segments, terms, strict=True)
-        ]
-
-    def _compiled(self, term: str, model: Model) -> list[tuple[int, TermPart]]:
-        """Return what one occurrence of a term in a query adds, with the numbers of segments."""
-        known = self._tables.get((term, model))
-        if known is not None:
-            return known
-        if len(self._tables) >= _REMEMBERED_TABLES:
-            self._tables = {}
-        out: list[tuple[int, TermPart]] = []
-        found = self._find(term)
-        if found is not None:
-            weight = model.weight(found.term, self.collection)
-            values = model.term_values(_FREQUENCIES, found.term, self.collection)
-            for place in found.places:
-                documents, frequencies = place.exception_documents, place.exception_frequencies
-                exceptional = model.term_values(frequencies, found.term, self.collection)
-                part = TermPart(place.first, place.stop, weight, values, documents, exceptional)
-                out.append((place.segment, part))
-        self._tables[term, model] = out
-        return out
-
-    def _by_length(self, model: Model) -> Floats:
-        """Return the model's value for each length byte."""
-        values = self._length_values.get(model)
-        if values is None:
-            values = model.length_values(_DECODED_LENGTHS, self.collection)
-            self._length_values = {model: values}
-        return values
-
-    def _find(self, term: str) -> _Occurrence | None:
-        if term in self._known:
-            return self._known[term]
-        if len(self._known) >= _REMEMBERED_TERMS:
-            self._known = {}
-        found = self._known[term] = self._look_up(term)
-        return found
-
-    def _look_up(self, term: str) -> _Occurrence | None:
-        places: list[_Place] = []
-        frequency = 0
-        for number, segment in enumerate(self._segments):
-            at = segment.terms.find(term)
-            if at is not None:
-                first, stop = segment.posting_range(at)
-                places.append(_Place(number, first, stop, *segment.exceptions(first, stop)))
-                frequency += segment.frequency(at, stop - first)
-        if not places:
-            return None
-        return _Occurrence(Term(sum(p.stop - p.first for p in places), frequency), tuple(places))
+        return self._kernel.scores(parts, self._queries.by_length(scoring), scoring.combine)
 
     # As an `Engine` -----------------------------------------------------------------------------
     # The imports are local: what reads features stands above the index.
@@ -449,7 +343,21 @@ class Index:
             InputError: it is not there, or not for documents that were added later.
             IndexFolderError: its file is missing or damaged.
         """
-        return complete_feature(self.known(name), name, len(self), self.path, how)
+        feature = self.known(name)
+        if feature is None:
+            raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=self.path)
+        if feature.documents != len(self):
+            found = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
+            raise InputError(f"{found} documents: {how}", path=self.path)
+        return feature
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what `make` gave when it was first called for this key: an index is immutable."""
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
 
     def verify(self) -> None:
         """Check every byte and every record of the index, and its features.

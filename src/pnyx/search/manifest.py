@@ -38,6 +38,7 @@ __all__ = [
     "sync_folder",
     "to_disk",
     "write_manifest",
+    "writing",
 ]
 
 KIND: Final = "pnyx-index"
@@ -131,14 +132,7 @@ def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _check(content: Mapping[str, Any]) -> None:
-    """Refuse a manifest, whoever wrote it, whose values are not of the kind and range they must be.
-
-    What readers may rely on: names of files stay in the folder, numbers are whole and never
-    negative, and the statistics are possible ones, so that no model divides by zero.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is none of ours.
-    """
+    """Refuse a manifest whose values are not of the kind and range they must be."""
     entries, features = content["segments"], content.get("features", {})
     if not isinstance(entries, list) or not entries or not isinstance(features, dict):
         raise ValueError("expected segments and features")
@@ -233,6 +227,16 @@ def locked(folder: Path, what: str = "this index") -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turn what the disk refuses into one line that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        name = shorten(str(path), 200)
+        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
 
 
 def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:

@@ -39,12 +39,7 @@ Combine: TypeAlias = Literal["add", "saturate"]
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What the models need to know of the whole collection.
-
-    Attributes:
-        documents: how many documents hold at least one term (Lucene's `docCount`).
-        tokens: how many tokens they hold together (Lucene's `sumTotalTermFreq`).
-    """
+    """How many documents hold a term (Lucene's `docCount`), and how many tokens in all."""
 
     documents: int
     tokens: int

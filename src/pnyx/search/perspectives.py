@@ -28,6 +28,7 @@ from pnyx.models.flow import run_all
 from pnyx.records import Perspective, Question, Stance
 from pnyx.search.diversify import round_robin
 from pnyx.search.engine import Hit
+from pnyx.search.plan import PERSPECTIVES
 
 __all__ = [
     "FilePerspectives",
@@ -56,8 +57,7 @@ class PerspectiveSet:
     """The perspectives on one question.
 
     Attributes:
-        perspectives: in their order; `extra` says where each comes from (`origin`, and what else
-            the source knows, e.g. `documents`).
+        perspectives: in their order; `extra` says where each comes from (e.g. `origin`).
         source: where they come from, in a few words.
         problems: what a reader must know, one line each.
         failed: there are none because the source gave no usable answer.
@@ -114,14 +114,15 @@ class LlmPerspectives:
     Args:
         model: the model with its store: what was asked before is not asked again.
         count: how many perspectives to ask for, 1 to 50.
-        prompt: `perspectives` (each with its side), or `perspectives-open` for questions that yes
-            or no does not answer.
+        prompt: `perspectives` (each with its side), or `perspectives-open` for open questions.
 
     Raises:
         InputError: `count` out of range, or a prompt that asks something else.
     """
 
-    def __init__(self, model: StoredModel, *, count: int = 8, prompt: str = "perspectives") -> None:
+    def __init__(
+        self, model: StoredModel, *, count: int = PERSPECTIVES, prompt: str = "perspectives"
+    ) -> None:
         if not 1 <= count <= 50:
             raise InputError(f"the number of perspectives is {count}, expected 1 to 50")
         self.model = model
@@ -278,7 +279,7 @@ class PerspectiveHit(NamedTuple):
     Attributes:
         hit: with its rank in the merged list and the score 1 / rank (see `in_order`).
         perspective: the one whose turn it was.
-        found_by: ids of all whose own k best hold the document, in their order.
+        found_by: ids of all whose own k best hold the document.
     """
 
     hit: Hit
@@ -302,9 +303,6 @@ def search_perspectives(
         perspectives: at least one; their order decides within a round.
         k: how many documents, at least 1; each perspective's own k best are looked at.
 
-    Returns:
-        At most k hits, each document once.
-
     Raises:
         InputError: there is no perspective, or `k` is out of range.
     """
@@ -317,16 +315,7 @@ def search_perspectives(
 def merge_perspectives(
     rankings: Sequence[Sequence[Hit]], perspectives: Sequence[Perspective], k: int
 ) -> list[PerspectiveHit]:
-    """Merge what was found for each perspective in turns; see `search_perspectives`.
-
-    Args:
-        rankings: one for each perspective, best first; the k best of each are looked at.
-        perspectives: in the order of their turns.
-        k: how many documents, at least 1.
-
-    Raises:
-        InputError: `k` is out of range.
-    """
+    """Merge what was found for each perspective in turns; see `search_perspectives`."""
     by_id: dict[str, Hit] = {}
     owner: dict[str, Perspective] = {}
     found_by: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stanc
 from pnyx.search.diversify import mmr, round_robin
 from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
-from pnyx.search.plan import Scoring
+from pnyx.search.plan import PERSPECTIVES, Scoring
 from pnyx.search.sides import CORPUS_LABEL, ask_sides, sided_by_label
 
 if TYPE_CHECKING:
@@ -48,18 +48,7 @@ _MAX_CHARACTERS = 1000
 
 @dataclass(slots=True)
 class _Candidate:
-    """What one document says on the question.
-
-    Attributes:
-        document: its record.
-        text: the statement.
-        kind: `conclusion` or `sentence`.
-        vector: unit vector of the statement.
-        near: its cosine with the question.
-        side: the side it takes; None where that is not known.
-        side_by: who says so.
-        members: further documents that say the same.
-    """
+    """What one document says on the question."""
 
     document: Evidence
     text: str
@@ -94,7 +83,7 @@ class IndexPerspectives:
         self,
         engine: Engine,
         *,
-        count: int = 8,
+        count: int = PERSPECTIVES,
         judge: Judge | None = None,
         search: Search | None = None,
         depth: int = _DEPTH,
@@ -227,10 +216,7 @@ def _choose(candidates: Sequence[_Candidate], count: int) -> list[_Candidate]:
 
 
 def _grouped(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return one candidate for all that say the same: the relevant and unlike first (`mmr`).
-
-    Those whose side the corpus tells go before those whose side a judge tells.
-    """
+    """Return one candidate for all that say the same: the relevant and unlike first (`mmr`)."""
     told = [c for c in candidates if c.side_by == CORPUS_LABEL]
     judged = [c for c in candidates if c.side_by != CORPUS_LABEL]
     kept: list[_Candidate] = []

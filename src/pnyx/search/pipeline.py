@@ -31,9 +31,8 @@ from pnyx.records import Perspective, Question
 from pnyx.search.diversify import in_order, mmr, of_best
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
-from pnyx.search.plan import AUTO, SearchPlan
-from pnyx.search.pointwise import at_least, rerank_pointwise
-from pnyx.search.rerank import Reranked, rerank_many
+from pnyx.search.plan import AUTO, FOUND, SearchPlan
+from pnyx.search.rerank import Reranked, at_least, rerank_many, rerank_pointwise
 from pnyx.search.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
 from pnyx.search.stored import searched_text
@@ -47,7 +46,6 @@ __all__ = ["Found", "SearchPlan", "Searcher"]
 
 _TOGETHER: Final = 64
 """Questions worked on together, so that a language model has enough to do."""
-_K: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +97,18 @@ class Searcher:
 
     Args:
         engine: what is searched: an `Index`, or another.
-        plan: how; the model `auto` becomes the one that suits the index.
-        embedder: embeds questions; needed where the scoring model embeds them, but for `auto`. It
-            also embeds documents for `mmr` where the index has no vectors; the packaged one by
-            default.
+        plan: how; the model `auto` becomes the one that suits the engine.
+        embedder: embeds questions, where the scoring model does, and documents for `mmr` where the
+            engine has no vectors; the packaged one by default for `auto` and `mmr`.
         judge: for listwise reranking one that ranks, such as a language model; for pointwise
             reranking and for sides one that answers Support questions, by default the packaged
             encoder.
-        perspectives: where `diversify` takes perspectives from; by default the index itself.
+        perspectives: where `diversify` takes perspectives from; by default the engine itself.
 
     Attributes:
-        engine: what is searched: an `Index`, or another.
+        engine: what is searched.
         plan: how, with the model that `auto` became.
-        note: why vectors that the index has are not used by `auto`; empty as a rule.
+        note: why vectors that there are are not used by `auto`; empty as a rule.
 
     Raises:
         InputError: listwise reranking without a judge.
@@ -140,21 +137,18 @@ class Searcher:
         self._source = perspectives
 
     def search(self, questions: Iterable[Question], k: int | None = None) -> Iterator[Found]:
-        """Yield the best `k` documents of each question, in order.
+        """Yield the best `k` documents of each question, in order; some are worked on at once.
 
-        Args:
-            questions: taken as they are needed, some at once.
-            k: how many documents at most, at least 1; by default 10 or, with a threshold, all that
-                reach it.
+        `k` is by default 10 or, with a threshold, all that reach it.
 
         Raises:
-            InputError: `k` out of range, or the index lacks what the plan needs; the line names
-                the command that adds it.
+            InputError: `k` below 1, or the engine lacks what the plan needs; the line names the
+                command that adds it.
             IndexFolderError: a part of the index is damaged.
             ModelError: the embedder or the judge cannot be used at all.
         """
         if k is None:
-            k = self.plan.depth if self.plan.threshold is not None else _K
+            k = self.plan.depth if self.plan.threshold is not None else FOUND
         waiting = iter(questions)
         while some := list(islice(waiting, _TOGETHER)):
             yield from self._search(some, k)

@@ -15,15 +15,19 @@ from pnyx.records import SIDES, Question, Side
 
 __all__ = [
     "AUTO",
+    "CERTAINTY",
+    "FOUND",
     "FUSIONS",
     "LEXICAL",
     "MODEL_PARAMETERS",
     "PARAMETERS",
+    "PERSPECTIVES",
     "SCORINGS",
     "Listwise",
     "Parameter",
     "Scoring",
     "SearchPlan",
+    "check_least",
     "check_parameter",
 ]
 
@@ -66,6 +70,15 @@ SCORINGS: Final = (AUTO, *LEXICAL, "dense", "hybrid")
 FUSIONS: Final = ("minmax", "zscore", "rrf")
 """How a hybrid makes two rankings one."""
 
+CERTAINTY: Final = 0.6
+"""The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
+
+PERSPECTIVES: Final = 8
+"""How many perspectives a question gets at most."""
+
+FOUND: Final = 10
+"""How many documents a question gets."""
+
 Rerank: TypeAlias = Literal["listwise", "pointwise"]
 Diversify: TypeAlias = Literal["mmr", "perspectives"]
 
@@ -85,7 +98,8 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
         raise InputError(f"{name} is {value:g}, expected a number from {low:g} to {high:g}")
 
 
-def _check_least(name: str, value: int, least: int) -> None:
+def check_least(name: str, value: int, least: int) -> None:
+    """Refuse a whole number that is too small."""
     if value < least:
         raise InputError(f"{name} is {value}, expected at least {least}")
 
@@ -196,10 +210,10 @@ class Listwise:
     words: int = 300
 
     def __post_init__(self) -> None:
-        _check_least("window", self.window, 2)
+        check_least("window", self.window, 2)
         if not 1 <= self.step <= self.window:
             raise InputError(f"step is {self.step}, expected 1 to the window, {self.window}")
-        _check_least("words", self.words, 1)
+        check_least("words", self.words, 1)
 
     def windows(self, count: int) -> list[range]:
         """Return the ranks (0-based) of each window over `count` documents, as they are asked.
@@ -244,8 +258,7 @@ class SearchPlan:
         lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
         stance: put the documents on this side first. A listwise reranking asks for that order
             itself; otherwise the corpus's labels and the judge's verdicts on each document tell.
-        certainty: the least probability with which a judge's verdict decides a side, .5 to 1
-            (docs/decisions/sides.md).
+        certainty: the least probability with which a judge's verdict decides a side, .5 to 1.
         depth: how many of the best documents of a ranking the later stages look at, at least 1.
         threshold: of the first `depth` documents, keep those with at least this P(relevant), in
             (0, 1], and no others (DIRAS, section 5); it needs `pointwise`. None keeps all.
@@ -260,7 +273,7 @@ class SearchPlan:
     diversify: Diversify | None = None
     lam: float = 0.75
     stance: Side | None = None
-    certainty: float = 0.6
+    certainty: float = CERTAINTY
     depth: int = 100
     threshold: float | None = None
 
@@ -275,7 +288,7 @@ class SearchPlan:
                 raise InputError(f"{what} is {value!r}, expected one of: {', '.join(known)}")
         _check_range("lambda", self.lam, 0.0, 1.0)
         _check_range("certainty", self.certainty, 0.5, 1.0)
-        _check_least("depth", self.depth, 1)
+        check_least("depth", self.depth, 1)
         if self.threshold is None:
             return
         if not 0.0 < self.threshold <= 1.0:

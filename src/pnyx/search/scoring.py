@@ -57,12 +57,8 @@ def choose_scoring(
 ) -> Chosen:
     """Return the best model for an engine: a hybrid, or its lexical part where it has no vectors.
 
+    A model other than `auto` is returned as it is; `embedder` names what would embed the questions.
     Both were chosen on development topics and are reported on others (docs/decisions/hybrid.md).
-
-    Args:
-        engine: what is to be searched.
-        scoring: a model; other than `auto` it is returned as it is.
-        embedder: name of what would embed the questions.
     """
     asked = scoring or Scoring()
     if asked.model != AUTO:
@@ -125,13 +121,7 @@ def depth_of_parts(k: int) -> int:
 
 
 def fuse_parts(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
-    """Fuse the rankings of a model's parts.
-
-    Args:
-        scoring: a model with `parts`.
-        rankings: one for each part, as deep as `depth_of_parts` says.
-        k: how many documents at most, at least 1.
-    """
+    """Fuse the rankings of a model's parts, each as deep as `depth_of_parts` says."""
     if scoring.fusion == "rrf":
         return fuse_rrf(rankings, k=k)
     weights = [1.0 - scoring.dense_weight, scoring.dense_weight]

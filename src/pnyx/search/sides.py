@@ -13,7 +13,7 @@ from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance
-from pnyx.search.plan import SearchPlan
+from pnyx.search.plan import CERTAINTY
 from pnyx.search.stored import judged_text
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ __all__ = [
     "stance_side",
 ]
 
-CERTAINTY = SearchPlan().certainty
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""
 

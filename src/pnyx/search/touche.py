@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from pnyx.search.clusters import Clusters, check_embedder, clusters_of
 from pnyx.search.index import Index
 from pnyx.search.kernels import Boosts, best
 from pnyx.search.models import Floats
-from pnyx.search.plan import PARAMETERS, check_parameter
+from pnyx.search.plan import PARAMETERS, check_least, check_parameter
 from pnyx.search.quality import document_quality
 
 if TYPE_CHECKING:
@@ -56,23 +55,18 @@ def touche_rank(
         embedder: the one that the clusters were made with; None will do where `wc` is 0.
         k: how many, at least 1.
         wc: weight of the topic, 0 to 1e6.
-        wq: weight of quality, 0 to 1e6. A document whose quality is not known (NaN in the index)
-            is not boosted, as one of quality 0.
+        wq: weight of quality, 0 to 1e6. A document of unknown quality is not boosted.
         mu: of the Dirichlet prior.
-        flat: fix R at 1, so that every document of the index is ranked, by topic and quality alone
-            (the paper's last two runs).
-
-    Returns:
-        Documents that hold a word of the question (all, if `flat`), possibly fewer than `k`.
+        flat: fix R at 1: all documents are ranked, by topic and quality alone (the paper's last
+            two runs). Otherwise only those that hold a word of the question.
 
     Raises:
-        InputError: a weight or `k` out of range, an index without what a weight asks for (the line
+        InputError: a number out of range, an index without what a weight asks for (the line
             names the command), or an embedder other than that of the clusters.
         IndexFolderError: a part of the index is damaged.
         ModelError: the embedder cannot be used.
     """
-    if k < 1:
-        raise InputError(f"k is {k}, expected at least 1")
+    check_least("k", k, 1)
     boosts = _boosts(index, question, embedder, wc, wq)
     if not flat:
         return index.rank(question, "dirichlet", k, boosts=boosts, mu=mu)
@@ -116,7 +110,8 @@ def _boosts(
     check_parameter("wq", wq)
     if wc == 0.0 and wq == 0.0:
         return None
-    documents = _documents(index, topics=wc > 0.0, quality=wq > 0.0)
+    parts = (wc > 0.0, wq > 0.0)
+    documents = index.once(("touche", parts), lambda: _prepare(index, *parts))
     known = documents.known
     if known is None:
         return documents.weigh(np.zeros(0), wc, wq)
@@ -131,13 +126,7 @@ def _boosts(
 
 @dataclass(frozen=True, slots=True)
 class _Documents:
-    """Cluster and quality of all documents, ready to be weighed.
-
-    Attributes:
-        known: the clusters, None where they are not asked for.
-        codes: as in `Boosts`; documents without a cluster have the last row.
-        quality: of each document, 0 where it is not known.
-    """
+    """Cluster and quality of all documents, ready to be weighed."""
 
     known: Clusters | None
     codes: NDArray[np.uint16] | NDArray[np.uint32]
@@ -150,17 +139,6 @@ class _Documents:
         steps = ((1.0 + 2**-21) * (1.0 + wq * _QUALITIES)).astype(np.float32)
         bounds = np.multiply.outer(factors.astype(np.float32), steps).reshape(-1)
         return Boosts(self.codes, _SHIFT, bounds, factors, self.quality, float(wq))
-
-
-_KNOWN: WeakKeyDictionary[Index, dict[tuple[bool, bool], _Documents]] = WeakKeyDictionary()
-"""An index is immutable, so this is worked out once for as long as it is open."""
-
-
-def _documents(index: Index, *, topics: bool, quality: bool) -> _Documents:
-    kept = _KNOWN.setdefault(index, {})
-    if (topics, quality) not in kept:
-        kept[topics, quality] = _prepare(index, topics, quality)
-    return kept[topics, quality]
 
 
 def _prepare(index: Index, topics: bool, quality: bool) -> _Documents:

@@ -113,10 +113,7 @@ class _Retrieved(NamedTuple):
 
 
 def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
-    """Return the best documents with different texts, and how many copies were passed over.
-
-    Debate portals file one debate under several themes; its copies would crowd out the rest.
-    """
+    """Return the best documents with different texts, and how many copies were passed over."""
     asked = replace(question, text=search_text(question))
     (found,) = searcher.search([asked], 4 * plan.retrieve)
     documents: dict[str, Evidence] = {}

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pnyx.records import SIDES, Side
+from pnyx.search.plan import CERTAINTY
 
-__all__ = ["Plan"]
+__all__ = ["CONTEXT", "POINTS", "Plan"]
+
+POINTS: Final = 4
+"""How many conclusions a side has at most."""
+
+CONTEXT: Final = 6000
+"""Tokens of documents that a language model is shown for a side, all together (estimated)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +31,6 @@ class Plan:
 
     sides: tuple[Side, ...] = SIDES
     retrieve: int = 30
-    certainty: float = 0.6
+    certainty: float = CERTAINTY
     per_side: int = 8
     team: str = "pnyx"
