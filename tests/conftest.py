@@ -39,7 +39,7 @@ SLOW = {
     "test_models_chat",
     "test_models_local",
     "test_models_probe",
-    "test_readme_annotate",
+    "test_readme",
     "test_search_lucene",
     "test_search_ranking",
     "test_view_browser",

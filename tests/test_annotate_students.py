@@ -186,7 +186,7 @@ def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         distil(pairs(), trainer, plan, tmp_path / "s", report=stop)
     (tmp_path / "s.partial" / "checkpoint.safetensors").write_bytes(b"x" * 40)
-    with pytest.raises(InputError, match="is no checkpoint of this training"):
+    with pytest.raises(InputError, match="is not a checkpoint of this training"):
         distil(pairs(), trainer, plan, tmp_path / "s")
 
 
@@ -234,7 +234,7 @@ BASES = {
     "text": ({"num_hidden_layers": "2"}, None, "num_hidden_layers: found 2, expected a size"),
     "no layer": ({"num_hidden_layers": 0}, None, "num_hidden_layers: found 0, expected a size"),
     "huge": ({"vocab_size": 10**400}, None, "vocab_size: found 1000"),
-    "heads": ({"num_attention_heads": 5}, None, "hidden_size 48 is no multiple of 5 heads"),
+    "heads": ({"num_attention_heads": 5}, None, "hidden_size 48 is not a multiple of 5 heads"),
     "no ends": ({}, _no_special_tokens, "expected one special token before a text and one after"),
     "two ends": ({}, _two_tokens_before, "expected one special token before a text and one after"),
     "no tokenizer": ({}, lambda row: row.clear(), "tokenizer.json cannot be used"),

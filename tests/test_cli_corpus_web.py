@@ -234,7 +234,7 @@ def test_without_the_option_no_local_server_is_asked(place, call):
         (["--search", "serper", "--out", "web"], "Missing option '--contact'"),
         (["--search", "serper", "--contact", "x", "--out", "web"], "expected an e-mail address"),
         (["--search", "none", *OPTIONS, "--out", "web"], "none: cannot be read"),
-        (["--search", "serper", *OPTIONS, "--out", "other"], "holds files that are no corpus"),
+        (["--search", "serper", *OPTIONS, "--out", "other"], "holds files that are not a corpus"),
         (["--search", "serper", *OPTIONS, "--out", "questions.jsonl"], "is a file"),
         (["--search", "serper", *OPTIONS, "--out", "-"], "expected the name of a folder"),
         (["--search", "r", "--search-url", "http://x", *OPTIONS, "--out", "w"], "goes with an API"),

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pnyx.cli import main
-from pnyx.corpora import read_evidence, read_questions
+from pnyx.corpora import read_evidence, read_qrels, read_questions
 from pnyx.corpora.bundled import load_example
 from pnyx.corpora.perspectives import read_perspectives
+from pnyx.judge.tasks import TASKS
 from pnyx.measure.gold import read_labels
 
 
@@ -81,7 +82,10 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "example"
     assert run("demo", "--files-only", "--out", str(out), "--json") == 0
-    names = ["arguments.jsonl", "labels.jsonl", "perspectives.jsonl", "questions.md"]
+    names = [
+        *("arguments.jsonl", "item-labels.jsonl", "items.jsonl", "labels.jsonl"),
+        *("perspectives.jsonl", "qrels.txt", "questions.md"),
+    ]
     assert json.loads(capsys.readouterr().out) == {"out": str(out), "files": names}
     assert sorted(path.name for path in out.iterdir()) == names
     example = load_example()
@@ -106,6 +110,15 @@ def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         f"{q.id}/{a.id}": own.get(f"{q.id}/{a.id}", 0.0)
         for q in example.questions
         for a in example.arguments
+    }
+    qrels = {(q.topic_id, q.doc_id): q.grade for q in read_qrels(str(out / "qrels.txt"))}
+    assert qrels == {(x.question_id, x.doc_id): x.relevance for x in example.labels if x.relevance}
+    items = TASKS["support"].read(str(out / "items.jsonl"))
+    said = read_labels(out / "item-labels.jsonl", "support").gold
+    assert len(items) == len(said) == 8 * 5 * 6
+    supported = {f"{x.doc_id}/{view}" for x in example.labels for view in x.perspectives}
+    assert {item.id for item in items if said[item.id, ""].yes} == supported & {
+        item.id for item in items
     }
     # Edited files are not lost, and an option that would change nothing is refused.
     (out / "questions.md").write_text("mine")

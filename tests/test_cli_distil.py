@@ -135,7 +135,7 @@ def test_a_folder_that_exists_is_not_touched_without_force(capsys, student):
     Path("thesis").mkdir()
     Path("thesis/chapter.tex").write_text("ten years")
     said = refused(distil(capsys, path, "--out", "thesis", "--force"))
-    assert "thesis: exists and is no student" in said
+    assert "thesis: exists and is not a student" in said
     assert Path("thesis/chapter.tex").read_text() == "ten years"
 
 

@@ -365,7 +365,7 @@ def test_bad_input_is_one_line(world, capsys):
     assert "no verdict is on a pair of the runs" in refused(capsys, "docs.run", *USUAL)
     for options, problem in (
         (("--measure", "MRecall@0"), "expected MRecall@ and a depth"),
-        (("--measure", "Nothing@5"), "is no measure"),
+        (("--measure", "Nothing@5"), "is not a measure"),
         (("--baseline", "none.run"), "is neither a file nor one of"),
         (("--labels", "labels.jsonl"), "--labels goes with --labelled"),
         (("--shift", "1"), "--shift goes with --labelled"),

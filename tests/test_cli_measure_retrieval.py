@@ -233,7 +233,7 @@ def test_measures_in_a_row_end_at_a_file(files, capsys, monkeypatch, tmp_path):
     found = json.loads(capsys.readouterr().out)
     assert ([r["run"] for r in found["runs"]], list(found["measures"])) == (["AP"], ["P@5", "AP"])
     line = refused(capsys, base, "--measure", "P@5", "nDGC@10", "--qrels", qrels)
-    assert "nDGC@10: is no measure of ir-measures" in line
+    assert "nDGC@10: is not a measure of ir-measures" in line
 
 
 @pytest.mark.parametrize(

@@ -395,7 +395,7 @@ def test_what_cannot_be_measured_is_refused():
         measure_perspectives({"r": run_of(q7="1")}, known, verdicts)
     with pytest.raises(InputError, match="no verdict is on a pair of the runs"):
         measure_perspectives({"r": run_of(q1="x")}, known, verdicts)
-    with pytest.raises(InputError, match="is no measure"):
+    with pytest.raises(InputError, match="is not a measure"):
         measure_perspectives({"r": run_of(q1="1")}, known, verdicts, ["MRecal@5"])
     for runs, perspectives in (({}, known), ({"r": run_of(q1="1")}, {})):
         with pytest.raises(ValueError, match="expected one"):

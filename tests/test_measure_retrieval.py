@@ -208,7 +208,7 @@ def test_contradictions_are_refused():
         ("nDCG(gains={1:1000000000000})", "gains, expected whole numbers"),
         ("nDCG(bar=2)", "nDCG has no parameter 'bar'"),
         ("nDCG@'x'", "cutoff 'x'"),
-        ("nDGC@10", "is no measure of ir-measures"),
+        ("nDGC@10", "is not a measure of ir-measures"),
         ("import os", "must be in format"),
         ("(" * 500, "--measure"),
         ("", "--measure"),

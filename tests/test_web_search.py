@@ -267,5 +267,5 @@ def test_an_archive_is_one_processs_own_and_nothing_else(tmp_path):
 
     with sqlite3.connect(tmp_path / "c") as other:
         other.execute("CREATE TABLE x (y)")
-    with pytest.raises(InputError, match="is no archive of pnyx corpus web"):
+    with pytest.raises(InputError, match="is not an archive of pnyx corpus web"):
         Archive(tmp_path / "c")

@@ -1,13 +1,13 @@
 """Do retrievers show every side? BERDS's questions over debates (BERDS, Tables 3 and 4, Fig. 3).
 
     PNYX_DATA=DATA python benchmarks/berds/coverage.py --work FOLDER [--most QUESTIONS]
-    ... --write docs/benchmarks.md         # renew its section
+    ... --write docs/benchmarks/perspective-coverage.md   # renews its section
 
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
 BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
 wrote to search with. Each set is one `pnyx bench perspectives`; the judge also answers the pairs of
-BERDS that people labelled, so that its errors are taken into account. Those are of other questions
-and of web pages, so the judge may be off here: SHIFT. Interrupted, it goes on.
+BERDS that people labelled, so that its errors are corrected. Those are of other questions
+and of web pages, so the judge may be off here: SHIFT. Run it again to resume.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def show(report: Report, name: str, row: dict) -> None:
 def show_leaning(report: Report, row: dict) -> None:
     """Show to which side retrievers lean, and how far they follow a side that they are asked."""
     report.head(
-        "(p - n) / p at 5", "question", "supporting", "opposing", "supporting less opposing"
+        "(p - n) / p at 5", "question", "supporting", "opposing", "supporting minus opposing"
     )
     for one in row["leaning"]:
         cells = [_cell(one["asked_as"][asked]) for asked in ("question", "pro", "con")]

@@ -1,4 +1,4 @@
-"""Multiplies in eight bits what is stored in four: twice as fast as ONNX Runtime's own operator.
+"""8-bit products of 4-bit weights: twice as fast as ONNX Runtime's own operator.
 
 `MatMulNBits` unpacks its weights for every few rows. Here they are unpacked once, when the file is
 opened (the runtime folds constants), to integers with one scale for each column; a token's inputs

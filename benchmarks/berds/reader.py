@@ -1,8 +1,8 @@
-"""A network in which statements read a passage, and the passage does not read them.
+"""A network in which statements attend to a passage, and the passage does not attend to them.
 
-Passage and statements stand in one sequence. A token sees its own text and the passage, so the
+Passage and statements form one sequence. A token attends to its own text and the passage, so the
 passage is encoded once for all statements asked about it: eight pairs cost about as much as two in
-a cross-encoder. To each statement it is as if it stood alone behind the passage.
+a cross-encoder. Statements do not attend to each other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Figures of the packaged detector of perspectives, less the untrained similarity.
+"""Figures of the packaged detector of perspectives, compared with the untrained similarity.
 
     PNYX_DATA=DATA python benchmarks/berds/shipped.py [--folder FOLDER]
-    ... --write docs/benchmarks.md         # renew its section
+    ... --write docs/benchmarks/perspective-detector.md   # renews its section
 
-Curve and threshold of both are of Debatewise pages that nothing was trained on; figures are of
+Curve and threshold of both are fitted on Debatewise pages not used in training; figures are on
 others and of the pairs of BERDS that people labelled. FOLDER holds another detector, as
 tools/train_perspectives.py writes it.
 """
@@ -96,9 +96,9 @@ def main() -> None:
         report.line(row)
     report.line()
     told, of = zip(*(found.sides[name] for name in (PAGES, BERDS)), strict=True)
-    report.line("The right one of two statements, of which a passage supports one, scores higher in"
+    report.line("Of two statements of which the passage supports one, that one scores higher in"
                 f" {told[0]} of {of[0]} passages on Debatewise pages and {told[1]} of {of[1]} of "
-                "BERDS. On the development pages, by which is chosen, the detector has AUROC "
+                "BERDS. On the development pages, which chose the model, the detector has AUROC "
                 f"{found.development['packaged']['AUROC'][0]:.3f} and AP "
                 f"{found.development['packaged']['AP'][0]:.3f}.")  # fmt: skip
     report.write(options.write)

@@ -1,4 +1,4 @@
-"""A causal language model's verdicts on passages that retrieval brings, to teach a student by.
+"""A causal language model's verdicts on retrieved passages, to train a student on.
 
     PNYX_DATA=DATA python benchmarks/berds/teacher.py --model FOLDER --out FILE [--pairs N]
     ... --views      # of the perspectives of BERDS's development questions, not of debates' claims
@@ -6,8 +6,8 @@
 
 FOLDER holds a causal model as transformers writes it (safetensors). Statements are asked about
 passages of a mixed corpus: debates, encyclopaedic texts and reports, none of the topics that
-`debates.split_topics` sets apart. A line a passage, written as soon as it is answered; run again it
-goes on.
+`debates.split_topics` sets apart. One line per passage, written as soon as it is answered; run it
+again to resume.
 
 The passage stands before the statements, and no statement sees another, so that a passage is read
 once for all of them.

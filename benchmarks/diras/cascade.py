@@ -2,13 +2,13 @@
 
     python benchmarks/diras/teaching.py --out TEACHING
     PNYX_DATA=DATA python benchmarks/diras/cascade.py STRONG --teaching TEACHING
-    ... --write docs/benchmarks.md         # renew its section
+    ... --write docs/benchmarks/cascade.md   # renews its section
 
 STRONG is a folder of `pnyx annotate distil`, trained without these questions. The lexical student
 is trained here, on TEACHING's qa.jsonl and climretrieve.jsonl. Question by question: both students'
-curves (Platt) and thresholds of F1, and where the lexical one is sure, are fitted on people's
-labels of the other questions, as `pnyx calibrate --error` does it. These are few; so where the
-lexical one is sure is also fitted on the teacher's labels of the questions that its training held
+curves (Platt) and thresholds of F1, and the regions of the lexical one, are fitted on people's
+labels of the other questions, as by `pnyx calibrate --error`. These are few; so the regions of the
+lexical one are also fitted on the teacher's labels of the questions that its training held
 out. Seconds are those of the whole judge on the pairs of all questions, its files opened already.
 """
 
@@ -175,7 +175,7 @@ def difference(pairs: Pairs, one: Asked, other: Asked) -> list[str]:
 
 def print_table(report: Report, pairs: Pairs, found: dict[str, Asked], strong: str) -> None:
     count = len(pairs.asked)
-    less = (f"{name} less the strong one's" for name in MEASURED)
+    less = (f"{name} minus the strong one's" for name in MEASURED)
     report.head("judge", "decided first", "of these wrong", *MEASURED, *less, "pairs/s")
     for name, asked in found.items():
         values = [f"{value:.3f}" for value in figures(pairs, asked, np.arange(count))]
@@ -249,8 +249,8 @@ def main() -> None:
         report.line(
             f"ChatReportRetrieve: {len(pairs.yes)} pairs of {len(pairs.names)} questions, "
             f"{pairs.yes.mean():.0%} relevant, passages of {words:.0f} words on average. {said} "
-            "AUROC is of probabilities fitted on the other questions, one curve for each; 95 % "
-            f"intervals of {DRAWS} draws of questions."
+            "AUROC is of probabilities calibrated on the other questions, a curve for each "
+            f"question; 95 % bootstrap intervals from {DRAWS} resamples of questions."
         )
         errors = options.error or ERRORS
         compare(report, pairs, str(cheap), options.strong, errors, held)

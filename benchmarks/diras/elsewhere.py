@@ -1,13 +1,13 @@
-"""The judge of relevance where none is named, and students, on arguments.
+"""The default judge of relevance, and students, on arguments.
 
     PNYX_DATA=DATA python benchmarks/diras/elsewhere.py [STUDENT ...]
-    ... --write docs/benchmarks.md         # renew its section
+    ... --write docs/benchmarks/relevance-students.md   # renews its section
 
 No student was trained or chosen on these sets. The judge's curve for questions without a definition
 is fitted to them, which moves no order. Webis-ArgQuality-20: questions alone; its relevance is
 a scale. SIGIR-19: a query with a description of who searches and why, which is no definition of
 what is relevant; grades 1 to 4. Relevant, for AUROC: above the set's median. nDCG: the scale from
-its lowest value, linear. Both within questions, their mean; intervals of draws of questions.
+its lowest value, linear. Both are means over questions; bootstrap intervals over questions.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def main() -> None:
     for pairs in sets:
         report.line()
         report.line(f"{pairs.name}: {len(pairs.asked)} pairs of {len(set(pairs.groups))} questions")
-        report.head("system", "AUROC", "nDCG", "AUROC less the bar", "nDCG less the bar")
+        report.head("system", "AUROC", "nDCG", "AUROC minus the bar", "nDCG minus the bar")
         bar = by_question(pairs, systems[BAR](pairs.asked))
         for name, run in systems.items():
             found = by_question(pairs, run(pairs.asked))

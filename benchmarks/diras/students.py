@@ -2,12 +2,12 @@
 
     PNYX_DATA=DATA python benchmarks/diras/students.py [STUDENT ...]
     ... --speed                            # also pairs a second, on this machine
-    ... --write docs/benchmarks.md         # renew its section
+    ... --write docs/benchmarks/relevance-students.md   # renews its section
 
 STUDENT is a folder of `pnyx annotate distil`, trained without these questions. AUROC, AP and Info
 (mean of nDCG and MAP) are of the raw scores. F1 and ECE are of a curve (Platt) and a threshold
 fitted on the other questions. Differences are to the bar: the judge that `pnyx judge relevance`
-asks where none is named. Which similarity that judge takes, and which students `combined` adds,
+uses by default. Which similarity that judge uses, and which students `combined` adds,
 was chosen by looking at these very pairs; nothing else was.
 """
 
@@ -255,11 +255,11 @@ def main() -> None:
     report.line()
     report.line(
         f"ChatReportRetrieve: {len(pairs.yes)} pairs of {len(pairs.names)} questions, "
-        f"{share:.0%} relevant. Less the bar: 95 % intervals of {DRAWS} draws of questions. Chosen "
-        "on these pairs: the bar's similarity, and what `combined` adds."
+        f"{share:.0%} relevant. 95 % bootstrap intervals from {DRAWS} resamples of questions. "
+        "Chosen on these pairs: the bar's similarity, and what `combined` adds."
     )
     names = ("AUROC", "AP", "F1", "Info", "ECE")
-    report.head("system", *names, *(f"{name} less the bar" for name in SHOWN))
+    report.head("system", *names, *(f"{name} minus the bar" for name in SHOWN))
     for name, one in found.items():
         values = one.measures(everything, pairs.names)
         cells = [f"{values[n]:.3f}" for n in names]

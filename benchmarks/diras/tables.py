@@ -1,12 +1,12 @@
 """Tables 1, 2, 3 and 8 of DIRAS recomputed from the released predictions.
 
     PNYX_DATA=DATA python benchmarks/diras/tables.py
-    ... --data FOLDER                      # instead of PNYX_DATA: with the whole files, the tables
-    ... --write docs/benchmarks.md         # renew its section
+    ... --data FOLDER                      # instead of PNYX_DATA: the complete files
+    ... --write docs/benchmarks/diras-tables.md   # renews its section
 
 DATA holds chatreportretrieve/, climretrieve/ and diras_general_qa/; what is not there is left out
-and said. With all 660 pairs of ChatReportRetrieve, each row says how many of its figures are those
-printed in the paper.
+and reported. With all 660 pairs of ChatReportRetrieve, each row says how many of its figures equal
+those printed in the paper.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ GPT4 = (54.01, 86.32, 91.20, 88.48, 80.00)
 """Cal. is printed as 91.10, a misprint: the Avg. beside it fits 91.20."""
 NOTE = (
     "Unc., Bin., Cal., Info. and Avg. as published, that is with rank_eval's quirks "
-    "([decision](decisions/rank-eval.md)), which touch Info. and Avg. alone; true: without them. "
-    "Intervals draw questions anew. The paper's figures are of all 660 pairs of 11 questions; its "
-    "91.10 for Cal. of GPT-4 is a misprint for 91.20 (its own Avg. says so)."
+    "([decision](../decisions/rank-eval.md)), which affect only Info. and Avg.; true: without "
+    "them. Intervals resample questions. The paper's figures are of all 660 pairs of 11 questions; "
+    "its 91.10 for Cal. of GPT-4 is a misprint for 91.20 (its own Avg. says so)."
 )
 NOTE_3 = (
-    "As published: only pairs of grade 3 gain anything, and a question without one counts as 0. "
+    "As published: only pairs of grade 3 have a gain, and a question without one counts as 0. "
     "The paper's figures are of 595 pairs of 16 questions."
 )
 TABLE_1 = (

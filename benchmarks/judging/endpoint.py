@@ -2,7 +2,7 @@
 
     python benchmarks/judging/endpoint.py [--calls 2000]
 
-Both against `server.py` in a process of its own on this machine. Overhead: the server answers at
+Both against `server.py` in a separate process on this machine. Overhead: the server answers at
 once; CPU is that of the client alone. Beside it, if installed, the openai SDK with its own retries
 off, on the same requests. Saturation: the server has a fixed number of slots and latency and
 refuses (429) or queues what is beyond; the share is calls * latency / (slots * seconds), seconds

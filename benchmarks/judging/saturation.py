@@ -1,11 +1,11 @@
-"""How much of a server's capacity a client gets out of it: the judge engine and its peers.
+"""How much of a server's capacity a client uses: the judge engine and its peers.
 
     pip install pnyx minima-llm==0.2.8 openai
     python benchmarks/judging/saturation.py                          # about 5 minutes
-    python benchmarks/judging/saturation.py --write docs/benchmarks.md
+    python benchmarks/judging/saturation.py --write docs/benchmarks/judge-engine.md
 
 The server answers each call after a fixed time and works on a fixed number at once (slots); calls
-beyond them wait in its line (queue) or are turned away with 429, with or without Retry-After. No
+beyond them wait (queue) or are refused with 429, with or without Retry-After. No
 client is told the number of slots: all have the same, too high, limit on concurrency, except the
 rows that say so. The ideal is slots / latency calls a second. Whole run: the ideal's time over the
 client's, from the first question to the last verdict, ramp-up and tail included. Slots busy: of the

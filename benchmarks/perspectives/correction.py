@@ -1,4 +1,4 @@
-"""Does the corrected interval hold the truth? Simulated judges and people, and halves of real ones.
+"""Do corrected intervals contain the truth? Simulated judges and people, and halves of real ones.
 
     python benchmarks/perspectives/correction.py [--repeats 100] [--jobs 1]      # simulated
     ... --before COMMIT           # also by the correction of a former commit of this repository

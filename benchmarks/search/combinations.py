@@ -1,10 +1,11 @@
 """Every combination of `pnyx search`'s stages on a large index, through the command line.
 
     python benchmarks/search/combinations.py                       # 300,000 documents, some minutes
+    ... --write docs/benchmarks/search-combinations.md   # renews its section
 
 The documents are made of the sentences and conclusions of the bundled example, no two alike. The
 language model and the embedder are the test suite's servers on 127.0.0.1: what is shown is that
-each combination works on an index of this size and what pnyx itself takes, not how good a model is.
+each combination works on an index of this size and how long pnyx takes, not how good a model is.
 Seconds are wall time of the whole command, the interpreter's start and the opening of the index
 included. Exits with 1 if any combination fails, repeats a document or finds less than ten.
 """

@@ -1,4 +1,4 @@
-"""Speed and recall of dense ranking, beside faiss and usearch in the same run.
+"""Speed and recall of dense search, compared with faiss and usearch in the same run.
 
     pip install 'pnyx[dense]' faiss-cpu
     python benchmarks/search/dense.py                        # 387,740 random vectors of 384 numbers

@@ -1,13 +1,13 @@
 """Effectiveness on three real sets: the Touché model, plain ranking, dense, hybrid, diversified.
 
     PNYX_DATA=DATA python benchmarks/search/effectiveness.py --work FOLDER    # needs pnyx[test]
-    ... --write docs/benchmarks.md                                           # renew its section
+    ... --write docs/benchmarks/search-effectiveness.md   # renews its section
     ... --json FILE                                                          # every figure
 
 The first run embeds some 8,000 arguments twice (with and without their conclusions), which takes
 most of its time; FOLDER keeps the indexes for later runs. Nothing is tuned here: the paper's
 weights, BERDS's numbers, and two defaults that were chosen on about half of these questions, the
-fusion of the hybrid (`hybrid.py`) and what topics are found by (`spaces.py`); these report on the
+fusion of the hybrid (`hybrid.py`) and the topic space (`spaces.py`); these report on the
 other half. Systems see texts alone, neither topics nor sides nor labels.
 """
 
@@ -138,7 +138,7 @@ def tables(
     report.head(f"{title}, {topics} questions", *labels)
     for system in runs:
         report.row(system, *(one.mean(system) for one in measured.values()))
-    report.head(f"{title}: less {BASELINE}, p (Holm)", *compared)
+    report.head(f"{title}: minus {BASELINE}, p (Holm)", *compared)
     for system in runs:
         if system != BASELINE:
             report.row(system, *(measured[label].difference(system) for label in compared))
@@ -176,7 +176,7 @@ def _shown(one: Comparison) -> str:
     against = one.against
     return (
         f"{one.test.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}], p {_p(one.test.p)}, Holm "
-        f"{_p(one.p_holm)}; worse by {MARGIN:g} refuted with p "
+        f"{_p(one.p_holm)}; a loss of {MARGIN:g} rejected with p "
         f"{_p(against.p_not_lower)}, Holm {_p(against.p_not_lower_holm)}: "
         f"**{WORDS[one.conclusion]}**"
     )
@@ -294,7 +294,8 @@ def by_corpus(
     ]
     report.line()
     report.line(
-        "What tells the perspectives' sides was trained on sentences of idebate, not on the others."
+        "The stance model behind the perspectives was trained on sentences of idebate, not of the "
+        "others."
     )
 
 
@@ -330,9 +331,7 @@ def sides(
         cells = (f"{share:.1%}" for share in shares)
         report.row(system, *cells, f"{np.mean(quality[system]):.3f}")
     report.line()
-    report.line(
-        "The mean predicted quality describes and shows nothing: the Touché model ranks by it."
-    )
+    report.line("Mean predicted quality is descriptive only: the Touché model ranks by it.")
 
 
 def main() -> None:
@@ -350,8 +349,9 @@ def main() -> None:
         f"{BASELINE} and dense. MMR: lambda {LAMBDA:g} over the best {RERANKED}. "
         "Each set is a part of what was published. **Chosen on half of these questions**: the "
         "hybrid's partner, fusion and weight, and the space of the topics; what they are worth on "
-        "the other half is in the two sections below. Quality is predicted by models that did not "
-        "see the text or, on Webis, its topic; what they were trained on chose their settings."
+        "the other half is in hybrid-search.md and topic-spaces.md. Quality is predicted by models "
+        "that did not see the text or, on Webis, its topic; what they were trained on chose their "
+        "settings."
     )
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)
@@ -365,16 +365,16 @@ def main() -> None:
     report.line()
     report.line(
         f"Better, worse: two-sided p below {SIGNIFICANT:g} after Holm's correction over the "
-        f"systems. Not worse: shown not to lose {MARGIN:g} of nDCG or more, one-sided p below "
-        f"{ONE_SIDED:g} after the same correction; equivalent: nor to gain it. The margin is set "
-        "by what would matter, not by these runs. Inconclusive: neither shown better nor shown "
-        "not worse."
+        f"systems. Not worse: a loss of {MARGIN:g} nDCG or more is rejected, one-sided p below "
+        f"{ONE_SIDED:g} after the same correction; equivalent: so is a gain of as much. The margin "
+        "is what would matter, not set by these runs. Inconclusive: shown neither better nor not "
+        "worse."
     )
     report.line()
     for line in findings.verdicts:
         report.line(line)
     report.line()
-    report.line(f"{time.process_time() - start:.0f} CPU seconds, with what FOLDER had kept.")
+    report.line(f"{time.process_time() - start:.0f} CPU seconds, reusing what was in FOLDER.")
     report.write(options.write)
     if options.json is not None:
         options.json.write_text(json.dumps(findings.rows, indent=1), encoding="utf-8")

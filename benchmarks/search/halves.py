@@ -1,6 +1,6 @@
-"""Topics of several sets in two halves, one to choose on, one to report on; and the report.
+"""Topics of several sets split into two halves, one to choose on, one to report on; and the report.
 
-Topics that are nearly the same question, in whatever set, stand in the same half, and so do debates
+Near-duplicate questions, from whatever set, go into the same half, and so do debates
 that share an argument: what was chosen on a question must not be reported on its twin.
 """
 
@@ -182,13 +182,13 @@ def _differences(
         word = WORDS[conclude(c.test.difference, *ps)]
         p = "–" if ps[0] is None else f"{ps[0]:.3f}" if ps[0] >= 0.0005 else "<.001"
         cells[other].append(f"{c.test.difference:+.3f} [{c.low:+.3f}, {c.high:+.3f}] p {p}, {word}")
-    report.head(f"test halves: {chosen} less", *headings)
+    report.head(f"test halves: {chosen} minus", *headings)
     for other, shown in cells.items():
         report.row(other, *shown)
     report.line()
     report.line(
-        f"Better, worse: two-sided p below .05; not worse: shown not to lose {MARGIN:g} or more, "
-        "one-sided p below .05; equivalent: nor to gain it; each after "
-        f"Holm's correction over the {len(against)} differences of the table, which p is shown "
-        "after, too; inconclusive: none of these."
+        f"Better, worse: two-sided p below .05; not worse: a loss of {MARGIN:g} or more is "
+        "rejected, one-sided p below .05; equivalent: so is a gain of as much; inconclusive: none "
+        "of these. Every p, also those shown, is after Holm's correction over the "
+        f"{len(against)} differences of the table."
     )

@@ -1,10 +1,11 @@
-"""Hybrid search: how it fuses chosen on one half of the topics, and reported on the other.
+"""Hybrid search: its fusion chosen on one half of the topics and reported on the other.
 
-    PNYX_DATA=DATA python benchmarks/search/hybrid.py --work FOLDER --write docs/benchmarks.md
+    PNYX_DATA=DATA python benchmarks/search/hybrid.py --work FOLDER
+    ... --write docs/benchmarks/hybrid-search.md   # renews its section
 
 FOLDER is that of `effectiveness.py`, which keeps the indexes. The choice: of all candidates that
 lose no more than the margin to any of their parts on any set, the one with the highest mean over
-the sets. Choice and halves are made anew by each run; the run fails if the package's defaults are
+the sets. Each run repeats the split and the choice; it fails if the package's defaults are
 not what is chosen.
 """
 
@@ -275,7 +276,7 @@ def main() -> None:
     development(report, sets)
     test(report, sets)
     report.line()
-    report.line(f"{time.process_time() - start:.0f} CPU seconds, with what FOLDER had kept.")
+    report.line(f"{time.process_time() - start:.0f} CPU seconds, reusing what was in FOLDER.")
     report.write(options.write)
 
 

@@ -1,4 +1,4 @@
-"""Whether Pnyx and a peer rank alike: document by document, and score by score."""
+"""Whether Pnyx and a peer give the same ranking, document by document and score by score."""
 
 from __future__ import annotations
 

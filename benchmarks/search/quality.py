@@ -1,7 +1,7 @@
 """Quality prediction: the Touché paper's model reproduced, and candidates for the packaged one.
 
     PNYX_DATA=DATA python benchmarks/search/quality.py     # some minutes; needs pnyx[test]
-    ... --write docs/benchmarks.md                         # renew its section
+    ... --write docs/benchmarks/argument-quality.md   # renews its section
     ... --predictions FILE.csv                             # of each Webis text, its topic unseen
 
 Every figure is on texts that the model was not trained on. Webis: 10 random folds, as in the
@@ -9,7 +9,7 @@ paper, and with the topic left out. IBM: trained on its train topics, measured o
 Intervals: 95 %, by the bootstrap over topics. Rows but the last are trained on each set by itself,
 which favours them: the packaged model has to serve both kinds of text with one scale. Its
 penalties, gate, base and spread are chosen anew in each fold, on the rows that are trained on;
-which features it has, and the other rows' settings, were settled in sight of these figures.
+which features it has, and the other rows' settings, were settled with these figures in view.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def ibm_folds(report: Report, part: Arguments) -> None:
     ones = np.ones((1, len(score)))
     report.line()
     report.line(
-        f"The packaged recipe on all {len(np.unique(part.topics))} topics of IBM's that are here, "
+        f"The packaged recipe on all {len(np.unique(part.topics))} IBM topics at hand, "
         f"in 8 folds of whole topics: Pearson {_pearson(mace, score, part)} with MACE-P, "
         f"{_pearson(weighted, score, part)} with WA. Its scale is that of the debate portals: "
         f"against WA (mean {weighted.mean():.2f}) its predictions (mean {score.mean():.2f}) are "
@@ -282,7 +282,9 @@ def beyond(report: Report, webis: Arguments) -> None:
             ("Logical Quality", "Rhetorical Quality", "Dialectical Quality"),
         ),
     }
-    report.head("shipped weights, no part in any choice", "texts", "of", "Spearman", "length alone")
+    report.head(
+        "shipped weights, data that chose nothing", "texts", "of", "Spearman", "length alone"
+    )
     for name, (rows, field, dimensions) in rated.items():
         texts = [row[field] for row in rows]
         score = model.predict(texts).astype(float)
@@ -352,7 +354,7 @@ def main() -> None:
     reproduce(report, webis)
     report.line(
         f"Webis: {len(np.unique(webis.topics))} of 20 topics, non-arguments at 0. IBM: "
-        f"{len(ibm.texts):,} of 30,497 arguments; its test topics are not here."
+        f"{len(ibm.texts):,} of 30,497 arguments; its test topics are not at hand."
     )
     models = candidates()
     score = webis_table(report, webis, models)

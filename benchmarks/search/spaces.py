@@ -1,6 +1,7 @@
-"""What the topics of the Touché model are found by: chosen on one half, reported on the other.
+"""The topic space of the Touché model: chosen on one half, reported on the other.
 
-    PNYX_DATA=DATA python benchmarks/search/spaces.py --work FOLDER --write docs/benchmarks.md
+    PNYX_DATA=DATA python benchmarks/search/spaces.py --work FOLDER
+    ... --write docs/benchmarks/topic-spaces.md   # renews its section
 
 FOLDER is that of `effectiveness.py`. The choice: the highest mean of nDCG@5 over five sets, where a
 set with labels of quality has the mean of relevance and quality. The run fails if the package's
@@ -135,7 +136,7 @@ def main() -> None:
     others = [name for name in systems if name != DEFAULT_SPACE]
     report_halves(report, rows, DEFAULT_SPACE, others, MEASURE, {DEFAULT_SPACE: " (default)"})
     report.line()
-    report.line(f"{time.process_time() - start:.0f} CPU seconds, with what FOLDER had kept.")
+    report.line(f"{time.process_time() - start:.0f} CPU seconds, reusing what was in FOLDER.")
     report.write(options.write)
 
 

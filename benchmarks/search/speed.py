@@ -1,9 +1,10 @@
-"""Speed, memory and ranking of the search engine beside Lucene, PISA and bm25s in the same run.
+"""Speed, memory and rankings of the search engine, Lucene, PISA and bm25s in the same run.
 
     apt-get install -y --no-install-recommends liblucene8-java openjdk-17-jdk-headless
     pip install pnyx
     python benchmarks/search/speed.py                       # 20,000 documents, about 4 minutes
-    PNYX_DATA=DATA python benchmarks/search/speed.py --documents 387740 --write docs/benchmarks.md
+    PNYX_DATA=DATA python benchmarks/search/speed.py --documents 387740
+    ... --write docs/benchmarks/search-speed.md   # renews its section
 
 The corpus is synthetic (`corpus.py`); each engine reads it from the same text file, in a process
 and an environment of its own (`processes.py`), and all are asked the same questions. With PNYX_DATA
@@ -142,10 +143,10 @@ def searching_table(report: Report, run: Run, names: list[str]) -> None:
             for (name, model), found in run.searching.items()
             if name == "lucene"
         )
-        + "). Each question is asked once; before, half as many others twice, to warm up. "
+        + "). Each question is asked once, after half as many others, twice each, to warm up. "
         "Questions a second: wall time, two processes at once, for Lucene two threads of one. "
-        "All return arrays of numbers and scores, but PISA's binding ids as strings, and 'hits "
-        "with ids' result objects. PISA cannot express the Touché score; Lucene has it as a "
+        "All return arrays of numbers and scores, except PISA's binding (ids as strings) and 'hits "
+        "with ids' (result objects). PISA cannot express the Touché score; Lucene has it as a "
         "FunctionScoreQuery over doc values and is given the question's cosines, which Pnyx works "
         "out within its time; bm25s as a weight mask that is made for each question. bm25s ranks "
         "by the same weights, put into its matrix."

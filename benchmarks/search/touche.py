@@ -1,4 +1,4 @@
-"""Time of the full Touché score, beside plain Dirichlet and beside memory speed.
+"""Time of the full Touché score, compared with plain Dirichlet and with memory speed.
 
     pip install pnyx
     python benchmarks/search/touche.py --documents 387740    # the size of args.me

@@ -2,7 +2,8 @@
 
 PnyxError
 ├── InputError        a file, a field or an argument is not what it must be (exit 2)
-│   └── IndexFolderError  a folder is no index, or is damaged, or is too new (exit 2)
+│   ├── IndexFolderError  a folder is no index, or is damaged, or is too new (exit 2)
+│   └── OptionError       choices that do not go together (exit 2)
 ├── MissingExtra      an optional dependency is not installed (exit 2)
 └── ModelError        a language model endpoint cannot be used at all (exit 2)
 
@@ -18,6 +19,7 @@ __all__ = [
     "InputError",
     "MissingExtra",
     "ModelError",
+    "OptionError",
     "PnyxError",
     "shorten",
 ]
@@ -71,6 +73,10 @@ class InputError(PnyxError):
 
 class IndexFolderError(InputError):
     """The folder is not an index, is damaged, or was written by a newer version."""
+
+
+class OptionError(InputError):
+    """Choices exclude each other, or one would change nothing without another."""
 
 
 class MissingExtra(PnyxError):  # noqa: N818 - reads as what it tells the user

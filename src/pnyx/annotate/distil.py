@@ -189,7 +189,7 @@ def _check_out(out: Path, replace: bool) -> None:
         raise InputError("exists already", path=out)
     ours = out.is_dir() and ((out / MANIFEST).is_file() or not any(out.iterdir()))
     if not ours:
-        raise InputError("exists and is no student: it is not replaced", path=out)
+        raise InputError("exists and is not a student, so it is not replaced", path=out)
 
 
 def _counts(pairs: Sequence[LabelledPair]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class LabelledPair:
         value: relevant or not; None where the teacher gave no verdict.
         probability: that it is relevant, in [0, 1]; None where the teacher gives none.
         partial: it is relevant, but only in part (`value` is True).
-        weight: how many documents of the corpus the pair stands for, above 0.
+        weight: how many documents of the corpus the pair represents, above 0.
         unscored: why `value` is None, where the file says so.
         judge: the teacher's name; empty where the file names none.
         explanation: the teacher's reason in words; empty where it gave none.

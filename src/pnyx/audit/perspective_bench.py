@@ -157,7 +157,7 @@ def bench_perspectives(
 ) -> Benched:
     """Retrieve for questions, judge what is found and measure whether it shows every perspective.
 
-    Verdicts are written as they come; interrupted, the same call goes on from them.
+    Verdicts are written as they come; after an interruption the same call resumes from them.
 
     Args:
         index: is searched.

@@ -242,7 +242,7 @@ def _depth(measure: Any) -> int:
 def _in_turn(settings: Sequence[Parameters], tuning: Tuning) -> list[int]:
     """Return the columns: the default, which shows what the index lacks, then all others.
 
-    In an order that ranks little anew: of a hybrid the weight varies fastest.
+    Ordered so that little is ranked again: of a hybrid the weight varies fastest.
     """
     first, *others = range(len(settings))
     return [first, *sorted(others, key=lambda n: [settings[n][name] for name in tuning.grid])]

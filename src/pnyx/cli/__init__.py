@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
+from pnyx.cli.params import Group
 from pnyx.cli.values import with_texts
 from pnyx.errors import InputError, PnyxError
 
@@ -52,7 +53,7 @@ class _ReaderGoneError(Exception):
     """Whoever read the output has seen enough; click would make an exit status of its own of it."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group whose commands are imported on use, so that `pnyx --help` stays fast."""
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:

@@ -4,129 +4,65 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from pnyx._version import __version__
+from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.open_judge import default_judge
+from pnyx.app.open_models import open_model
+from pnyx.app.open_search import argue_plan, open_searcher, open_writer
+from pnyx.app.search_specs import ArgueSpec, SearchSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import default_judge, json_option, model_options, open_model
+from pnyx.cli.options import say
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.cli.progress import watched
-from pnyx.cli.searching import open_searcher, searching_options
-from pnyx.cli.values import NumberRange
-from pnyx.errors import shorten
-from pnyx.records import CITATION_STYLES, SIDES
+from pnyx.errors import InputError, shorten
+from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
-    from pnyx.judge.completions import StoredModel
-    from pnyx.records import CitationStyle
-    from pnyx.write.argue import Plan
     from pnyx.write.case import Case
-    from pnyx.write.draft import Writer
 
 __all__ = ["case_json", "command", "question_id"]
 
 
-def _output_options(function: Any) -> Any:
-    for option in (
-        click.option(
-            "--style",
-            type=click.Choice(CITATION_STYLES),
-            default="ids",
-            show_default=True,
-            help="How --out writes citations; scores are the probabilities of support.",
-        ),
-        click.option("--md", type=click.Path(), help="Write the report as Markdown."),
-        click.option("--html", type=click.Path(), help="Write the report as one HTML file."),
-        click.option("--out", type=click.Path(), help="Write TREC RAG JSONL, one line a side."),
-    ):
-        function = option(function)
-    return function
+@dataclass(frozen=True, kw_only=True)
+class OutputSpec(Spec):
+    """Where the argument is written."""
+
+    heading: ClassVar[str] = "Output"
+
+    out: str | None = opt(None, "Write TREC RAG JSONL, one line a side.", metavar="FILE", raw=True)
+    html: str | None = opt(None, "Write the report as one HTML file.", metavar="FILE", raw=True)
+    md: str | None = opt(None, "Write the report as Markdown.", metavar="FILE", raw=True)
+    style: CitationStyle = opt(
+        "ids",
+        "How --out writes citations; scores are the probabilities of support.",
+        rare=True,
+    )
+    topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question", rare=True)
 
 
-def _search_options(function: Any) -> Any:
-    for option in (
-        click.option(
-            "--per-side",
-            type=click.IntRange(1),
-            default=8,
-            show_default=True,
-            help="Documents handed to the writer for each side.",
-        ),
-        click.option(
-            "-k",
-            "--retrieve",
-            type=click.IntRange(1),
-            default=30,
-            show_default=True,
-            help="Documents to retrieve and place on a side.",
-        ),
-        click.option(
-            "--certainty",
-            type=NumberRange(0.5, 1.0),
-            default=0.6,
-            show_default=True,
-            help="Least probability with which a judge puts a document on a side.",
-        ),
-        searching_options,
-    ):
-        function = option(function)
-    return function
-
-
-def _writing_options(function: Any) -> Any:
-    for option in (
-        click.option(
-            "--context",
-            type=click.IntRange(100),
-            default=6000,
-            show_default=True,
-            help="Tokens of documents shown to the language model for each side.",
-        ),
-        click.option(
-            "--examples",
-            type=click.Path(),
-            default=None,
-            help="JSONL of worked examples shown to the language model (few-shot).",
-        ),
-        click.option(
-            "--points",
-            type=click.IntRange(1),
-            default=4,
-            show_default=True,
-            help="Conclusions to write for each side.",
-        ),
-        click.option(
-            "--writer",
-            type=click.Choice(["extractive", "llm"]),
-            default=None,
-            help="Who writes  [default: llm with --llm, else extractive].",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-@click.command(name="argue")
+@verb("argue")
 @click.argument("index", type=click.Path())
 @click.argument("question")
-@click.option(
-    "--stance",
-    type=click.Choice([*SIDES, "both"]),
-    default="both",
-    show_default=True,
-    help="Which side to argue.",
-)
-@click.option("--definition", default="", help="What makes a passage relevant, in words.")
-@click.option("--id", "topic_id", default=None, help="Topic id  [default: from the question].")
-@_output_options
-@_search_options
-@_writing_options
-@model_options
+@takes("output", OutputSpec)
+@takes("spec", ArgueSpec)
+@takes("search", SearchSpec, without=("stance", "certainty"))
+@takes("model", ModelSpec)
 @json_option
-@click.pass_context
-def command(ctx: click.Context, /, index: str, question: str, as_json: bool, **options: Any) -> int:
+def command(
+    index: str,
+    question: str,
+    output: OutputSpec,
+    spec: ArgueSpec,
+    search: SearchSpec,
+    model: ModelSpec,
+    as_json: bool,
+) -> int:
     """Argue a question from an index: each sentence cited, each citation judged.
 
     Without --llm the packaged judge decides and sentences are quoted, so no key and no network
@@ -134,9 +70,8 @@ def command(ctx: click.Context, /, index: str, question: str, as_json: bool, **o
 
     \b
     Example:
-      pnyx argue my.index "Should voting be compulsory?" --out answer.jsonl --html report.html
+      pnyx argue my.index "Should voting be compulsory?" --html report.html
     """
-    from pnyx.errors import InputError
     from pnyx.records import Question
     from pnyx.search.index import Index
     from pnyx.write.argue import argue
@@ -146,54 +81,16 @@ def command(ctx: click.Context, /, index: str, question: str, as_json: bool, **o
     if re.search(r"[\ud800-\udfff]", question):  # bytes of the command line that are not UTF-8
         raise InputError("QUESTION is not UTF-8")
     opened = Index.open(index)
-    topic = Question(
-        options["topic_id"] or question_id(question), question, definition=options["definition"]
-    )
-    with (
-        open_model(
-            options["llm"], options["store"], options["concurrency"], options["timeout"]
-        ) as model,
-        watched(default_judge(model)) as judge,
-    ):
-        writer = _writer(model, options)
-        searcher = open_searcher(ctx, opened, _of_search(options), model, judge)
-        case = argue(searcher, topic, judge=judge, writer=writer, plan=_plan(options))
+    identifier = output.topic_id or question_id(question)
+    topic = Question(identifier, question, definition=spec.definition)
+    with open_model(model, say) as llm, watched(default_judge(llm)) as judge:
+        writer = open_writer(spec, llm)
+        searcher = open_searcher(opened, search, llm, judge, say)
+        case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
-    _write(case, options, as_json)
+    _write(case, output, as_json)
     _say(case)
     return 0 if case.complete else EXIT_UNSCORED
-
-
-def _of_search(options: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what the search would understand in another way: here it is of the argument."""
-    return {name: value for name, value in options.items() if name not in ("stance", "certainty")}
-
-
-def _plan(options: dict[str, Any]) -> Plan:
-    from pnyx.write.argue import Plan
-
-    return Plan(
-        sides=SIDES if options["stance"] == "both" else (options["stance"],),
-        retrieve=options["retrieve"],
-        certainty=options["certainty"],
-        per_side=options["per_side"],
-    )
-
-
-def _writer(model: StoredModel | None, options: dict[str, Any]) -> Writer:
-    kind = options["writer"] or ("extractive" if model is None else "llm")
-    if options["examples"] and kind != "llm":
-        raise click.UsageError("--examples are for a language model: they need --llm")
-    if kind == "extractive":
-        from pnyx.write.extractive import ExtractiveWriter
-
-        return ExtractiveWriter(points=options["points"])
-    if model is None:
-        raise click.UsageError("--writer llm needs --llm")
-    from pnyx.write.generate import LlmWriter, read_examples
-
-    examples = read_examples(options["examples"]) if options["examples"] else ()
-    return LlmWriter(model, points=options["points"], context=options["context"], examples=examples)
 
 
 def question_id(question: str) -> str:
@@ -234,20 +131,20 @@ def case_json(case: Case) -> dict[str, Any]:
     }
 
 
-def _write(case: Case, options: dict[str, Any], as_json: bool) -> None:
+def _write(case: Case, output: OutputSpec, as_json: bool) -> None:
     from pnyx.files import atomic_text
 
-    if options["out"]:
-        write_responses_file(options["out"], [case], options["style"])
-    if options["html"]:
+    if output.out:
+        write_responses_file(output.out, [case], output.style)
+    if output.html:
         from pnyx.view.report import render_html
 
-        with atomic_text(options["html"]) as stream:
+        with atomic_text(output.html) as stream:
             stream.write(render_html(case))
-    if options["md"] or not (options["out"] or options["html"] or as_json):
+    if output.md or not (output.out or output.html or as_json):
         from pnyx.view.markdown import render_markdown
 
-        with atomic_text(options["md"] or "-") as stream:
+        with atomic_text(output.md or "-") as stream:
             stream.write(render_markdown(case))
     if as_json:
         click.echo(json.dumps(case_json(case), ensure_ascii=False, indent=2))

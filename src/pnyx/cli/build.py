@@ -10,12 +10,13 @@ from pnyx.cli.build_draft import draft
 from pnyx.cli.build_filter import filter_
 from pnyx.cli.building import check_written, force_option, print_summary
 from pnyx.cli.options import json_option, refuse_same_file
+from pnyx.cli.params import Group
 from pnyx.errors import shorten
 
 __all__ = ["command"]
 
 
-@click.group(name="build", no_args_is_help=True)
+@click.group(cls=Group, name="build", no_args_is_help=True)
 def command() -> None:
     """Build a benchmark of questions with opposing perspectives (BERDS, section 4.1).
 

@@ -11,6 +11,7 @@ import click
 from pnyx.cli.corpus_web import web
 from pnyx.cli.knowing import counted
 from pnyx.cli.options import column_mapping, column_option, json_option, refuse_same_file, warn
+from pnyx.cli.params import Group
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group(name="corpus", no_args_is_help=True)
+@click.group(cls=Group, name="corpus", no_args_is_help=True)
 def command() -> None:
     """Make a corpus to search: documents cut into passages, or the web's answers to questions.
 

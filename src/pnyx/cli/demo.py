@@ -58,8 +58,9 @@ def command(out: str, files_only: bool, as_json: bool, **options: Any) -> int:
 
     Needs no key and no network. With --llm a language model writes and judges instead. With
     --files-only nothing is argued: a new folder gets the passages (arguments.jsonl), the questions
-    with what is relevant to each (questions.md), the perspectives on them (perspectives.jsonl) and
-    people's labels of relevance (labels.jsonl).
+    with what is relevant to each (questions.md), the perspectives on them (perspectives.jsonl),
+    people's labels of relevance (labels.jsonl, qrels.txt), and passages paired with perspectives
+    (items.jsonl) with people's labels of these (item-labels.jsonl).
 
     \b
     Example:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
-from pnyx.cli.knowing import (
-    KNOWING,
-    check_knowing,
-    counted,
-    know,
-    knowing_options,
-    warn_of_rest,
-)
-from pnyx.cli.options import column_mapping, column_option, json_option, warn
-from pnyx.errors import shorten
+from pnyx.app.search_specs import FeatureSpec
+from pnyx.app.spec import Spec, opt
+from pnyx.cli.knowing import check_features, counted, make_features, warn_of_rest
+from pnyx.cli.options import column_mapping, warn
+from pnyx.cli.params import json_option, takes, verb
+from pnyx.errors import OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence
@@ -27,36 +24,78 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="index")
+@dataclass(frozen=True, kw_only=True)
+class CorpusSpec(Spec):
+    """Which index is made, and how the corpus is read."""
+
+    heading: ClassVar[str] = "Index"
+
+    out: str | None = opt(None, "Folder to create.", metavar="FOLDER", raw=True)
+    add: str | None = opt(
+        None, "Existing index to add to, instead of --out.", metavar="FOLDER", raw=True
+    )
+    update: str | None = opt(
+        None,
+        "Existing index to add features to, without a CORPUS.",
+        metavar="FOLDER",
+        raw=True,
+    )
+    force: bool = opt(False, "Replace the index at --out when the new one is ready.")
+    format: str | None = opt(
+        None, "Format of the corpus.", metavar="NAME", shown="recognised", rare=True
+    )
+    columns: tuple[str, ...] = opt(
+        (),
+        "Which column or key of the source holds a field, e.g. text=body. Repeatable.",
+        "--column",
+        metavar="FIELD=COLUMN",
+        rare=True,
+    )
+    fields: tuple[Literal["topic"], ...] = opt(
+        (), "Search this too, beside title and text.", rare=True
+    )
+    language: str | None = opt(
+        None,
+        "Stemmer: english, another Snowball language, or none.",
+        metavar="NAME",
+        shown="english",
+        rare=True,
+    )
+
+    def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
+        """Return the index folder that is meant.
+
+        Raises:
+            OptionError: choices do not go together.
+        """
+        named = [one for one in (self.out, self.add, self.update) if one is not None]
+        if len(named) != 1:
+            raise OptionError(
+                "give one of --out (a new index), --add (an existing one to add to) and --update "
+                "(an existing one as it is)"
+            )
+        if self.update is not None and (corpus or not features.named):
+            raise OptionError(
+                "--update goes with --quality, --clusters, --assign, --vectors or --ann and "
+                "without a CORPUS"
+            )
+        if self.update is None and not corpus:
+            raise OptionError("Missing argument 'CORPUS...'.")
+        if self.out is None and (self.fields or self.language or self.force):
+            raise OptionError(
+                "--fields, --language and --force belong to --out: an index keeps its own"
+            )
+        return named[0]
+
+
+@verb("index")
 @click.argument("corpus", nargs=-1)
-@click.option("--out", type=click.Path(), help="Folder to create.")
-@click.option("--add", type=click.Path(), help="Existing index to add to, instead of --out.")
-@click.option(
-    "--update",
-    type=click.Path(),
-    help="Existing index to add --quality, --clusters or --vectors to, without a CORPUS.",
-)
-@knowing_options
-@click.option("--force", is_flag=True, help="Replace the index at --out when the new one is ready.")
-@click.option(
-    "--format", "format_", metavar="NAME", help="Format of the corpus  [default: recognised]."
-)
-@column_option
-@click.option(
-    "--fields",
-    "fields",
-    multiple=True,
-    type=click.Choice(["topic"]),
-    help="Search this too, beside title and text.",
-)
-@click.option(
-    "--language",
-    default=None,
-    metavar="NAME",
-    help="Stemmer: english, another Snowball language, or none  [default: english].",
-)
+@takes("spec", CorpusSpec)
+@takes("features", FeatureSpec)
 @json_option
-def command(corpus: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def command(
+    corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as_json: bool
+) -> None:
     """Index documents or arguments, so that they can be searched.
 
     CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is
@@ -70,56 +109,34 @@ def command(corpus: tuple[str, ...], as_json: bool, **options: Any) -> None:
       pnyx index --update my.index --quality --clusters --vectors
       pnyx search my.index "Should voting be compulsory?" --model touche
     """
-    folder = _target(corpus, options)
+    folder = spec.folder(features, corpus)
     row: dict[str, object] = {"index": folder}
-    check_knowing(folder, options, exists=options["out"] is None)
-    if options["update"] is None:
-        row |= _build(corpus, folder, as_json, options)
-    row |= know(folder, as_json, options)
-    if options["add"] is not None:
+    check_features(folder, features, exists=spec.out is None)
+    if spec.update is None:
+        row |= _build(corpus, folder, spec, as_json)
+    row |= make_features(folder, features, as_json=as_json)
+    if spec.add is not None:
         warn_of_rest(folder)
     if as_json:
         click.echo(json.dumps(row))
 
 
-def _target(corpus: tuple[str, ...], options: dict[str, Any]) -> str:
-    """Return the index folder that is meant."""
-    named = [options[name] for name in ("out", "add", "update") if options[name] is not None]
-    if len(named) != 1:
-        raise click.UsageError(
-            "give one of --out (a new index), --add (an existing one to add to) and --update (an "
-            "existing one as it is)"
-        )
-    if options["update"] is not None and (corpus or not any(options[name] for name in KNOWING)):
-        raise click.UsageError(
-            "--update goes with --quality, --clusters, --assign, --vectors or --ann and without a "
-            "CORPUS"
-        )
-    if options["update"] is None and not corpus:
-        raise click.UsageError("Missing argument 'CORPUS...'.")
-    if options["out"] is None and any(options[name] for name in ("fields", "language", "force")):
-        raise click.UsageError(
-            "--fields, --language and --force belong to --out: an index keeps its own"
-        )
-    return str(named[0])
-
-
 def _build(
-    corpus: tuple[str, ...], folder: str, as_json: bool, options: dict[str, Any]
+    corpus: tuple[str, ...], folder: str, spec: CorpusSpec, as_json: bool
 ) -> dict[str, object]:
     from pnyx.search.build import add_to_index, build_index
 
-    records = _read(corpus, options["format_"], column_mapping(options["columns"]))
+    records = _read(corpus, spec.format, column_mapping(spec.columns))
     with counted("indexing", "records") as advance:
-        if options["add"] is not None:
+        if spec.add is not None:
             stats = add_to_index(records, folder, on_progress=advance).statistics
         else:
             stats = build_index(
                 records,
                 folder,
-                fields=options["fields"],
-                language=options["language"] or "english",
-                replace=options["force"],
+                fields=spec.fields,
+                language=spec.language or "english",
+                replace=spec.force,
                 on_progress=advance,
             ).statistics
     if not as_json:

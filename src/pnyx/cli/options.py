@@ -30,6 +30,7 @@ __all__ = [
     "open_model",
     "open_models",
     "refuse_same_file",
+    "say",
     "spending_options",
     "warn",
     "warn_undefined",
@@ -81,6 +82,11 @@ def column_mapping(columns: Iterable[str]) -> dict[str, str]:
             raise InputError(f"--column {shorten(column, 40)}: {shorten(field, 40)} is given twice")
         mapping[field] = name
     return mapping
+
+
+def say(line: str) -> None:
+    """Print a line about the work on standard error."""
+    click.echo(f"pnyx: {line}", err=True)
 
 
 def warn(line: str) -> None:

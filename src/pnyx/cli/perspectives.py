@@ -6,13 +6,18 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.open_models import open_model
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import json_option, model_options, open_model, warn
-from pnyx.errors import InputError, shorten
+from pnyx.cli.options import say, warn
+from pnyx.cli.params import json_option, takes, verb
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Perspective, Question
@@ -25,28 +30,38 @@ _SHOWN = 1000
 _SHOWN_DOCUMENTS = 3
 
 
-@click.command(name="perspectives")
+@dataclass(frozen=True, kw_only=True)
+class SourceSpec(Spec):
+    """Where perspectives come from, and where they are written."""
+
+    heading: ClassVar[str] = "Perspectives"
+
+    index: str | None = opt(None, "Take the conclusions of this index.", metavar="INDEX", raw=True)
+    file: str | None = opt(
+        None, "Take those of a file (JSONL; also BERDS's).", metavar="FILE", raw=True
+    )
+    count: int | None = opt(
+        None, "How many, at most.", "-n", "--count", low=1, high=50, shown="8; all of a --file"
+    )
+    open_question: bool = opt(
+        False,
+        "Yes or no does not answer it: ask the language model for answers without sides.",
+        "--open",
+    )
+    out: str | None = opt(
+        None, "Write them as JSONL, which --file reads.", metavar="FILE", raw=True
+    )
+    topic_id: str | None = opt(
+        None, "Question id, also in --file.", "--id", shown="from the question"
+    )
+
+
+@verb("perspectives")
 @click.argument("question")
-@click.option("--index", type=click.Path(), help="Take the conclusions of this index.")
-@click.option("--file", type=click.Path(), help="Take those of a file (JSONL; also BERDS's).")
-@click.option(
-    "-n",
-    "--count",
-    type=click.IntRange(1, 50),
-    help="At most so many  [default: 8; all of a --file].",
-)
-@click.option(
-    "--open",
-    "open_question",
-    is_flag=True,
-    help="Yes or no does not answer it: ask the language model for answers without sides.",
-)
-@click.option("--id", "topic_id", help="Question id, also in --file  [default: from the question].")
-@click.option("--out", type=click.Path(), help="Write them as JSONL, which --file reads.")
-@model_options
+@takes("spec", SourceSpec)
+@takes("model", ModelSpec)
 @json_option
-@click.pass_context
-def command(ctx: click.Context, /, question: str, as_json: bool, **options: Any) -> int:
+def command(question: str, spec: SourceSpec, model: ModelSpec, as_json: bool) -> int:
     """List the distinct perspectives on QUESTION, each with its side and where it comes from.
 
     They come from a language model (--llm), or with none from the conclusions in an index
@@ -55,56 +70,52 @@ def command(ctx: click.Context, /, question: str, as_json: bool, **options: Any)
     \b
     Example:
       pnyx perspectives "Should zoos be phased out?" --index my.index -n 6
-      pnyx perspectives "Should zoos be phased out?" --llm openai:gpt-4o-mini --out views.jsonl
+      pnyx perspectives "Should zoos be phased out?" --llm local --out views.jsonl
     """
     from pnyx.cli.argue import question_id
     from pnyx.records import Question
     from pnyx.search.perspectives import perspectives_of
 
-    if options["out"] == "-" and as_json:
-        raise click.UsageError("--json and --out - both write to standard output")
+    if spec.out == "-" and as_json:
+        raise OptionError("--json and --out - both write to standard output")
     if re.search(r"[\ud800-\udfff]", question):  # bytes of the command line that are not UTF-8
         raise InputError("QUESTION is not UTF-8")
-    asked = Question(options["topic_id"] or question_id(question), question)
-    with _source(ctx, options) as source:
+    asked = Question(spec.topic_id or question_id(question), question)
+    with _source(spec, model) as source:
         found = perspectives_of(asked, source)
-    _write(asked, found, options["out"], as_json)
+    _write(asked, found, spec.out, as_json)
     for problem in found.problems:
         warn(problem)
     return EXIT_UNSCORED if found.failed else 0
 
 
 @contextlib.contextmanager
-def _source(ctx: click.Context, options: dict[str, Any]) -> Iterator[PerspectiveSource]:
+def _source(spec: SourceSpec, model: ModelSpec) -> Iterator[PerspectiveSource]:
     """Open what --llm, --index or --file names; $PNYX_LLM counts where neither of the others is."""
-    named = [name for name in ("index", "file") if options[name] is not None]
-    from_environment = ctx.get_parameter_source("llm") is click.core.ParameterSource.ENVIRONMENT
-    if options["llm"] and not (named and from_environment):
+    named = [name for name in ("index", "file") if getattr(spec, name) is not None]
+    if model.llm or (model.models and not named):
         named.append("llm")
     if len(named) != 1:
-        raise click.UsageError("give one of --llm, --index and --file")
-    if options["open_question"] and named != ["llm"]:
-        raise click.UsageError("--open is for a language model: it needs --llm")
-    count = options["count"]
-    if named == ["file"]:
+        raise OptionError("give one of --llm, --index and --file")
+    if spec.open_question and named != ["llm"]:
+        raise OptionError("--open goes with --llm")
+    if spec.file is not None:
         from pnyx.search.perspectives import FilePerspectives
 
-        yield FilePerspectives(options["file"], count=count)
-    elif named == ["index"]:
+        yield FilePerspectives(spec.file, count=spec.count)
+    elif spec.index is not None:
         from pnyx.search.index import Index
         from pnyx.search.perspectives_index import IndexPerspectives
 
-        yield IndexPerspectives(Index.open(options["index"]), count=count or _COUNT)
+        yield IndexPerspectives(Index.open(spec.index), count=spec.count or _COUNT)
     else:
         from pnyx.search.perspectives import LlmPerspectives
 
-        prompt = "perspectives-open" if options["open_question"] else "perspectives"
-        with open_model(
-            options["llm"], options["store"], options["concurrency"], options["timeout"]
-        ) as model:
-            if model is None:
-                raise click.UsageError("--llm is empty")
-            yield LlmPerspectives(model, count=count or _COUNT, prompt=prompt)
+        prompt = "perspectives-open" if spec.open_question else "perspectives"
+        with open_model(model, say) as llm:
+            if llm is None:
+                raise OptionError("--llm is empty")
+            yield LlmPerspectives(llm, count=spec.count or _COUNT, prompt=prompt)
 
 
 def _write(asked: Question, found: PerspectiveSet, out: str | None, as_json: bool) -> None:

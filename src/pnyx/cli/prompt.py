@@ -12,6 +12,7 @@ import click
 
 from pnyx.cli.judging import check_batch
 from pnyx.cli.options import json_option
+from pnyx.cli.params import Group
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group(name="prompt", no_args_is_help=True)
+@click.group(cls=Group, name="prompt", no_args_is_help=True)
 def command() -> None:
     """List the packaged prompts, or show exactly what a language model would be sent.
 

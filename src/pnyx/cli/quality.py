@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli.options import column_mapping, column_option, json_option
+from pnyx.cli.params import Group
 from pnyx.cli.progress import reporting
 from pnyx.cli.tables import table
 from pnyx.errors import shorten
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group(name="quality", no_args_is_help=True)
+@click.group(cls=Group, name="quality", no_args_is_help=True)
 def command() -> None:
     """Train a model of argument quality on people's ratings, for `pnyx index --quality-model`.
 

@@ -6,16 +6,22 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.open_judge import default_judge
+from pnyx.app.open_models import open_model
+from pnyx.app.open_search import open_searcher
+from pnyx.app.search_specs import SearchSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import default_judge, json_option, model_options, open_model, warn
+from pnyx.cli.options import say, warn
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.cli.progress import watched
-from pnyx.cli.searching import asks_model, open_searcher, searching_options
-from pnyx.cli.values import Number
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
@@ -31,33 +37,66 @@ _RUN = 1000
 _SHOWN_TOPICS = 5
 
 
-@click.command(name="search")
+@dataclass(frozen=True, kw_only=True)
+class RunSpec(Spec):
+    """Topics to search for, and the run to write."""
+
+    heading: ClassVar[str] = "Results"
+
+    topics: str | None = opt(
+        None, "File of topics, instead of one question.", metavar="FILE", raw=True
+    )
+    out: str | None = opt(
+        None, "TREC run to write, with --topics; - is stdout.", metavar="FILE", raw=True
+    )
+    k: int | None = opt(
+        None,
+        "Documents a question.",
+        "-k",
+        low=1,
+        shown="10; 1000 with --topics; all with --threshold",
+    )
+    tag: str | None = opt(
+        None,
+        "Run tag, with --topics.",
+        shown="the model and what follows it",
+        rare=True,
+        needs=("--topics: it names a run", lambda spec: spec.topics is not None),
+    )
+
+    def check(self, question: str | None, *, as_json: bool) -> None:
+        """Refuse what does not go together.
+
+        Raises:
+            OptionError: there is such.
+            InputError: the tag is not one word.
+        """
+        if (question is None) == (self.topics is None):
+            raise OptionError("give either a QUESTION or --topics FILE")
+        if (self.topics is None) != (self.out is None):
+            raise OptionError("--topics and --out go together")
+        self.check_needs()
+        if self.topics is not None and as_json:
+            raise OptionError("--json goes with a QUESTION; --topics writes a TREC run")
+        if self.tag is not None and (not self.tag or self.tag.split() != [self.tag]):
+            found = shorten(self.tag, 40)
+            raise InputError(f"--tag is {found!r}, expected one word without spaces")
+
+
+@verb("search")
 @click.argument("index", type=click.Path())
 @click.argument("question", required=False)
-@click.option(
-    "-k",
-    type=click.IntRange(1),
-    help="Documents a question  [default: 10; 1000 with --topics; all with --threshold].",
-)
-@click.option("--topics", type=click.Path(), help="File of topics, instead of one question.")
-@click.option("--out", type=click.Path(), help="TREC run to write, with --topics; - is stdout.")
-@click.option("--tag", help="Run tag, with --topics  [default: the model and what follows it].")
-@searching_options
-@click.option(
-    "--stance",
-    type=click.Choice(["pro", "con"]),
-    help="Put the documents on this side of the question first.",
-)
-@click.option(
-    "--certainty",
-    type=Number(),
-    help="With --stance: least probability with which a judge tells a side  [default: 0.6].",
-)
-@model_options
+@takes("run", RunSpec)
+@takes("search", SearchSpec)
+@takes("model", ModelSpec)
 @json_option
-@click.pass_context
 def command(
-    ctx: click.Context, /, index: str, question: str | None, as_json: bool, **options: Any
+    index: str,
+    question: str | None,
+    run: RunSpec,
+    search: SearchSpec,
+    model: ModelSpec,
+    as_json: bool,
 ) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
 
@@ -67,43 +106,30 @@ def command(
 
     \b
     Example:
-      pnyx search my.index "Should voting be compulsory?" --model touche --diversify mmr -k 5
+      pnyx search my.index "Should voting be compulsory?" --model touche -k 5
       pnyx search my.index --topics topics.jsonl --out run.trec
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
     """
     from pnyx.search.index import Index
 
-    _check_usage(question, as_json, options)
+    run.check(question, as_json=as_json)
+    if model.llm and not search.asks_model:
+        raise OptionError(
+            "--llm goes with --rerank, --threshold, --stance or --diversify perspectives"
+        )
     opened = Index.open(index)
-    llm = options["llm"] if asks_model(options) else ()
-    settings = (options["store"], options["concurrency"], options["timeout"])
-    with open_model(llm, *settings) as model, _judge(model, options) as judge:
-        searcher = open_searcher(ctx, opened, options, model, judge)
-        if options["topics"] is not None:
-            return _write_run(searcher, options)
-        return _show(searcher, str(question), options["k"], as_json)
-
-
-def _check_usage(question: str | None, as_json: bool, options: dict[str, Any]) -> None:
-    topics, tag = options["topics"], options["tag"]
-    if (question is None) == (topics is None):
-        raise click.UsageError("give either a QUESTION or --topics FILE")
-    if (topics is None) != (options["out"] is None):
-        raise click.UsageError("--topics and --out go together")
-    if topics is None and tag is not None:
-        raise click.UsageError("--tag names a run: it goes with --topics")
-    if topics is not None and as_json:
-        raise click.UsageError("--json goes with a QUESTION; --topics writes a TREC run")
-    if tag is not None and (not tag or tag.split() != [tag]):
-        raise InputError(f"--tag is {shorten(tag, 40)!r}, expected one word without spaces")
-    if options["certainty"] is not None and options["stance"] is None:
-        raise click.UsageError("--certainty goes with --stance")
+    asked = model if search.asks_model else None
+    with open_model(asked, say) as llm, _judge(llm, search) as judge:
+        searcher = open_searcher(opened, search, llm, judge, say)
+        if run.topics is not None:
+            return _write_run(searcher, run, search)
+        return _show(searcher, str(question), run.k, as_json)
 
 
 @contextlib.contextmanager
-def _judge(model: StoredModel | None, options: dict[str, Any]) -> Iterator[Judge | None]:
+def _judge(model: StoredModel | None, search: SearchSpec) -> Iterator[Judge | None]:
     """Open the judge where one is asked: the packaged judge takes a while to load."""
-    if not (asks_model(options) or options["diversify"] == "perspectives"):
+    if not (search.asks_model or search.diversify == "perspectives"):
         yield None
         return
     with watched(default_judge(model)) as judge:
@@ -212,22 +238,22 @@ def _facets(engine: Engine, ids: Sequence[str]) -> str:
 # A run -------------------------------------------------------------------------------------------
 
 
-def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
+def _write_run(searcher: Searcher, run: RunSpec, search: SearchSpec) -> int:
     from pnyx.corpora import read_questions, write_run
     from pnyx.corpora.trec import as_ranked
     from pnyx.files import atomic_text
     from pnyx.records import RunEntry
 
-    questions = list(read_questions(options["topics"]))
+    questions = list(read_questions(str(run.topics)))
     if not questions:
-        raise InputError("found no topics, expected at least one", path=options["topics"])
-    tag = options["tag"] or _tag(searcher, options)
+        raise InputError("found no topics, expected at least one", path=run.topics)
+    tag = run.tag or _tag(searcher, search)
     empty: list[str] = []
     below: list[str] = []
     unscored = 0
-    with atomic_text(options["out"]) as stream:
-        limit = _RUN if options["threshold"] is None else None
-        for found in searcher.search(questions, options["k"] or limit):
+    with atomic_text(str(run.out)) as stream:
+        limit = _RUN if search.threshold is None else None
+        for found in searcher.search(questions, run.k or limit):
             topic = found.question.id
             for problem in found.problems:
                 warn(f"{shorten(topic, 40)}: {problem}")
@@ -247,10 +273,10 @@ def _write_run(searcher: Searcher, options: dict[str, Any]) -> int:
     return EXIT_UNSCORED if unscored else 0
 
 
-def _tag(searcher: Searcher, options: dict[str, Any]) -> str:
-    threshold = options["threshold"]
-    judged = "rerank" if options["rerank"] else None
+def _tag(searcher: Searcher, search: SearchSpec) -> str:
+    threshold = search.threshold
+    judged = "rerank" if search.rerank else None
     if threshold is not None:
         judged = f"p{threshold:g}"
-    stages = [judged, options["diversify"], options["stance"]]
+    stages = [judged, search.diversify, search.stance]
     return "-".join(filter(None, [searcher.plan.scoring.model, *stages]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.cli.options import json_option, warn
+from pnyx.cli.params import Group
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta 
     return timedelta(hours=min(hours, 24 * 999_999_999))
 
 
-@click.group(name="store", no_args_is_help=True)
+@click.group(cls=Group, name="store", no_args_is_help=True)
 def command() -> None:
     """Look into the judgement store, clear it out, export it, or merge stores of several machines.
 

@@ -9,7 +9,7 @@ import click
 
 from pnyx.errors import shorten
 
-__all__ = ["Number", "NumberRange", "Text", "with_texts"]
+__all__ = ["Number", "NumberRange", "Raw", "Text", "with_texts"]
 
 RAW = frozenset(
     (
@@ -53,6 +53,10 @@ def _finite(
     if not math.isfinite(number):
         kind.fail(f"{shorten(value, 40)!r} is not a finite number.", param, ctx)
     return number
+
+
+class Raw(click.types.StringParamType):
+    """Any bytes: it may name a file, or is a question, of which what is legible is searched for."""
 
 
 class Text(click.types.StringParamType):

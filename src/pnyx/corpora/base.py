@@ -1,4 +1,4 @@
-"""What a format is, and the one way in which every reader reports its faults.
+"""What a format is, and how every reader reports errors in a file.
 
 A format's `scan` yields `(number, record)` for each good record and an `InputError` for each bad
 one, and goes on. Strict reading raises the first fault; `pnyx validate` lists them all; so both

@@ -6,20 +6,24 @@ passages among the sound ones. The labels are the authors' own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from pnyx.corpora import read_evidence, read_questions
+from pnyx.corpora import read_evidence, read_questions, write_qrels
 from pnyx.corpora.guidelines import write_guidelines
 from pnyx.corpora.items import PARTLY
 from pnyx.corpora.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl
-from pnyx.records import Argument, Perspective, Question
+from pnyx.records import Argument, Perspective, Qrel, Question
 
 __all__ = ["Example", "ExampleLabel", "load_example", "write_example"]
+
+_PASSAGES = 5
+"""Passages of a question that `items.jsonl` takes: enough to try the commands on."""
 
 _SAID = ("no", PARTLY, "yes")
 """Relevance 0, 1 and 2 in the words of a labels file."""
@@ -87,11 +91,17 @@ def load_example() -> Example:
 def write_example(example: Example, folder: Path) -> None:
     """Write the example as files that users' own may look like.
 
-    `arguments.jsonl` are the passages, `questions.md` the questions with what is relevant to each,
-    and `labels.jsonl` people's labels of all 1,024 pairs by `QUESTION/PASSAGE`, as `pnyx annotate
-    sample` and `apply` name pairs. A passage that was written for another question is irrelevant:
-    the topics share words and no arguments; all pairs that share a question's words were read.
-    `perspectives.jsonl` are the perspectives on the questions.
+    - `arguments.jsonl`: the passages;
+    - `questions.md`: the questions with what is relevant to each;
+    - `labels.jsonl`: people's labels of all 1,024 pairs by `QUESTION/PASSAGE`, as `pnyx annotate
+      sample` and `apply` name pairs. A passage that was written for another question is
+      irrelevant: the topics share words and no arguments; all pairs that share a question's words
+      were read;
+    - `qrels.txt`: the same of relevant passages, as TREC qrels, graded 1 and 2;
+    - `perspectives.jsonl`: the perspectives on the questions;
+    - `items.jsonl`: five passages of each question with each perspective on it, for `pnyx judge
+      support`;
+    - `item-labels.jsonl`: whether it supports it, according to people.
 
     Args:
         example: the bundled one.
@@ -102,12 +112,23 @@ def write_example(example: Example, folder: Path) -> None:
     with (folder / "questions.md").open("w", encoding="utf-8") as stream:
         write_guidelines(stream, (replace(q, description="") for q in example.questions))
     own = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
-    with (folder / "labels.jsonl").open("w", encoding="utf-8") as stream:
-        for question in example.questions:
-            for argument in example.arguments:
-                said = _SAID[own.get((question.id, argument.id), 0)]
-                row = {"id": f"{question.id}/{argument.id}", "value": said, "group": question.id}
-                stream.write(json_line(row) + "\n")
+    labels = (
+        {
+            "id": f"{question.id}/{argument.id}",
+            "value": _SAID[own.get((question.id, argument.id), 0)],
+            "group": question.id,
+        }
+        for question in example.questions
+        for argument in example.arguments
+    )
+    _write_rows(folder / "labels.jsonl", labels)
+    with (folder / "qrels.txt").open("w", encoding="utf-8") as stream:
+        graded = (
+            Qrel(label.question_id, label.doc_id, label.relevance)
+            for label in example.labels
+            if label.relevance
+        )
+        write_qrels(stream, graded)
     asked = {question.id: question.text for question in example.questions}
     with (folder / "perspectives.jsonl").open("w", encoding="utf-8") as stream:
         write_perspectives(
@@ -117,6 +138,37 @@ def write_example(example: Example, folder: Path) -> None:
                 for p in example.perspectives
             ),
         )
+    items, said = zip(*_items(example, asked), strict=True)
+    _write_rows(folder / "items.jsonl", items)
+    _write_rows(folder / "item-labels.jsonl", said)
+
+
+def _items(
+    example: Example, asked: Mapping[str, str]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield passages with perspectives on their question, and what people say of each pair."""
+    texts = {argument.id: argument.text for argument in example.arguments}
+    taken = Counter[str]()
+    for label in example.labels:
+        taken[label.question_id] += 1
+        if taken[label.question_id] > _PASSAGES:
+            continue
+        for view in example.perspectives:
+            if view.question_id == label.question_id:
+                pair = {"id": f"{label.doc_id}/{view.id}"}
+                group = {"group": label.question_id}
+                item = {
+                    "text": texts[label.doc_id],
+                    "statement": view.text,
+                    "question": asked[label.question_id],
+                }
+                value = "yes" if view.id in label.perspectives else "no"
+                yield {**pair, **item, **group}, {**pair, "value": value, **group}
+
+
+def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        stream.writelines(json_line(row) + "\n" for row in rows)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

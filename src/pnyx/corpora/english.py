@@ -52,7 +52,7 @@ class EnglishWords:
 
 
 def _lower(word: str) -> str:
-    """Return a word with each letter in lower case by itself, as Java's Character does it.
+    """Return a word with its letters lower-cased one by one, as by Java's Character.
 
     Python's `str.lower` writes a sigma by its place in the word, and the dotted capital I as two
     characters.

@@ -23,7 +23,7 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
 
     The id is the path within the folder, with forward slashes. Files that hold no text (a scanned
     PDF, an empty page) are left out and named in one warning, and so are links that lead out of
-    the folder: nobody who indexes it means what lies elsewhere.
+    the folder: files elsewhere are not meant to be indexed with it.
 
     Raises:
         MissingExtra: there are web pages or PDFs, and what reads them is not installed.

@@ -91,7 +91,7 @@ def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
 
 
 def _holds(definition: str) -> bool:
-    """Whether lines can hold it: no other line ends, no NUL, and more than white space."""
+    """Whether lines can represent it: no other line ends, no NUL, and more than white space."""
     if "\r" in definition or clean_text(definition) != definition:
         return False
     return bool(definition.strip()) or not definition

@@ -186,5 +186,5 @@ def top_level_keys(head: bytes) -> tuple[str, list[str]]:
             if depth < home and event == "end_map":
                 break
     except (ijson.JSONError, ValueError):
-        pass  # only a look at the beginning; whoever reads the file reports what is broken
+        pass  # only a look at the beginning; reading the file reports what is broken
     return opening, keys

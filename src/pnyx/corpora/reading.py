@@ -1,4 +1,4 @@
-"""The doors to all readers: by format name, or by recognising the format."""
+"""Entry points of all readers: by format name, or by recognising the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of running text, and passages of so many words, verbatim."""
+"""Sentences of running text, and passages of a number of words, verbatim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
     for paragraph in text.split("\n"):
         for start in range(0, len(paragraph), _PIECE):
             piece = paragraph[start : start + _PIECE]
-            # The segmenter takes no half characters; one stands for one, so places stay the same.
+            # The segmenter takes no lone surrogates; each is replaced by one character.
             whole, at = _LONE_SURROGATE.sub("\ufffd", piece), 0
             for sentence in segment(language, whole):
                 at = whole.index(sentence, at) + len(sentence)

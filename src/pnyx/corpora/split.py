@@ -1,4 +1,4 @@
-"""Documents cut into passages of so many words, as the corpora of BERDS (4.2) and DPR are."""
+"""Documents cut into passages of a fixed number of words, as in BERDS (4.2) and DPR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From text to index terms: in English those of Lucene's EnglishAnalyzer, else folded words."""
+"""Index terms of a text: for English those of Lucene's EnglishAnalyzer, else folded words."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _COLUMNS = re.compile(r"[ \t]+")
 _MOST = 3.4e38
 """About the largest number in single precision."""
 _LEAST_STEP = 1e-30
-"""Far above the numbers near nought that some machines take for nought."""
+"""Far above the numbers near zero that some machines flush to zero."""
 
 
 def parse_int(text: str, name: str) -> int:

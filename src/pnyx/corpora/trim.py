@@ -1,4 +1,4 @@
-"""Cutting a text to a number of words, whatever its author takes for a word."""
+"""Cutting a text to a number of words, with long words counting as several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parting text into words as Lucene 8's StandardTokenizer does, to the letter.
+"""Splitting text into words exactly as Lucene 8's StandardTokenizer does.
 
 The words are those of UAX #29 by Unicode 9.0, and beside them runs of South East Asian scripts,
 single ideographs and hiragana, and emoji. `word_breaks.json` holds the rules as an automaton

@@ -1,4 +1,4 @@
-"""Text that nobody trusts, put into a prompt so that it can neither end nor play a turn of it.
+"""Untrusted text, put into a prompt so that it can neither end nor imitate a turn.
 
 A document may say "ignore your instructions" or imitate the end of its own block. It cannot: each
 block is closed by a mark that depends on a hash of the block's content and does not occur in it.

@@ -1,4 +1,4 @@
-"""Two judges, one asked where the other is not sure: most of the quality at a part of the price."""
+"""Two judges, one asked if the other is uncertain: most of the quality at part of the price."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 __all__ = ["Cascade", "cascade_from"]
 
 _STRONG_CALLS = 4
-"""Calls of the strong judge's `answer` under way at once. What the cheap one leaves meanwhile is
+"""Concurrent calls of the strong judge's `answer`. What the cheap one leaves meanwhile is
 asked together, so that a judge that takes many questions in one request can."""
 
 
 class Cascade:
-    """Lets a cheap judge's answer stand where it is sure, and asks a strong one elsewhere.
+    """Keeps a cheap judge's answer if it is certain, and asks a strong judge otherwise.
 
     The strong judge is also asked what the cheap one leaves unscored, and it is asked while the
     cheap one is still at work. An answer keeps the provenance of the judge who gave it and says in
     `notes["stage"]` which of the two that was.
 
     Args:
-        cheap: answers all questions first; without a probability it is never sure.
+        cheap: answers all questions first; without a probability it is never certain.
         strong: answers the others.
-        sure: where the cheap judge's answer stands, in terms of its own probability: of a
+        sure: when the cheap judge's answer is kept, in terms of its own probability: of a
             `Recalibrated` judge the one before recalibration, `notes["uncalibrated"]`.
 
     Attributes:

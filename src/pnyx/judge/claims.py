@@ -4,7 +4,7 @@
 for that of "Social media should not be regulated." Turning one into the other needs the place
 where the subject ends and the verb begins. Without a parser that is a heuristic over closed word
 lists; where it is not sure it says so by falling back to "Yes: ..." and "No: ...", which is clumsy
-but never asserts something that nobody asked.
+but never asserts something that was not asked.
 """
 
 from __future__ import annotations

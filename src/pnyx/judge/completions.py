@@ -1,4 +1,4 @@
-"""A chat model with its store: what was answered before is not asked again.
+"""A chat model with its store: nothing is asked twice.
 
 A reply that was cut off is asked for once more with double the room (`StoredModel.whole`): models
 that think before they answer need it. Both replies are kept, each under its own request.
@@ -35,7 +35,7 @@ class Counts:
     Attributes:
         asked: requests that went to the endpoint and got a reply.
         from_store: requests answered by the store.
-        shared: requests that waited for an identical one under way.
+        shared: requests that waited for an identical one in flight.
         failed: requests that went to the endpoint and got none.
         missing: requests that the store could not answer while nothing was to be asked.
         tokens: totals of the replies that were asked for, by the server's own count.
@@ -59,7 +59,7 @@ class Counts:
 
 
 class _Flight:
-    """A request under way, for identical ones to wait on."""
+    """A request in flight, for identical ones to wait for."""
 
     def __init__(self) -> None:
         import anyio

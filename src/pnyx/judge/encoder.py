@@ -1,4 +1,4 @@
-"""The judge that needs nothing but a CPU: calibrated similarity of the packaged encoder.
+"""The packaged judge, which needs only a CPU: calibrated similarity of the packaged encoder.
 
 It is weak and says so: its `card` carries the accuracy measured on pairs labelled by people. How
 the scores were chosen and fitted: docs/decisions/packaged-encoder.md.

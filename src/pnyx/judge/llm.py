@@ -1,10 +1,10 @@
 """A language model as a judge: a prompt, a strict reading of its reply, a probability.
 
-The way of a question: several that share a text may go in one call (`batch`). A reply that was
-cut off is asked for once more with double the room; if it is cut off again, or a call is too long
+How a question is asked: several that share a text may go in one call (`batch`). A reply that was
+cut off is asked for once more with twice the limit; if it is cut off again, or a call is too long
 for the window, the call is split in two. A reply that cannot be read gets one
 repair turn, and its answer says so. What then cannot be read is `Unscored`: no verdict is ever
-fished out of other text.
+extracted from other text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the packaged encoder's judge looks at in a passage: sentences, windows, wording."""
+"""The parts of a passage that the encoder's judge compares: sentences, windows, wording."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class Wording:
     """How far a statement repeats a passage's own words.
 
     Attributes:
-        copy: 0 where less than 60 % of the statement's words stand in one window in the same
+        copy: 0 if less than 60 % of the statement's words occur in one window in the same
             order, rising to 1 where all do.
-        conflict: `copy` where the words that differ hold a negation, or a number that the window
-            does not give; otherwise 0.
+        conflict: `copy` if the differing words include a negation, or a number that the window
+            lacks; otherwise 0.
     """
 
     copy: float

@@ -1,7 +1,7 @@
 """Does a document support a perspective (BERDS, Appendix A)? Its items: pairs of both.
 
 BERDS retrieves passages of 100 words, and its judge reads one at a time. A longer document is cut
-into such passages here, each asked about by itself; it supports what one of them supports
+into such passages here, each judged separately; it supports what one of them supports
 (`pnyx.measure.perspective_verdicts`).
 """
 

@@ -1,4 +1,4 @@
-"""Prompts: data files with a name and a version, rendered around text that nobody trusts."""
+"""Prompts: data files with a name and a version, rendered around untrusted text."""
 
 from __future__ import annotations
 

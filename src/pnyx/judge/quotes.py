@@ -1,4 +1,4 @@
-"""Finding in a text what somebody quotes of it, in linear time whatever is quoted."""
+"""Locating a quotation in a text, in linear time whatever is quoted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The judgement store: every reply of a language model, paid for once (docs/decisions).
 
-One SQLite file that people may query themselves. A reply is addressed by what was asked, not by
+One SQLite file that people may query themselves. A reply's key is what was asked, not
 where: the same model behind another address finds the same replies.
 """
 

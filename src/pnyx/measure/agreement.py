@@ -137,7 +137,7 @@ def measure_agreement(
 
     Returns:
         Values are None where nothing can be said. Intervals are None where fewer than two
-        clusters hold a scored pair or fewer than half of the draws have a value.
+        clusters have a scored pair or fewer than half of the resamples have a value.
 
     Raises:
         ValueError: there is no such `compat`.

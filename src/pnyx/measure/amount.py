@@ -1,6 +1,6 @@
 """How much relevant information there is for each question (DIRAS, section 5, Fig. 5).
 
-By a judge's probabilities alone: nobody need label anything, and nothing is better than they are.
+From a judge's probabilities alone: no labels are needed, and the result is as good as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Amount:
 
     Attributes:
         documents: scored pairs.
-        unscored: pairs without a verdict, about which nothing is said.
+        unscored: pairs without a verdict, which are only counted.
         expected: the sum of the probabilities: how many relevant documents are to be expected,
             if the probabilities are calibrated.
         mean: `expected` by document, in [0, 1]: what DIRAS, Fig. 5 shows; None without documents.
@@ -53,7 +53,7 @@ class Amount:
 def measure_amount(
     annotations: Iterable[Annotation], at: Sequence[float] = (0.5, 0.7, 0.9)
 ) -> dict[str, Amount]:
-    """Return the amount of relevant information of each question; nobody's labels are needed.
+    """Return the amount of relevant information of each question; no labels are needed.
 
     Args:
         annotations: a judge's.

@@ -63,7 +63,7 @@ class Annotation:
 
 
 Truth: TypeAlias = Callable[[Annotation], bool | None]
-"""Says whether a pair is relevant; None where nobody has said."""
+"""Says whether a pair is relevant; None if there is no label."""
 
 
 def read_annotations(path: str | Path, *, judge: str | None = None) -> Iterator[Annotation]:

@@ -1,4 +1,4 @@
-"""A measure's value: never without how much of what was asked it rests on."""
+"""A measure's value, always with the number of items asked and scored."""
 
 from __future__ import annotations
 

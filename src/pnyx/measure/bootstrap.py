@@ -1,7 +1,7 @@
 """Percentile intervals by the cluster bootstrap.
 
-Answers on one topic are alike, so whole topics are drawn, not answers (Field and Welsh, JRSS B 69,
-2007): each draw takes as many clusters as there are, with replacement.
+Answers on one topic are correlated, so whole topics are resampled (Field and Welsh, JRSS B 69,
+2007): each resample takes as many clusters as there are, with replacement.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def percentile_interval(values: Floats) -> tuple[float, float] | None:
         values: one for each draw, NaN where the measure is undefined.
 
     Returns:
-        None where fewer than half of the draws are defined.
+        None if fewer than half of the resamples are defined.
     """
     defined = values[np.isfinite(values)]
     if len(defined) == 0 or 2 * len(defined) < len(values):

@@ -1,4 +1,4 @@
-"""How far stated probabilities are from the shares that come true."""
+"""Calibration error: how far probabilities are from observed shares."""
 
 from __future__ import annotations
 

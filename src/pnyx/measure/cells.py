@@ -1,7 +1,7 @@
-"""One measure over some of the pairs, with its values in the draws of the bootstrap.
+"""One measure over some of the pairs, with its bootstrap values.
 
-There are three sorts: measures of all pairs together, measures of each group's ranking, and those
-that are made of others. They look alike from outside.
+Three kinds share one interface: measures of all pairs together, of each group's ranking, and those
+computed from other measures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Cell:
     """A measure over some of the pairs.
 
     Attributes:
-        value: the measure, None where it is not defined.
+        value: the measure, None if it is undefined.
         asked: how many pairs have the label it needs.
         scored: how many of these have the answer it needs.
         places: the pairs that stand for the clusters it rests on, by their places among all.

@@ -1,4 +1,4 @@
-"""What labels and answers say, as columns of numbers: NaN where they say nothing."""
+"""Labels and answers as columns of numbers; NaN where there is none."""
 
 from __future__ import annotations
 

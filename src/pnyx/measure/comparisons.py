@@ -1,4 +1,4 @@
-"""Runs compared with each other over the same topics: what all such comparisons share."""
+"""Comparing runs over the same topics: what all such comparisons share."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Compared:
 def differ(
     differences: Floats, test: Test, draws: int, seed: int, margin: float | None = None
 ) -> list[Tested]:
-    """Test columns of differences, (topics, columns), each by itself; NaN belongs to no test.
+    """Test each column of differences, (topics, columns); NaN belongs to no test.
 
     Args:
         differences: run less other.
@@ -189,7 +189,7 @@ def method_rows(
     """Return the objects of `--json` that say how runs were tested, and by what intervals.
 
     Args:
-        topics: what was drawn anew, as in `over topics`.
+        topics: what was resampled, as in `over topics`.
         comparisons: all that were made.
         test: of the differences.
         draws: of the bootstrap.

@@ -1,4 +1,4 @@
-"""How well numbers follow others: in order (Spearman, Kendall) and in size (absolute error)."""
+"""Agreement of numbers: rank correlation (Spearman, Kendall) and absolute error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kendall_tau_b(
     """
     sides = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if sides[0].shape != sides[1].shape or sides[0].ndim != 1:
-        raise ValueError(f"found {len(first)} and {len(second)} numbers, expected as many")
+        raise ValueError(f"found {len(first)} and {len(second)} numbers, expected equally many")
     if not all(np.isfinite(side).all() for side in sides):
         raise ValueError("found a number that is not finite")
     x, y = (np.unique(side, return_inverse=True)[1] for side in sides)

@@ -102,7 +102,7 @@ class Joined:
         task: what is measured: support, relevance or quality.
         judge: whose answers they are.
         pairs: one for each question with both, by key.
-        answers_without_label: answers to questions that nobody labelled.
+        answers_without_label: answers to questions without a label.
         labels_without_answer: labelled questions with no line among the answers.
         tied: labels without a majority, left out.
     """

@@ -64,7 +64,7 @@ def _parse(name: str) -> Any:
             raise ValueError(problem)
         measure.validate_params()
     except NameError:
-        problem = "is no measure of ir-measures, expected one like nDCG@10, AP or alpha_nDCG@10"
+        problem = "is not a measure of ir-measures, expected one like nDCG@10, AP or alpha_nDCG@10"
         raise InputError(f"--measure {shorten(name, 40)}: {problem}") from None
     except (ValueError, AssertionError, TypeError, RecursionError, MemoryError) as error:
         raise InputError(f"--measure {shorten(name, 40)}: {shorten(str(error), 200)}") from None

@@ -1,4 +1,4 @@
-"""MRecall and Precision with the judge's own errors taken into account.
+"""MRecall and Precision corrected for the judge's errors.
 
 A judge that is wrong on one pair in seven moves every figure. Where people labelled pairs that it
 also answered, there are two ways to take that into account:
@@ -17,7 +17,7 @@ The second assumes:
 - What differs between questions and between perspectives are log-odds that their pairs share, given
   the verdicts (`perspective_effects`).
 
-The interval is to hold what people would say of the measured questions, and what they would say on
+The interval should contain what people would say of the measured questions, and what they say on
 average of others like them. So in each draw the estimate is moved, in log-odds, by as much as the
 labelled questions leave open (each is left out in turn and all learned anew; Student's t, since
 they are few) and by a shift; the measured questions are drawn anew; and what people say of each is
@@ -148,7 +148,7 @@ class Correction:
             direction, on the measured pairs; 0 where labelled and measured questions are of the
             same kind.
         draws: of the interval; 0 for none.
-        seed: of the draws.
+        seed: for the resamples.
 
     Attributes:
         signal: which of them.

@@ -63,7 +63,7 @@ class Leaning:
     Attributes:
         name: as it was given.
         k: how many documents.
-        by: `question`, `pro` and `con` -> where it leans when it is so asked.
+        by: `question`, `pro` and `con` -> the side it leans to with these queries.
         shifts: (how asked, how else) -> difference of both deltas, with its interval over questions
             drawn for both; None where one of them is not defined.
         unscored: pairs within the depth that are, over the three runs.

@@ -26,9 +26,9 @@ class CoverageMean:
 
     Attributes:
         measured: over the topics that have a value. `scored` counts them, `asked` all topics that
-            the measure applies to. Of topics left out for unscored pairs more would be low than
-            high as a rule, since one yes can settle what takes many a no: it leans upward, and
-            where many are open the bounds are what can be trusted.
+            the measure applies to. More of the topics left out for unscored pairs would be low than
+            high, since one yes can settle what takes many a no: it is biased upward, and
+            if many are open only the bounds can be trusted.
         open: topics without a value because of unscored pairs; others may have none by the
             measure's definition.
         least: the mean over all topics with every unscored pair read against the ranking; None

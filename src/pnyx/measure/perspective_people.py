@@ -86,12 +86,12 @@ class Shares:
 def drawn_interval(
     people: People, moves: Floats, rng: np.random.Generator
 ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a mean over questions, these drawn anew.
+    """Return the 95 % bootstrap interval of a mean over questions.
 
     Args:
         people: what is drawn.
         moves: (draws,), how far the log-odds of the mean are moved.
-        rng: of the draws.
+        rng: for the resamples.
     """
     # Moving the log-odds of all questions by 1 moves those of their mean by less.
     means = logit(np.array([people.mean(by) for by in _MOVES.tolist()]))

@@ -1,9 +1,9 @@
 """Prediction-powered means: some of the measured questions are labelled by people themselves.
 
-The judge's values of all questions, plus how far people's differ on the labelled ones
-(Angelopoulos et al., Science 382, 2023), the former taken as far as it makes the estimate surer
-(PPI++, Angelopoulos, Duchi and Zrnic 2023). It assumes of the judge nothing at all, and of the
-labelled questions that they were picked from the measured ones at random.
+The judge's values on all questions, plus their difference to people's on the labelled ones
+(Angelopoulos et al., Science 382, 2023), weighted so that the variance is least
+(PPI++, Angelopoulos, Duchi and Zrnic 2023). It assumes nothing about the judge, and only that the
+labelled questions were picked at random from the measured ones.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Estimate:
 
     Attributes:
         disagreements: how many there are in the strata that have answers.
-        left_out: how many there are in strata without any answer, of which nothing is said.
+        left_out: how many there are in strata without any answer, which are not estimated.
         judge, labels, unclear: in how many so the judge is right, the labels are, or it is
             unclear; `scored` is the number of answers, `asked` that of checked disagreements.
     """
@@ -133,7 +133,7 @@ def measure_review(
     Args:
         checked: the sample, with people's answers in `right`: judge, labels, unclear or nothing.
         threshold: confidences above it are set against those at most it.
-        seed: of the draws behind the estimate's intervals.
+        seed: for the intervals of the estimate.
 
     Raises:
         ValueError: `checked` is empty.

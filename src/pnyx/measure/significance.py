@@ -67,7 +67,7 @@ class PairedTest:
         topics: how many differences there are.
         difference: their mean, None without any.
         statistic: Student's t; None for the other test, and where it is not defined.
-        p: two-sided, in [0, 1]; None where the test says nothing (`paired_t`).
+        p: two-sided, in [0, 1]; None if the test is undefined (`paired_t`).
         effect: the mean difference in standard deviations of the differences (t / sqrt(n); Sakai,
             SIGIR Forum 48, 2014); None with fewer than two topics or without any variance.
     """

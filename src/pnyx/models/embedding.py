@@ -27,7 +27,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Says which vectors these are: two embedders of one name embed alike."""
+        """Identifies the vectors: two embedders of one name embed equally."""
         ...
 
     @property

@@ -46,7 +46,7 @@ class Inflate:
     def feed(self, raw: bytes, most: int) -> bytes:
         """Return what a piece becomes, but not more than `most` bytes.
 
-        What is beyond `most` is lost: whoever asks for one byte more than is wanted can tell.
+        What is beyond `most` is lost; ask for one byte more than wanted to detect it.
 
         Raises:
             DamagedError: it is damaged.

@@ -146,7 +146,7 @@ class LocalModel:
 
     @property
     def concurrency(self) -> int:
-        """The most requests ever under way at once: one worked on and one at hand."""
+        """Most requests in flight at once: one being processed and one ready."""
         return _SLOTS + 1
 
     @property

@@ -79,7 +79,7 @@ async def probe(
 
 
 class _Probe:
-    """A probe under way."""
+    """A probe in progress."""
 
     def __init__(
         self,

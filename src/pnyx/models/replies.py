@@ -144,7 +144,7 @@ def read_reply(
         body: the response's body.
         asked: the model asked for, recorded where the server names none.
         response_format: recorded in the reply.
-        hide: takes out of a text what nobody may see, before any of it is cut.
+        hide: removes secrets from a text, before any of it is cut.
 
     Returns:
         A reply, or `CallFailed` with `not_json`, `malformed`, `server_error` or `empty`. No text

@@ -131,7 +131,7 @@ def _stems(
 
 
 def _tells(word: str) -> bool:
-    """Single letters and bare numbers tell nobody what a topic is."""
+    """Single letters and bare numbers do not describe a topic."""
     return len(word) > 1 and any(map(str.isalpha, word))
 
 

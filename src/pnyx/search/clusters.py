@@ -168,7 +168,7 @@ def cluster_documents(
         PnyxError: the disk is full or read-only, or another process is writing.
     """
     _check(k, space, seed)
-    means = k_means_engine()  # first of all: nobody embeds for minutes to learn that it is missing
+    means = k_means_engine()  # first of all: fail before minutes of embedding if it is missing
     index = Index.open(path)
     texts = read_conclusions(index, 0)
     points, rows = points_of(index, 0, texts, embedder, space, on_progress)

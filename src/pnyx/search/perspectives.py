@@ -1,7 +1,7 @@
 """The perspectives on a question, and a search for each of them (BERDS, section 5).
 
 A retriever that is asked a question finds what its wording favours. Asked each perspective in
-turn, and the lists merged in turns, it finds evidence for all of them.
+turn, and the lists merged round-robin, it finds evidence for all of them.
 
     found = perspectives_of(question, LlmPerspectives(model))
     hits = search_perspectives(

@@ -9,8 +9,8 @@ The stages, each optional but the first:
 2. the first `depth` of each ranking are reranked, by a judge that orders them (listwise) or judges
    each by itself (pointwise); pointwise, those below a threshold on P(relevant) can be left out, so
    that a question gets as many documents as are relevant, none included;
-3. the rankings of the perspectives are merged in turns, or the first `depth` are put in an order
-   of little repetition (maximal marginal relevance);
+3. the rankings of the perspectives are merged round-robin, or the first `depth` are reordered for
+   diversity (maximal marginal relevance);
 4. of the first `depth`, those on one side of the question come first.
 """
 

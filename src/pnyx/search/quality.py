@@ -75,7 +75,7 @@ class TextQuality(Protocol):
 
     @property
     def name(self) -> str:
-        """Name and version; with another name, all documents are scored anew."""
+        """Name and version; with another name, all documents are scored again."""
 
     @property
     def neutral(self) -> float:

@@ -1,4 +1,4 @@
-"""A quality model of one's own on disk: a folder with nothing in it that can execute.
+"""A trained quality model on disk: a folder that contains nothing executable.
 
 quality.json            what it is, what it was trained on, how well it did
 weights.safetensors     its numbers
@@ -44,7 +44,7 @@ Arrays = dict[str, NDArray[Any]]
 def write_quality_model(
     folder: Path, model: QualityModel | PaperModel, name: str, about: Mapping[str, Any]
 ) -> str:
-    """Write a model into an empty folder; its card is written by whoever knows the figures.
+    """Write a model into an empty folder; the caller, who has the figures, writes its card.
 
     Args:
         folder: is there, and empty.

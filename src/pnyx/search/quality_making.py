@@ -160,7 +160,7 @@ def _check_out(out: Path, replace: bool) -> None:
     if not replace:
         raise InputError("exists already", path=out)
     if not (out / MANIFEST).is_file():
-        raise InputError("exists and is no quality model: it is not replaced", path=out)
+        raise InputError("exists and is not a quality model, so it is not replaced", path=out)
 
 
 def _plain(figures: Figures) -> dict[str, dict[str, dict[str, Any]]]:

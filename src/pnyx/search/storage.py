@@ -223,7 +223,7 @@ class SegmentFile:
         self.pending -= 1
 
     def verify_all(self) -> None:
-        """Check every block anew: the file may have changed since it was first read."""
+        """Check every block again: the file may have changed since it was first read."""
         self._verified = bytearray(len(self._crcs))
         self.pending = len(self._crcs)
         self.verify(0, self._end)

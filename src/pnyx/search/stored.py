@@ -59,7 +59,7 @@ def from_row(row: dict[str, Any]) -> Evidence:
 
 
 def _checked(fields: dict[str, Any]) -> dict[str, Any]:
-    """Refuse values that are not of the type of their field: whoever wrote the index."""
+    """Refuse values that are not of the type of their field."""
     for name, value in fields.items():
         if name == "extra":
             sound = isinstance(value, dict)

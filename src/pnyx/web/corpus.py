@@ -1,4 +1,4 @@
-"""A corpus for each question out of what a web search finds for it (BERDS, 4.2).
+"""A corpus for each question from the results of a web search (BERDS, 4.2).
 
     OUT/archive.sqlite     what was searched and fetched, each committed before it is used
     OUT/results.jsonl      the results of the searches, to be used again
@@ -6,7 +6,7 @@
     OUT/passages/*.jsonl   one file for each question: what `pnyx index` reads
     OUT/manifest.json      counts, settings and which file is for which question
 
-All but the archive is made of the archive, anew each time.
+Everything else is made from the archive, again each time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class WebPlan:
     """How a corpus is made of the web.
 
     Attributes:
-        contact: e-mail address or web page of whoever fetches; sites see it.
+        contact: e-mail address or web page of the person who fetches; sites see it.
         results: how many results of each search are fetched, at least 1.
         words: the most words of a passage, at least 1.
         sentences: whether passages end where sentences do.
@@ -227,5 +227,5 @@ def _folder(out: str | Path) -> Path:
         place = shorten(str(out), 200)
         raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
     if names and _ARCHIVE not in names:
-        raise InputError("holds files that are no corpus of pnyx corpus web", path=out)
+        raise InputError("holds files that are not a corpus of pnyx corpus web", path=out)
     return folder

@@ -62,7 +62,7 @@ def agent_of(contact: str) -> str:
     """Return the header `User-Agent`.
 
     Args:
-        contact: an e-mail address or a web page, where whoever runs a site finds who asks.
+        contact: an e-mail address or a web page by which a site's operator can reach the user.
 
     Raises:
         InputError: it is neither.

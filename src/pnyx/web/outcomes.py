@@ -1,4 +1,4 @@
-"""What becomes of a page that is asked for: its text, or the reason why there is none."""
+"""The outcome of fetching a page: its text, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of the archive: passages for each question, the pages, a manifest."""
+"""Files made from the archive: passages for each question, the pages, a manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking the text out of fetched pages, in processes that are ended when they take too long."""
+"""Extracting the text of fetched pages, in processes that are killed if they take too long."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The process that takes the text out of fetched pages: `python -m pnyx.web.reader_worker`.
 
 A hostile page of one megabyte can keep the parser busy for minutes, or take all memory. Here that
-harms nobody: whoever asked ends this process when its patience does.
+does no harm: the parent kills this process after its time limit.
 
 On standard input: a line of JSON `{"size", "plain", "charset", "seconds"}`, then the page's bytes;
 on standard output a line of JSON: `{"title", "text"}`, or `{"error"}`. It ends with its input.

@@ -66,7 +66,7 @@ def _ours(line: str) -> str:
     """Make one agent of all others.
 
     The parser keeps each rule once for each agent that it is for: with thousands of agents above
-    thousands of rules, as much memory as somebody likes.
+    thousands of rules, an unbounded amount of memory.
     """
     found = _AGENT.match(line)
     if found is None:

@@ -28,10 +28,10 @@ Vectors = npt.NDArray[np.float32]
 
 _MIN_WORDS, _MAX_WORDS = 6, 60
 _MAX_SENTENCES = 60  # of one document; beyond that a page is sampled from its start
-# Footnotes and references are no sentences of the argument: "[ii] Mason, Daniel, Europe, 2012."
+# Footnotes and references are not sentences of the argument: "[ii] Mason, Daniel, Europe, 2012."
 _NOTE = re.compile(r"[\[(]\s*(?:\d{1,3}|[ivxlc]{1,6}|[a-z])\s*[\])]", re.IGNORECASE)
 _NAME_LIKE = 0.5
-# A sentence that opens with one of these leans on the sentence before it and reads badly alone.
+# A sentence that opens with one of these depends on the one before it and reads badly alone.
 _LEANING = re.compile(
     r"(this|these|that|those|it|its|they|them|their|he|she|his|her|such|so|but|and|or|nor|yet|also"
     r"|then|thus|hence|therefore|however|moreover|furthermore|besides|none|neither|both|another"
@@ -212,7 +212,7 @@ def _candidate(encoder: Encoder, document: Evidence) -> _Point | None:
         return None
     vectors = encoder.encode(usable)
     if not opening or usable[0] != opening:
-        # Without a stated conclusion, the most typical sentence stands for it.
+        # Without a stated conclusion, the most typical sentence is used instead.
         typical = int(np.argmax(vectors @ vectors.mean(axis=0)))
         order = [typical, *(i for i in range(len(usable)) if i != typical)]
         usable, vectors = [usable[i] for i in order], vectors[order]

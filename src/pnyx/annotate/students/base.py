@@ -1,4 +1,4 @@
-"""What all kinds of student are trained on, and what a training leaves."""
+"""The training data common to all kinds of student, and the result of a training."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Trainer(Protocol):
         Args:
             examples: of both classes.
             work: an existing folder of its own, where checkpoints lie: a training that was
-                interrupted goes on from the last of them and ends with the same weights.
+                interrupted resumes from the last of them and ends with the same weights.
             out: an empty folder for the weights.
             report: told of progress.
             unseen: pairs of other questions, without labels: how scores lie that were not fitted.

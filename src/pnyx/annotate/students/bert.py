@@ -155,7 +155,7 @@ def load_bert(base: str) -> Bert:
         bert = Bert(shape)
         bert.load_state_dict(weights)
     except RuntimeError as error:
-        raise InputError(f"is no BERT model: {shorten(str(error), 120)}", path=base) from error
+        raise InputError(f"is not a BERT model: {shorten(str(error), 120)}", path=base) from error
     return bert
 
 
@@ -282,7 +282,7 @@ def _shape_of(folder: Path) -> Shape:
     shape = Shape(**sizes)
     if shape.hidden_size % shape.num_attention_heads:
         heads = f"{shape.num_attention_heads} heads"
-        raise InputError(f"hidden_size {shape.hidden_size} is no multiple of {heads}", path=path)
+        raise InputError(f"hidden_size {shape.hidden_size} is not a multiple of {heads}", path=path)
     return shape
 
 

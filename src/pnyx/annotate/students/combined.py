@@ -39,7 +39,7 @@ class CombinedTrainer:
     Attributes:
         late: trains the fine-tuned encoder.
         lexical: fits the weights of shared words.
-        encoder: name of the packaged encoder, which is asked as it is.
+        encoder: name of the packaged encoder, used without training.
     """
 
     late: LateTrainer = field(default_factory=LateTrainer)

@@ -1,4 +1,4 @@
-"""A small encoder, fine-tuned so that its sentences tell what is relevant.
+"""A small encoder, fine-tuned so that its sentence vectors indicate relevance.
 
 The first layers stay as they are; those above learn from the teacher's probabilities and from the
 order they give the documents of one question. docs/decisions/student.md says what was tried.

@@ -157,7 +157,7 @@ class Loop:
                         self._take_up(name, parameter, stored, done)
         except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
             raise InputError(
-                f"is no checkpoint of this training ({shorten(str(error), 60)}): remove it",
+                f"is not a checkpoint of this training ({shorten(str(error), 60)}): remove it",
                 path=path,
             ) from error
         return done, loss

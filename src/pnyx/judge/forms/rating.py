@@ -48,7 +48,7 @@ class RatingForm:
     def read(
         self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
     ) -> list[Reading | None]:
-        """See `Form.read`; dimensions that the reply leaves out are unscored, each by itself."""
+        """See `Form.read`; each dimension that the reply omits is unscored."""
         (question,) = questions
         given = by_name(one_object(text))
         unknown = [name for name in given if name not in question.dimensions]

@@ -1,4 +1,4 @@
-"""Causal language models as the base of a student: found, told apart and loaded.
+"""Causal language models as the base of a student: found, identified and loaded.
 
 Only safetensors and GGUF are read, and no code that comes with a model is ever run.
 """

@@ -1,4 +1,4 @@
-"""What the lexical student sees of a pair: the words that passage and question share."""
+"""The features of the lexical student: the words that passage and question share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Detects perspectives: a network in which statements read the passage.
+"""Detects perspectives: a network in which statements attend to the passage.
 
-Passage and statements stand in one sequence. A token sees its own text and the passage, so the
+Passage and statements form one sequence. A token attends to its own text and the passage, so the
 passage sees no statement and is read once for all that are asked about it. To the network's
 log-odds of support the closeness of the untrained encoder is added. How it was trained:
 docs/decisions/perspective-detector.md.

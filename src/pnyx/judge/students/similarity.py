@@ -1,4 +1,4 @@
-"""What an untrained encoder says of a pair: how close the passage is to what is looked for."""
+"""The similarity of an untrained encoder: how close the passage is to what is looked for."""
 
 from __future__ import annotations
 

@@ -1,0 +1,270 @@
+"""Judges from their spec: one answerer, or several combined, recalibrated, or in a cascade."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pnyx.app.open_models import Say, books, open_models
+from pnyx.errors import InputError, OptionError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.app.judge_specs import JudgeSpec
+    from pnyx.judge.base import Judge
+    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.llm import LlmJudge
+    from pnyx.judge.prompting import Prompt
+    from pnyx.judge.students.judge import StudentJudge
+    from pnyx.judge.tasks import Task
+
+__all__ = ["Opened", "check_batch", "default_judge", "names_student", "open_judge"]
+
+_PERSPECTIVE_PROMPT = "support-perspective"
+"""Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
+
+_WARM = 0.7
+"""Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A judge and what it asks.
+
+    Attributes:
+        judge: answers the questions.
+        models: the language models behind it, each once.
+        prompts: what they are asked with, as for the manifest.
+        settings: what else decides the answers, as for the manifest.
+    """
+
+    judge: Judge
+    models: Sequence[StoredModel] = ()
+    prompts: Sequence[dict[str, Any]] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def default_judge(model: StoredModel | None) -> Judge:
+    """Return the language model as a judge, or the packaged judge without one."""
+    if model is None:
+        from pnyx.judge.encoder import EncoderJudge
+
+        return EncoderJudge()
+    from pnyx.judge.llm import LlmJudge
+
+    return LlmJudge(model)
+
+
+def names_student(cheap: str | None) -> bool:
+    """Tell whether --cheap names a student's folder, and no language model."""
+    if cheap is None:
+        return False
+    from pnyx.judge.students.files import MANIFEST
+
+    # Any other folder is one as well, so that the message is about the folder.
+    return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
+
+
+@contextlib.contextmanager
+def open_judge(
+    task: Task, spec: JudgeSpec, say: Say, *, as_perspectives: bool = False
+) -> Iterator[Opened]:
+    """Open the judge that a spec names.
+
+    Args:
+        task: what it is to be asked.
+        spec: who answers, and how.
+        say: told what the user should know.
+        as_perspectives: ask support as BERDS does: of the packaged detector, or of a language
+            model by a prompt of its own.
+
+    Raises:
+        InputError: a file cannot be used, or choices exclude each other.
+    """
+    spec.check()
+    if spec.answered_by in ("labels", "lookup"):
+        yield Opened(_answered_before(spec))
+        return
+    cheap = None if names_student(spec.cheap) else spec.cheap
+    if cheap is not None:
+        _check_cheap(cheap, spec)
+    named = [*spec.models, *([cheap] if cheap is not None else [])]
+    make = _Maker(task, spec, as_perspectives)
+    with open_models(
+        spec, named, say, offline=spec.offline or spec.plan, ledger=books(spec)
+    ) as opened:
+        judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
+        if spec.calibration is not None:
+            from pnyx.judge.recalibration import Recalibrated, read_calibration
+
+            judge = Recalibrated(judge, read_calibration(spec.calibration))
+        if spec.cascade is not None:
+            from pnyx.judge.cascade import cascade_from
+
+            first = make.first(opened[-1] if cheap is not None else None)
+            judge = cascade_from(spec.cascade, first, judge)
+        prompts = [
+            {"name": prompt.name, "version": prompt.version, "hash": prompt.hash}
+            for prompt in (make.prompts() if opened else ())
+        ]
+        yield Opened(judge, opened, prompts, _settings(spec))
+
+
+def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
+    """Refuse a language model that is no cheaper than what follows it."""
+    from pnyx.models.chat import endpoint_from
+
+    if not spec.models:
+        found = shorten(cheap, 60)
+        raise OptionError(
+            f"--cheap: found {found!r}, expected a student's folder; a language model is for --llm"
+        )
+    name = endpoint_from(cheap).model  # addresses of one model are opened as one
+    if name in {endpoint_from(one).model for one in spec.models}:
+        raise InputError(f"--cheap and --llm name the same model, {shorten(name, 60)!r}")
+
+
+def _answered_before(spec: JudgeSpec) -> Judge:
+    if spec.labels is not None:
+        from pnyx.judge.labels import HumanLabels
+
+        return HumanLabels(spec.labels)
+    from pnyx.judge.lookup import Lookup
+
+    return Lookup(str(spec.lookup))
+
+
+def _settings(spec: JudgeSpec) -> dict[str, Any]:
+    names = ("probability", "batch", "samples", "combine", "temperature", "max_tokens")
+    files = ("calibration", "cascade", "student")
+    settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
+    # The judge's name has a model that is asked first; its address may hold more than is told.
+    return settings | ({"cheap": spec.cheap} if names_student(spec.cheap) else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the judges that a spec names for a task."""
+
+    task: Task
+    spec: JudgeSpec
+    as_perspectives: bool
+
+    def combined(self, models: Sequence[StoredModel]) -> Judge:
+        """Return one judge of one or several models, each asked once or several times."""
+        if models:
+            from pnyx.judge.panel import Panel
+
+            judges = [self._repeated(model) for model in models]
+            return judges[0] if len(judges) == 1 else Panel(judges, self.spec.combine)
+        judge = self._local()
+        if self.task.kind not in judge.kinds:
+            raise InputError(
+                f"task {self.task.name} needs a language model (--llm) or --labels: the packaged "
+                "encoder answers yes/no questions only"
+            )
+        return judge
+
+    def first(self, cheap: StoredModel | None) -> Judge:
+        """Return the judge that a cascade asks first."""
+        if cheap is not None:
+            return self._llm(cheap)
+        if self.spec.cheap is None:
+            return self._local()
+        if self.spec.student is not None:
+            from pnyx.judge.students.files import read_student
+
+            if read_student(self.spec.cheap).digest == read_student(self.spec.student).digest:
+                raise InputError("--cheap and --student are the same student")
+        return self._student("cheap", self.spec.cheap)
+
+    def _local(self) -> Judge:
+        """Return the judge that asks no language model: the named student, or the packaged one."""
+        if self.spec.student is not None:
+            return self._student("student", self.spec.student)
+        if self.as_perspectives:
+            from pnyx.judge.packaged import load_perspective_student
+
+            return load_perspective_student()
+        return default_judge(None)
+
+    def _student(self, option: str, folder: str) -> StudentJudge:
+        from pnyx.judge.students.judge import open_student
+
+        if self.task.name != "relevance":
+            raise InputError(f"--{option} answers relevance, not {self.task.name}")
+        return open_student(folder)
+
+    def _repeated(self, model: StoredModel) -> Judge:
+        if self.spec.samples == 1:
+            return self._llm(model)
+        from pnyx.judge.panel import Repeats
+
+        return Repeats(
+            lambda sample: self._llm(model, sample), self.spec.samples, self.spec.combine
+        )
+
+    def _llm(self, model: StoredModel, sample: int = 0) -> LlmJudge:
+        from pnyx.judge.asking import Asking
+        from pnyx.judge.llm import LlmJudge
+
+        prompt = self._prompt()
+        asking = Asking(
+            prompts={} if prompt is None else {self.task.name: prompt},
+            probability=self.spec.probability,
+            batch=self.spec.batch,
+            sample=sample,
+            temperature=self._temperature(),
+            max_tokens=self.spec.max_tokens,
+        )
+        return LlmJudge(model, asking)
+
+    def _temperature(self) -> float:
+        if self.spec.temperature is not None:
+            return self.spec.temperature
+        from pnyx.judge.forms import FORMS
+
+        reorders = FORMS[self.task.kind].reorders(self.prompts()[0])
+        return _WARM if self.spec.samples > 1 and not reorders else 0.0
+
+    def _prompt(self) -> Prompt | None:
+        """Return the prompt that is named.
+
+        Raises:
+            InputError: there is none, or it is another task's.
+        """
+        name = self.spec.prompt or (_PERSPECTIVE_PROMPT if self.as_perspectives else None)
+        if name is None:
+            return None
+        from pnyx.judge.prompting import load_prompt, read_prompt
+
+        prompt = read_prompt(name) if name.endswith(".toml") else load_prompt(name)
+        if prompt.task != self.task.name:
+            raise InputError(
+                f"--prompt {shorten(name)}: it asks {prompt.task}, not {self.task.name}"
+            )
+        return prompt
+
+    def prompts(self) -> list[Prompt]:
+        """Return what a language model is asked with."""
+        from pnyx.judge.prompting import load_prompt
+
+        own = self._prompt()
+        if self.spec.batch == 1:
+            return [own or load_prompt(self.task.prompts[0])]
+        check_batch(self.task, own)
+        return [own] if own else [load_prompt(self.task.many), load_prompt(self.task.prompts[0])]
+
+
+def check_batch(task: Task, own: Prompt | None) -> None:
+    """Check that a task, and a prompt in place of its usual one, takes several questions a call.
+
+    Raises:
+        InputError: it takes one.
+    """
+    if not task.many:
+        raise InputError(f"--batch: task {task.name} asks one question a call")
+    if own is not None and "statements" not in own.inputs:
+        raise InputError(f"--batch: prompt {own.label} takes one statement a call")

@@ -1,0 +1,161 @@
+"""Language models from their spec: with their store, their books, and addresses that share work."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pnyx.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.app.judge_specs import ModelSpec, SpendingSpec
+    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.store import Store
+    from pnyx.models.base import ChatModel
+    from pnyx.models.ledger import Ledger
+    from pnyx.models.prices import Price
+
+__all__ = ["Say", "books", "open_model", "open_models", "prices_of"]
+
+_SIGN_SECONDS = 10.0
+
+Say: TypeAlias = Callable[[str], None]
+"""How a front end is told what its user should know: one line a call."""
+
+
+@contextlib.contextmanager
+def open_model(spec: ModelSpec | None, say: Say) -> Iterator[StoredModel | None]:
+    """Open the one language model that a spec names, with its store; None where it names none.
+
+    Without a spec no model is asked, and the environment names none.
+
+    Raises:
+        InputError: the specifications or the store cannot be used, or name several models.
+    """
+    if spec is None:
+        yield None
+        return
+    with open_models(spec, spec.models, say) as models:
+        if len(models) > 1:
+            names = ", ".join(model.name for model in models)
+            raise InputError(f"--llm: expected one model, found {shorten(names)}")
+        yield models[0] if models else None
+
+
+@contextlib.contextmanager
+def open_models(
+    spec: ModelSpec,
+    named: Sequence[str],
+    say: Say,
+    *,
+    offline: bool = False,
+    ledger: Callable[[str, int], Ledger] | None = None,
+) -> Iterator[list[StoredModel]]:
+    """Open language models with their store; addresses of one model share its questions.
+
+    Args:
+        spec: where the store is, and how patiently the models are asked.
+        named: as given to --llm; none opens no store.
+        say: told what the user should know.
+        offline: ask nothing, only the store.
+        ledger: makes what keeps the books of a model, given its name and how many models there
+            are.
+
+    Raises:
+        InputError: a specification or the store cannot be used.
+    """
+    if not named:
+        yield []
+        return
+    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.store import Store
+
+    endpoints = _by_model(named, spec.timeout, spec.concurrency)
+    sign = _now_and_then(say)
+    for endpoint in endpoints:
+        endpoint.on_retry = sign
+        endpoint.on_wait = say
+        if ledger is not None:
+            endpoint.ledger = ledger(endpoint.model, len(endpoints))
+    with Store.for_reading(spec.store) if offline else Store(spec.store) as opened:
+        try:
+            yield [StoredModel(e, opened, offline=offline) for e in endpoints]
+        finally:
+            _warn_damaged(opened, offline, say)
+
+
+def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
+    """Say that replies were met that cannot be used."""
+    if store.damaged:
+        number = len(store.damaged)
+        key, damage = next(iter(store.damaged.items()))
+        one = number == 1
+        say(
+            f"warning: {shorten(str(store.path), 200)}: {number} stored "
+            f"{'reply is' if one else 'replies are'} damaged and "
+            f"{'counts' if one else 'count'} as missing"
+            f"{'' if offline else ', so that the question is asked again'} "
+            f"({shorten(key, 12)} {damage})"
+        )
+
+
+def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
+    """Return one model for each name, behind all of its addresses."""
+    from pnyx.models.chat import Patience, endpoint_from
+
+    patience = Patience(timeout=timeout)
+    by_name: dict[str, list[Any]] = {}
+    for one in dict.fromkeys(named):
+        endpoint = endpoint_from(one, patience=patience, concurrency=concurrency)
+        by_name.setdefault(endpoint.model, []).append(endpoint)
+    models: list[ChatModel] = []
+    for endpoints in by_name.values():
+        if len(endpoints) > 1:
+            from pnyx.models.pool import EndpointPool
+
+            models.append(EndpointPool(endpoints))
+        else:
+            models += endpoints
+    return models
+
+
+def _now_and_then(say: Say) -> Say:
+    """Return what says that a language model is being asked again, not oftener than is readable."""
+    said = time.monotonic()
+
+    def sign(line: str) -> None:
+        nonlocal said
+        if time.monotonic() - said > _SIGN_SECONDS:
+            said = time.monotonic()
+            say(f"asking the model again: {line}")
+
+    return sign
+
+
+def books(spec: SpendingSpec) -> Callable[[str, int], Ledger]:
+    """Return what makes the ledger of one of several models, which share a budget evenly."""
+    from pnyx.models.ledger import Ledger, check_budget
+
+    usd, tokens = spec.budget, spec.budget_tokens
+    prices = prices_of(spec)
+
+    def ledger(model: str, models: int) -> Ledger:
+        price = prices(model)
+        check_budget(usd, model, price)
+        return Ledger(
+            price,
+            budget_usd=None if usd is None else usd / models,
+            budget_tokens=None if tokens is None else tokens // models,
+        )
+
+    return ledger
+
+
+def prices_of(spec: SpendingSpec) -> Callable[[str], Price | None]:
+    """Return the price of a model by its name, the file of --prices first."""
+    from pnyx.models.prices import price_of, read_prices
+
+    overrides = {} if spec.prices is None else read_prices(spec.prices)
+    return lambda model: price_of(model, overrides)

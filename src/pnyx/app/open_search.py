@@ -1,0 +1,175 @@
+"""Searchers and writers from their specs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from pnyx.app.open_models import Say
+from pnyx.errors import OptionError
+
+if TYPE_CHECKING:
+    from pnyx.app.search_specs import ArgueSpec, ScoringSpec, SearchSpec
+    from pnyx.judge.base import Judge
+    from pnyx.judge.completions import StoredModel
+    from pnyx.models.embedding import Embedder
+    from pnyx.search.index import Index
+    from pnyx.search.perspectives import PerspectiveSource
+    from pnyx.search.pipeline import Searcher, SearchPlan
+    from pnyx.search.scoring import Scoring
+    from pnyx.write.argue import Plan
+    from pnyx.write.draft import Writer
+
+__all__ = ["argue_plan", "open_searcher", "open_writer", "scoring_of"]
+
+_PERSPECTIVES = 8
+
+
+def open_searcher(
+    index: Index, spec: SearchSpec, model: StoredModel | None, judge: Judge | None, say: Say
+) -> Searcher:
+    """Make what searches an index as a spec says.
+
+    Args:
+        index: what is searched.
+        spec: how.
+        model: the language model, if one is named.
+        judge: what reranks and finds sides; None for the packaged judge.
+        say: told what the user should know.
+
+    Raises:
+        InputError: a value out of range, or a file that cannot be used.
+        OptionError: a choice that would change nothing.
+    """
+    from pnyx.search.pipeline import Searcher
+
+    plan = _plan(spec, listwise=model is not None and not spec.judges_each)
+    plan = replace(plan, scoring=_resolved(index, plan.scoring, spec.embedder, say))
+    _check_used(spec, plan)
+    embeds = plan.scoring.embeds or spec.embedder is not None
+    return Searcher(
+        index,
+        plan,
+        embedder=_embedder(spec.embedder) if embeds else None,
+        judge=judge,
+        perspectives=_perspectives(index, spec, model, judge),
+    )
+
+
+def scoring_of(spec: ScoringSpec) -> Scoring:
+    """Return the scoring model of a spec."""
+    from pnyx.search.scoring import Scoring
+
+    parameters = {
+        n: v for n in ("mu", "k1", "b", "wc", "wq") if (v := getattr(spec, n)) is not None
+    }
+    others = {
+        n: v for n in ("lexical", "fusion", "dense_weight") if (v := getattr(spec, n)) is not None
+    }
+    return Scoring(spec.model, parameters, flat=spec.flat, **others)
+
+
+def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
+    from pnyx.search.pipeline import SearchPlan
+    from pnyx.search.rerank import Listwise
+
+    rerank: Literal["listwise", "pointwise"] | None = None
+    if spec.judged:
+        rerank = "listwise" if listwise else "pointwise"
+    window = spec.window or 20
+    names = ("lam", "depth", "threshold", "stance", "certainty")
+    return SearchPlan(
+        scoring=scoring_of(spec),
+        rerank=rerank,
+        listwise=Listwise(window, spec.step or min(10, window)),
+        diversify=spec.diversify,
+        **{n: v for n in names if (v := getattr(spec, n)) is not None},
+    )
+
+
+def _resolved(index: Index, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
+    """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
+    from pnyx.models.embedding import PACKAGED, embedder_from
+    from pnyx.search.scoring import AUTO, choose_scoring
+
+    named = scoring.model == AUTO and embedder not in (None, PACKAGED)
+    chosen = choose_scoring(index, scoring, embedder_from(embedder).name if named else PACKAGED)
+    if not chosen.note:
+        return chosen.scoring
+    if embedder is not None:
+        return replace(scoring, model="hybrid")
+    say(f"warning: ranked by {chosen.scoring}, without the index's vectors: {chosen.note}")
+    return chosen.scoring
+
+
+def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
+    """Refuse choices that would change nothing, now that it is known what `auto` stands for."""
+    if spec.embedder is not None and not (plan.scoring.embeds or plan.diversify == "mmr"):
+        raise OptionError(
+            "--embedder goes with --model touche, dense or hybrid, or --diversify mmr"
+        )
+    if plan.rerank == "pointwise":
+        for name in ("window", "step"):
+            if spec.given(name):
+                raise OptionError(f"--{name} goes with --rerank by --llm")
+    spec.check_needs(model=plan.scoring.model)
+
+
+def _embedder(spec: str | None) -> Embedder:
+    from pnyx.models.embedding import embedder_from
+
+    return embedder_from(spec)
+
+
+def _perspectives(
+    index: Index, spec: SearchSpec, model: StoredModel | None, judge: Judge | None
+) -> PerspectiveSource | None:
+    if spec.diversify != "perspectives":
+        return None
+    if spec.perspectives is not None:
+        from pnyx.search.perspectives import FilePerspectives
+
+        return FilePerspectives(spec.perspectives, count=spec.count)
+    count = spec.count or _PERSPECTIVES
+    if model is not None:
+        from pnyx.search.perspectives import LlmPerspectives
+
+        return LlmPerspectives(model, count=count)
+    from pnyx.search.perspectives_index import IndexPerspectives
+
+    return IndexPerspectives(index, count=count, judge=judge)
+
+
+def argue_plan(spec: ArgueSpec) -> Plan:
+    """Return the sizes of an argument."""
+    from pnyx.records import SIDES
+    from pnyx.write.argue import Plan
+
+    return Plan(
+        sides=SIDES if spec.stance == "both" else (spec.stance,),
+        retrieve=spec.retrieve,
+        certainty=spec.certainty,
+        per_side=spec.per_side,
+    )
+
+
+def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
+    """Return what writes a side.
+
+    Raises:
+        InputError: the file of examples cannot be used.
+        OptionError: a choice needs a language model, and none is named.
+    """
+    kind = spec.writer or ("extractive" if model is None else "llm")
+    if spec.examples and kind != "llm":
+        raise OptionError("--examples are for a language model: they need --llm")
+    if kind == "extractive":
+        from pnyx.write.extractive import ExtractiveWriter
+
+        return ExtractiveWriter(points=spec.points)
+    if model is None:
+        raise OptionError("--writer llm needs --llm")
+    from pnyx.write.generate import LlmWriter, read_examples
+
+    examples = read_examples(spec.examples) if spec.examples else ()
+    return LlmWriter(model, points=spec.points, context=spec.context, examples=examples)

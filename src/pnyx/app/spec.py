@@ -1,0 +1,153 @@
+"""A spec: a frozen dataclass of choices that knows its help, its defaults and what goes with what.
+
+    @dataclass(frozen=True, kw_only=True)
+    class Shape(Spec):
+        heading = "Shape"
+        sides: int = opt(4, "How many sides.", low=3)
+        radius: float | None = opt(None, "Of a circle.", needs=("--round", lambda s: s.round))
+        round: bool = opt(False, "A circle.")
+
+The command line makes its options of the fields (`pnyx.cli.params`); a web request or a remote
+worker sends `row()` and gets the same object from `from_row`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self, cast
+
+from pnyx.errors import InputError, OptionError, shorten
+
+__all__ = ["Opt", "Spec", "flag_of", "opt", "opts_of"]
+
+_OPT: Final = "opt"
+
+
+@dataclass(frozen=True, slots=True)
+class Opt:
+    """How one field is offered to a user.
+
+    Attributes:
+        help: a line or two; what the default is, is added.
+        flags: how the command line spells it; `--field-name` by default.
+        metavar: what stands for the value.
+        shown: the default in words, where the value itself does not say it.
+        low: least value of a number.
+        high: greatest value of a number.
+        above: whether `low` itself is out of range.
+        raw: takes any bytes, as it may name a file; other text must be UTF-8.
+        each: reads the values of a list that is given as one text between commas.
+        needs: what it is of no use without: in words, and told from the whole spec.
+        rare: shown under "More options".
+        env: environment variable that gives the default.
+        heading: the heading it is shown under, in place of its spec's.
+    """
+
+    help: str
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    shown: str = ""
+    low: float | None = None
+    high: float | None = None
+    above: bool = False
+    raw: bool = False
+    each: bool = False
+    needs: tuple[str, Callable[[Any], object]] | None = None
+    rare: bool = False
+    env: str | None = None
+    heading: str = ""
+
+
+def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
+    """Return a dataclass field with its `Opt`; `...` as the default marks it as required."""
+    told = {_OPT: Opt(help, flags, **more)}
+    if default is ...:
+        return dataclasses.field(metadata=told)
+    return dataclasses.field(default=default, metadata=told)
+
+
+def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
+    """Yield the fields that a user can choose, in the order in which they stand."""
+    for field in dataclasses.fields(spec):
+        if _OPT in field.metadata:
+            yield field, field.metadata[_OPT]
+
+
+def flag_of(spec: type[Spec], name: str) -> str:
+    """Return how the command line spells a field: its longest flag."""
+    for field, told in opts_of(spec):
+        if field.name == name and told.flags:
+            return max((f.partition("/")[0] for f in told.flags), key=len)
+    return f"--{name.replace('_', '-')}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """Base of specs.
+
+    Attributes:
+        heading: what its options are shown under.
+    """
+
+    heading: ClassVar[str] = ""
+
+    def given(self, name: str) -> bool:
+        """Tell whether a field has another value than its default."""
+        (field,) = (f for f in dataclasses.fields(self) if f.name == name)
+        return bool(getattr(self, name) != field.default)
+
+    def check_needs(self, **resolved: Any) -> None:
+        """Refuse choices that would change nothing: whoever makes one means it.
+
+        Args:
+            resolved: what fields stand for, where that was found out (`model=auto`).
+
+        Raises:
+            OptionError: a choice goes with another that was not made.
+        """
+        looked_at = dataclasses.replace(self, **resolved) if resolved else self
+        for field, told in opts_of(type(self)):
+            if told.needs and self.given(field.name):
+                words, holds = told.needs
+                if not holds(looked_at):
+                    raise OptionError(f"{flag_of(type(self), field.name)} goes with {words}")
+
+    def row(self) -> dict[str, Any]:
+        """Return what differs from the defaults, as JSON values."""
+        return {
+            field.name: list(value) if isinstance(value, tuple) else value
+            for field, _ in opts_of(type(self))
+            if (value := getattr(self, field.name)) != field.default
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """Return the spec that `row()` was made of.
+
+        Raises:
+            InputError: a field is unknown, lacking or of another type.
+        """
+        from pydantic import ValidationError
+
+        known = {field.name for field, _ in opts_of(cls)}
+        for name in row:
+            if name not in known:
+                raise InputError(f"{cls.__name__} has no field {shorten(name, 40)!r}")
+        try:
+            made: Self = _adapter(cast("Hashable", cls)).validate_python(dict(row))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            found = shorten(str(first["input"]), 60)
+            raise InputError(f"{cls.__name__}.{place}: found {found}, {first['msg']}") from None
+        return made
+
+
+@functools.cache
+def _adapter(spec: Hashable) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cast("type[Spec]", spec))
