@@ -333,11 +333,7 @@ class Index:
         return feature
 
     def feature(self, name: str, how: str) -> Feature:
-        """Return what the index knows of each document under a name.
-
-        Args:
-            name: the feature.
-            how: the command that makes it, for the error.
+        """Return a feature that every document must have; `how` is the command that makes it.
 
         Raises:
             InputError: it is not there, or not for documents that were added later.

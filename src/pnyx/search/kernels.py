@@ -53,8 +53,7 @@ class TermPart:
     """One query term in one segment.
 
     Attributes:
-        first: where its postings begin in the segment's.
-        stop: where they end.
+        first, stop: where its postings begin and end in the segment's.
         weight: the term's weight times its repetitions in the query.
         values: the model's value for each frequency 0 to MAX_FREQUENCY; that of 0 is never used.
         exception_documents: documents of the exceptions, ascending.

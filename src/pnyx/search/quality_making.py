@@ -253,13 +253,10 @@ def cross_validate(
     folds: int = 10,
     report: Callable[[int, int], None] | None = None,
 ) -> Figures:
-    """Measure a method beside the length alone, each text by a model without its topic.
+    """Measure a method of `METHODS` and the length alone, each text by a model without its topic.
 
-    Args:
-        rated: the texts; whole topics are left out, and drawn for the 95 % intervals.
-        method: a key of `METHODS`.
-        folds: how many, at most.
-        report: told after each fold.
+    Whole topics are left out, in at most `folds` parts, and drawn for the 95 % intervals; `report`
+    is told after each fold.
 
     Returns:
         System -> measure (`QUALITY_MEASURES`, and `f1` of arguments among all texts where some
