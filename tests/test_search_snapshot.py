@@ -53,7 +53,9 @@ def test_a_reader_between_manifest_and_files_gets_the_new_index(folder, monkeypa
     def read_manifest(path):
         manifest = real(path)
         reads.append(path)
-        replace(folder, len(reads))
+        with monkeypatch.context() as writer:  # which opens what it wrote
+            writer.setattr(index_module, "read_manifest", real)
+            replace(folder, len(reads))
         return manifest
 
     monkeypatch.setattr(index_module, "read_manifest", read_manifest)

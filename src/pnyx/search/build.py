@@ -80,7 +80,7 @@ def build_index(
             "segments": entries,
         }
         write_manifest(temporary, content)
-    return _opened(folder, 0, started)
+    return _opened(folder, content["statistics"]["documents"], started)
 
 
 def add_to_index(
@@ -123,7 +123,7 @@ def add_to_index(
         except BaseException:
             _undo(folder, manifest)
             raise
-    return _opened(folder, manifest["statistics"]["documents"], started)
+    return _opened(folder, count(new)["documents"], started)
 
 
 def _write_segments(
@@ -179,9 +179,9 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _opened(folder: Path, before: int, started: float) -> Index:
+def _opened(folder: Path, added: int, started: float) -> Index:
     """Open what was written; the clock stops first."""
     seconds = time.perf_counter() - started
     index = Index.open(folder)
-    index.statistics = with_fields(index.statistics, added=len(index) - before, seconds=seconds)
+    index.statistics = with_fields(index.statistics, added=added, seconds=seconds)
     return index
