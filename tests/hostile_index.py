@@ -135,7 +135,7 @@ def _leaves(node):
 def _search(folder, kernel, model):
     index = Index.open(folder, kernel=kernel)
     for hit in index.search(QUESTION, model, 20):
-        index.document(hit.doc_id)
+        index.fetch([hit.doc_id])
     scores = index.score_all(QUESTION, model)
     assert np.isfinite(scores).all()
 

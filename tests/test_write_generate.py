@@ -176,7 +176,7 @@ def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: in
         parsed = _parse(mutated)
     except UnreadableReply:
         return
-    reply = json.loads(mutated)
+    reply = json.loads(mutated.strip())
     assert [t for _, t, _ in parsed] == [
         s["text"] for p in reply["points"] for s in (p["conclusion"], *p["premises"])
     ]
