@@ -135,7 +135,7 @@ def _leaves(node):
 def _search(folder, kernel, model):
     index = Index.open(folder, kernel=kernel)
     for hit in index.search(QUESTION, model, 20):
-        index.document_at(hit.number)
+        index.fetch([hit.doc_id])
     scores = index.score_all(QUESTION, model)
     assert np.isfinite(scores).all()
 
@@ -158,9 +158,8 @@ def _dense(folder, ann):
 
 def _topics(folder):
     index = Index.open(folder)
-    json.dumps(
-        [f.label for f in facets(index, range(min(20, len(index))))], ensure_ascii=False
-    ).encode()
+    ids = index.doc_ids(np.arange(min(20, len(index))))
+    json.dumps([f.label for f in facets(index, ids)], ensure_ascii=False).encode()
     assert np.isfinite(clusters_of(index).cosines(Fake().encode([QUESTION])[0])).all()
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pnyx.records import Argument, Document, Premise
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.clusters import cluster_documents
 from pnyx.search.dense import build_ann
-from pnyx.search.index import add_to_index, build_index
 from pnyx.search.quality import QualityModel, score_documents
 from pnyx.search.vectors import embed_documents
 

@@ -13,7 +13,8 @@ from pnyx.cli import main
 from pnyx.corpora import read_questions
 from pnyx.errors import InputError
 from pnyx.records import Question
-from pnyx.search.index import Index, build_index
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher
 
 
@@ -112,7 +113,7 @@ def test_as_many_near_the_top_as_beyond_with_their_weights(index):
     searcher = Searcher(Index.open(index))
     zoos = next(q for q in load_example().questions if q.id == "zoos")
     pairs = list(sample_pairs(searcher, [zoos], PairSample(k=20, top=5, rest=9)))
-    top = {hit.doc_id: hit.rank for hit in searcher.index.search(zoos.text, k=20)}
+    top = {hit.doc_id: hit.rank for hit in searcher.engine.search(zoos.text, k=20)}
     assert [p.stratum for p in pairs] == ["top"] * 5 + ["rest"] * 9
     for pair in pairs:
         assert pair.rank == top.get(pair.document.id)

@@ -30,7 +30,7 @@ from pnyx.records import Document
 from pnyx.runs.annotations import apply_judge
 from pnyx.runs.journal import partial_of
 from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 QUESTIONS = "q1\tIs tea healthy?\nq2\tIs coffee healthy?\n"
 

@@ -15,7 +15,8 @@ from pnyx.cli.argue import question_id
 from pnyx.corpora import read_responses
 from pnyx.corpora.bundled import load_example
 from pnyx.records import Argument, Document, Premise
-from pnyx.search.index import Index, build_index
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
 
 QUESTION = "Should zoos be phased out?"
 

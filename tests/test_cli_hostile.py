@@ -21,7 +21,7 @@ from pnyx.corpora.segment import split_sentences
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder
 from pnyx.records import Document
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 DOCUMENTS = "".join(
     json.dumps({"id": str(i), "text": f"Voting should be compulsory, reason {i}. It is fair."})

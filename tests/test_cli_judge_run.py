@@ -13,7 +13,7 @@ from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.judge.perspectives import PASSAGE_WORDS
 from pnyx.records import Document
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 
 @pytest.fixture

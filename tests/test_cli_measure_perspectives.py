@@ -18,7 +18,7 @@ from pnyx.measure.perspectives import PERSPECTIVE_DEPTHS
 from pnyx.measure.retrieval import DRAWS
 from pnyx.measure.significance import TESTS
 from pnyx.records import Document, Perspective, RunEntry
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 CONTRACT = {"value", "low", "high", "scored", "asked", "open", "bounds"}
 WORDS = ("one", "two", "three")

@@ -11,7 +11,7 @@ from pnyx import load_example
 from pnyx.cli import main
 from pnyx.corpora.perspectives import perspective_line, read_perspectives
 from pnyx.records import Argument
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 QUESTION = "Should zoos be phased out?"
 

@@ -17,7 +17,7 @@ from pnyx.judge.asking import Asking
 from pnyx.judge.store import Store, request_key
 from pnyx.judge.tasks import TASKS
 from pnyx.models.replies import MAX_REPLY_BYTES, Reply, read_reply
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

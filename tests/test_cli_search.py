@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pnyx.cli import app, main
 from pnyx.records import Argument, Document, Premise
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 RECORDS = [
     Argument("pro1", "Ban smoking", (Premise("Smoke harms lungs.\nAlways."),), "pro"),

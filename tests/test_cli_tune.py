@@ -11,7 +11,7 @@ import pytest
 from pnyx.cli import main
 from pnyx.measure.irmeasures import Scorer
 from pnyx.records import Document
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 # Of each topic one document is long and says its word twice, the other is short and says it once.
 # The collection has 17 tokens a document on average and idf is the same for all, so by BM25

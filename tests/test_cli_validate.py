@@ -93,7 +93,7 @@ def test_control_characters_cannot_break_out_of_a_line(tmp_path, call):
 
 def test_an_index_folder_is_verified(tmp_path, call):
     from pnyx.records import Document
-    from pnyx.search.index import build_index
+    from pnyx.search.build import build_index
 
     folder = tmp_path / "my.index"
     build_index([Document("1", "Tea is healthy."), Document("2", "Tea is not.")], folder)

@@ -60,14 +60,14 @@ from pnyx.records import (
     Response,
     Sentence,
 )
+from pnyx.search.build import build_index
 from pnyx.search.clusters import DEFAULT_SPACE
-from pnyx.search.index import Index, build_index
+from pnyx.search.index import Index
 from pnyx.search.models import MODELS
 from pnyx.search.pipeline import SearchPlan
+from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring
 from pnyx.search.rerank import Listwise
-from pnyx.search.scoring import FUSIONS, LEXICAL, SCORINGS, Scoring
 from pnyx.search.topic_points import SPACES
-from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ
 from pnyx.write.argue import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
@@ -526,7 +526,8 @@ def test_the_command_lines_defaults_are_those_of_python():
         parameters = inspect.signature(ChatEndpoint).parameters
         assert _parameter(verb, "concurrency").default == parameters["concurrency"].default
     search = {
-        "mu": 2000, "wc": DEFAULT_WC, "wq": DEFAULT_WQ, "dense_weight": Scoring().dense_weight,
+        **{name: one.default for name, one in PARAMETERS.items()},
+        "dense_weight": Scoring().dense_weight,
         "lexical": Scoring().lexical, "fusion": Scoring().fusion, "lam": SearchPlan().lam,
         "depth": SearchPlan().depth, "window": Listwise().window, "step": Listwise().step,
     }  # fmt: skip
@@ -538,10 +539,8 @@ def test_the_command_lines_defaults_are_those_of_python():
         for name, default in search.items():
             shown = f"{default:g}" if isinstance(default, int | float) else default
             assert f"[default: {shown}]" in _parameter(verb, name).help, name
-        for model in MODELS.values():
-            for field in dataclasses.fields(model):
-                stated = f"[default: {field.default:g}]"
-                assert stated in _parameter(verb, field.name).help
+    for name, model in MODELS.items():
+        assert tuple(f.name for f in dataclasses.fields(model)) == MODEL_PARAMETERS[name]
 
 
 def _parameter(verb: str, name: str) -> Any:

@@ -14,7 +14,7 @@ from pnyx.corpora import read_run, write_run
 from pnyx.corpora.trec import as_ranked
 from pnyx.measure.rankings import rankings_of
 from pnyx.records import Document, RunEntry
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 
 SCORES = st.lists(
     st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 5e-324, 1.0, 1 + 1e-12, 1e38, -1e38]),

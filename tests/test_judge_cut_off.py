@@ -151,7 +151,9 @@ def test_the_writer_asks_again_as_well(store):
     reply = {"points": [{"conclusion": {"text": "C.", "citations": [1]}, "premises": []}]}
     with ChatServer(["length"], reply=json.dumps(reply)) as server:
         writer = LlmWriter(model_on(server, store))
-        draft = writer.write(Question("q", "Is tea healthy?"), "pro", [Document("d", "Tea calms.")])
+        draft = run_blocking(
+            writer.write(Question("q", "Is tea healthy?"), "pro", [Document("d", "Tea calms.")])
+        )
         assert limits(server) == [4000, 8000]
     assert not draft.failed
 

@@ -11,7 +11,8 @@ from pnyx import placing
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder, atomic_text
 from pnyx.records import Document
-from pnyx.search.index import Index, build_index
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
 
 WRITER = textwrap.dedent(
     """
@@ -170,14 +171,14 @@ def test_only_what_dead_writers_left_is_cleared_away(tmp_path, what, more):
 
 
 def test_a_temporary_that_another_process_took_for_a_leftover_is_made_anew(tmp_path, monkeypatch):
-    real, seen = placing._lock, []
+    real, seen = placing.try_lock, []
 
     def lock(handle):
         if not seen:  # between making and locking
             seen.append([path.unlink() for path in tmp_path.iterdir()])
         return real(handle)
 
-    monkeypatch.setattr(placing, "_lock", lock)
+    monkeypatch.setattr(placing, "try_lock", lock)
     with atomic_text(tmp_path / "out") as stream:
         stream.write("x")
     assert (names(tmp_path), (tmp_path / "out").read_text()) == (["out"], "x")

@@ -9,6 +9,7 @@ import pytest
 
 from pnyx.errors import IndexFolderError, InputError, MissingExtra
 from pnyx.records import Argument, Document, Premise
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.clusters import (
     DEFAULT_SPACE,
     NO_CLUSTER,
@@ -19,9 +20,14 @@ from pnyx.search.clusters import (
     facets,
 )
 from pnyx.search.features import put_feature
-from pnyx.search.index import Index, add_to_index, build_index, verify_index
-from pnyx.search.kmeans import distinct_points, k_means_engine, nearest_centroids
-from pnyx.search.topic_points import conclusion_of, premise_of
+from pnyx.search.index import Index, verify_index
+from pnyx.search.topic_points import (
+    conclusion_of,
+    distinct_points,
+    k_means_engine,
+    nearest_centroids,
+    premise_of,
+)
 from pnyx.search.vectors import embed_documents
 
 WORDS = ["zoo", "vote", "tax", "car"]
@@ -112,7 +118,7 @@ def test_the_nearest_is_so_by_cosine():
 
 
 def test_many_points_are_clustered_in_samples(monkeypatch):
-    monkeypatch.setattr("pnyx.search.kmeans.MINI_BATCH_ABOVE", 100)
+    monkeypatch.setattr("pnyx.search.topic_points.MINI_BATCH_ABOVE", 100)
     rng = np.random.default_rng(1)
     points = np.repeat(np.eye(4, dtype=np.float32), 100, axis=0)
     points += rng.normal(scale=0.01, size=points.shape).astype(np.float32)
@@ -165,12 +171,13 @@ def test_added_documents_join_the_nearest_cluster(folder):
 
 def test_facets_count_the_topics_of_a_list(folder):
     made = cluster_documents(folder, Bags(), k=3, space="conclusion")
-    found = facets(Index.open(folder), [1, 0, 2, 7])
+    index = Index.open(folder)
+    found = facets(index, index.doc_ids(np.array([1, 0, 2, 7])))
     assert [(f.cluster, f.count, f.label) for f in found] == [
         (0, 2, made.labels[0].label),
         (1, 1, made.labels[1].label),
     ]
-    assert facets(Index.open(folder), []) == []
+    assert facets(index, []) == []
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ from pnyx.errors import IndexFolderError, InputError, ModelError, PnyxError
 from pnyx.models.encoder import load_encoder
 from pnyx.records import Document
 from pnyx.search import dense, vectors
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.dense import build_ann, cosine_top, dense_rank
-from pnyx.search.index import Index, add_to_index, build_index, verify_index
+from pnyx.search.index import Index, verify_index
 from pnyx.search.vectors import document_vectors, embed_documents, embed_question
 
 

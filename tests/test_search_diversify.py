@@ -165,10 +165,10 @@ def test_round_robin_is_the_first_k_of_all_rounds(rankings, k):
 @given(st.integers(0, 8).flatmap(lambda n: st.tuples(st.just(n), st.permutations(range(n)))))
 def test_hits_in_another_order_keep_the_rest_behind_and_scores_that_fall(drawn):
     n, order = drawn
-    hits = [Hit(str(i), i + 1, 9.0, i) for i in range(n)]
+    hits = [Hit(str(i), i + 1, 9.0) for i in range(n)]
     partial = order[: n // 2]
     moved = in_order(hits, partial)
-    assert [h.number for h in moved] == [*partial, *sorted(set(range(n)) - set(partial))]
+    assert [int(h.doc_id) for h in moved] == [*partial, *sorted(set(range(n)) - set(partial))]
     assert [h.rank for h in moved] == list(range(1, n + 1))
     assert sorted(moved, key=lambda h: -h.score) == moved
     assert len({h.score for h in moved}) == n
@@ -177,4 +177,4 @@ def test_hits_in_another_order_keep_the_rest_behind_and_scores_that_fall(drawn):
 def test_an_order_with_a_position_twice_is_refused():
     for order in ([0, 0], [1], [-1]):
         with pytest.raises(ValueError, match="0-based positions"):
-            in_order([Hit("a", 1, 1.0, 0)], order)
+            in_order([Hit("a", 1, 1.0)], order)

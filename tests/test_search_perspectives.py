@@ -23,8 +23,9 @@ from pnyx.judge.store import Store
 from pnyx.models.chat import ChatEndpoint, Patience
 from pnyx.models.encoder import load_encoder
 from pnyx.records import Argument, Document, Perspective, Premise, Question
+from pnyx.search.build import build_index
 from pnyx.search.features import put_feature
-from pnyx.search.index import Hit, Index, build_index
+from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import (
     FilePerspectives,
     LlmPerspectives,
@@ -405,7 +406,7 @@ def test_the_search_for_each_is_merged_in_turns_by_hand():
     def search(text, k):
         asked.append((text, k))
         numbers = found[text.rstrip(".")[-1]]
-        return [Hit(f"d{n}", r, 9.0 - r, n) for r, n in enumerate(numbers, start=1)]
+        return [Hit(f"d{n}", r, 9.0 - r) for r, n in enumerate(numbers, start=1)]
 
     hits = search_perspectives(search, ZOOS, VIEWS, 4)
     # rounds: 1a 1b 5c | 2a 4b 2c | 3a

@@ -10,12 +10,13 @@ from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Ranking, Support
 from pnyx.records import Document, Perspective, Question
-from pnyx.search.index import Index, build_index
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet
 from pnyx.search.pipeline import Searcher, SearchPlan
-from pnyx.search.pointwise import rerank_pointwise
-from pnyx.search.rerank import Listwise
-from pnyx.search.scoring import AUTO, SCORINGS, Scoring, rank_documents
+from pnyx.search.plan import AUTO, SCORINGS
+from pnyx.search.rerank import Listwise, rerank_pointwise
+from pnyx.search.scoring import Scoring, rank_documents
 from pnyx.search.vectors import embed_documents
 
 BY = Provenance("oracle")
@@ -106,7 +107,7 @@ def index(tmp_path_factory):
 
 
 def numbers(found):
-    return [hit.number for hit in found.hits]
+    return [int(hit.doc_id[1:]) for hit in found.hits]
 
 
 def test_without_stages_it_is_the_models_ranking(index):
@@ -174,7 +175,7 @@ def test_mmr_embeds_documents_where_the_index_has_no_vectors(tmp_path):
         Index.open(tmp_path / "i"), SearchPlan(diversify="mmr", lam=0.5), embedder=Axes()
     )
     (found,) = searcher.search([TOPIC], 3)
-    assert numbers(found)[:2] == [0, 8]
+    assert numbers(found)[:2] == [0, 9]
 
 
 def test_perspectives_are_searched_in_turns_and_named(index):
@@ -182,7 +183,7 @@ def test_perspectives_are_searched_in_turns_and_named(index):
     source = Views("left", "right")
     (found,) = Searcher(index, plan, perspectives=source).search([TOPIC], 6)
     assert numbers(found) == [1, 0, 3, 2, 5, 4]
-    assert [found.found_for[n].text for n in numbers(found)] == ["left", "right"] * 3
+    assert [found.found_for[hit.doc_id].text for hit in found.hits] == ["left", "right"] * 3
 
 
 def test_each_perspectives_own_ranking_is_reranked_before_the_merge(index):
@@ -216,8 +217,8 @@ def test_the_wanted_side_comes_first_then_the_undecided(index):
     (found,) = Searcher(index, plan, judge=Oracle(yes)).search([asked], 9)
     # con: 1, 4; none: 2 (unscored) and 5 (unsure); pro: 0, 3, 6; 7 and 8 are beyond the depth.
     assert numbers(found) == [1, 4, 2, 5, 0, 3, 6, 7, 8]
-    assert [found.sides[n].side for n in (1, 2, 5, 0)] == ["con", None, None, "pro"]
-    assert found.sides[1].by == "oracle"
+    assert [found.sides[f"d{n}"].side for n in (1, 2, 5, 0)] == ["con", None, None, "pro"]
+    assert found.sides["d1"].by == "oracle"
     assert found.unscored == 1
     assert found.problems == ("the side of 1 of 7 documents lacks a verdict: refusal",)
 
@@ -318,7 +319,7 @@ def test_a_threshold_keeps_as_many_as_reach_it_and_unscored_are_no_number(index)
     some = found(0.6)  # the bound itself is kept
     assert numbers(some) == [1, 4, 5]
     assert [(h.rank, h.score) for h in some.hits] == [(1, 1.0), (2, 1 / 2), (3, 1 / 3)]
-    assert [some.probabilities[n] for n in numbers(some)] == [0.9, 0.9, 0.6]
+    assert [some.probabilities[hit.doc_id] for hit in some.hits] == [0.9, 0.9, 0.6]
     assert (some.unscored, some.candidates) == (2, 6)
     assert some.problems == (
         "2 of 6 documents got no verdict and are left out, relevant or not: refusal",
@@ -342,7 +343,11 @@ def test_a_threshold_holds_for_each_perspective_and_before_what_follows(index):
     assert numbers(found(diversify="mmr")) == [2, 3, 7]
     by_view = found(Question("t", "Is it?"), diversify="perspectives")
     assert sorted(numbers(by_view)) == [2, 3, 7]
-    assert {n: p.text for n, p in by_view.found_for.items()} == {3: "left", 2: "right", 7: "left"}
+    assert {n: p.text for n, p in by_view.found_for.items()} == {
+        "d3": "left",
+        "d2": "right",
+        "d7": "left",
+    }
 
 
 @pytest.mark.parametrize("wrong", [{"threshold": 0.0}, {"threshold": 1.1}, {"threshold": -0.5}])

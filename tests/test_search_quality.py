@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.errors import PnyxError
 from pnyx.records import Argument, Document, Premise
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features import read_feature
-from pnyx.search.index import Index, add_to_index, build_index
+from pnyx.search.index import Index
 from pnyx.search.quality import (
     FEATURE,
     HOW,
     QualityModel,
-    judged_text,
+    rated_text,
     read_model,
     score_documents,
 )
@@ -127,9 +128,9 @@ def test_damaged_weights_are_refused():
 
 def test_of_an_argument_the_premises_are_judged():
     argument = Argument("a", "Ban it", (Premise("It harms."), Premise(" "), Premise("It costs.")))
-    assert judged_text(argument) == "It harms. It costs."
-    assert judged_text(Argument("a", "Ban it")) == "Ban it."
-    assert judged_text(Document("d", "Its text.", title="A title")) == "Its text."
+    assert rated_text(argument) == "It harms. It costs."
+    assert rated_text(Argument("a", "Ban it")) == "Ban it."
+    assert rated_text(Document("d", "Its text.", title="A title")) == "Its text."
 
 
 # --- in an index ------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ import pytest
 from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError
 from pnyx.records import Argument, Document, Premise
-from pnyx.search.index import Index, add_to_index, build_index
+from pnyx.search.build import add_to_index, build_index
+from pnyx.search.index import Index
 from pnyx.search.kernels import best
-from pnyx.search.lengths import decode_length, encode_length
 from pnyx.search.models import MODELS
+from pnyx.search.postings import decode_length, encode_length
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 
@@ -102,7 +103,7 @@ def test_contract_of_every_model(model, tiny):
     assert (scores >= 0).all()
     assert np.signbit(scores).tolist() == [False, False, False, True]
     hits = tiny.search("voting tax nowhere", model, k=4)
-    assert [h.number for h in hits] == best(scores, 4).tolist()
+    assert tiny.numbers([h.doc_id for h in hits]).tolist() == best(scores, 4).tolist()
     assert [h.score for h in hits] == scores[best(scores, 4)].tolist()
     assert tiny.search("", model) == tiny.search("nowhere ¿", model) == []
     with pytest.raises(InputError, match="has no parameter 'zeta', expected: "):

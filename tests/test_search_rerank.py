@@ -57,7 +57,7 @@ def lists(draw):
 def test_the_best_rise_from_anywhere_as_many_as_two_windows_share(drawn):
     values, window, step = drawn
     judge = Oracle()
-    found = rerank(QUESTION, list(map(str, values)), judge, window=window, step=step)
+    found = rerank(QUESTION, list(map(str, values)), judge, Listwise(window, step))
     ranked = [values[i] for i in found.order]
     assert sorted(ranked) == list(range(len(values)))
     whole = len(values) <= window
@@ -103,7 +103,7 @@ def test_a_window_without_an_answer_keeps_its_order_and_is_reported():
     gone = Unscored("timeout: 3 attempts\nof hers", BY)
     judge = Oracle({"q1:2-4": gone})
     lines = []
-    found = rerank(QUESTION, list("3210"), judge, window=3, step=1, on_report=lines.append)
+    found = rerank(QUESTION, list("3210"), judge, Listwise(3, 1), on_report=lines.append)
     assert found.order == (2, 1, 0, 3)  # the 0 at the back was never brought up
     assert found.unscored == 1
     assert lines == list(found.problems)
@@ -124,11 +124,15 @@ def test_people_s_labels_rank_too(tmp_path):
     path = tmp_path / "labels.jsonl"
     rows = [{"id": "q1:1-2", "value": [1, 0]}, {"id": "q1:2-3", "value": [1, 0]}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = rerank(QUESTION, ["a", "b", "c"], HumanLabels(path), window=2, step=1)
+    found = rerank(QUESTION, ["a", "b", "c"], HumanLabels(path), Listwise(2, 1))
     assert found.order == (2, 0, 1)
     path.write_text(json.dumps({"id": "q1:con", "value": [2, 0, 1]}))
-    assert rerank(QUESTION, list("abc"), HumanLabels(path), stance="con").order == (2, 0, 1)
-    assert rerank(QUESTION, list("abc"), HumanLabels(path), stance="pro").unscored == 1
+    assert rerank(QUESTION, list("abc"), HumanLabels(path), Listwise(stance="con")).order == (
+        2,
+        0,
+        1,
+    )
+    assert rerank(QUESTION, list("abc"), HumanLabels(path), Listwise(stance="pro")).unscored == 1
 
 
 def test_judges_of_judges_rank_and_one_that_does_not_is_one_clear_line():
@@ -150,7 +154,7 @@ def test_judges_of_judges_rank_and_one_that_does_not_is_one_clear_line():
 def test_options_out_of_range_are_refused_before_anything_is_asked(options, problem):
     judge = Oracle()
     with pytest.raises(InputError, match=problem):
-        rerank(QUESTION, list("210"), judge, **options)
+        rerank(QUESTION, list("210"), judge, Listwise(**options))
     assert judge.asked == []
 
 
@@ -176,7 +180,7 @@ def test_long_documents_are_trimmed_and_that_is_said():
             emit(0, Judged([2, 1, 0], BY))
 
     judge = Reader()
-    found = rerank(QUESTION, texts, judge, words=10)
+    found = rerank(QUESTION, texts, judge, Listwise(words=10))
     (asked,) = judge.asked
     assert asked.texts[0] == "2" + " word" * 9 + " …"
     assert asked.texts[1] == "1"
@@ -205,9 +209,10 @@ TEXTS = [f"Document number {n} on turnout." for n in range(7)]
 def test_a_model_reranks_and_the_store_answers_the_second_time(store):
     with ChatServer() as server:
         judge = llm(server, store)
-        first = rerank(QUESTION, TEXTS, judge, window=4, step=2, stance="con", definition="Fines.")
+        how = Listwise(4, 2, "con", "Fines.")
+        first = rerank(QUESTION, TEXTS, judge, how)
         assert len(server.asked()) == first.windows == 3
-        again = rerank(QUESTION, TEXTS, judge, window=4, step=2, stance="con", definition="Fines.")
+        again = rerank(QUESTION, TEXTS, judge, how)
         assert len(server.asked()) == 3
         prompts = [row["messages"][1]["content"] for row in server.asked()]
     assert again == first

@@ -11,9 +11,10 @@ from index_fixture import Fake, full_index
 from pnyx.errors import IndexFolderError
 from pnyx.records import Document, Question
 from pnyx.search import index as index_module
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.clusters import cluster_documents, clusters_of
 from pnyx.search.features import put_feature
-from pnyx.search.index import Index, add_to_index, build_index
+from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.scoring import Scoring
 from pnyx.search.vectors import document_vectors, embed_documents
@@ -52,7 +53,9 @@ def test_a_reader_between_manifest_and_files_gets_the_new_index(folder, monkeypa
     def read_manifest(path):
         manifest = real(path)
         reads.append(path)
-        replace(folder, len(reads))
+        with monkeypatch.context() as writer:  # which opens what it wrote
+            writer.setattr(index_module, "read_manifest", real)
+            replace(folder, len(reads))
         return manifest
 
     monkeypatch.setattr(index_module, "read_manifest", read_manifest)

@@ -1,5 +1,6 @@
 """The index folder: damaged, foreign, newer, killed, full, read-only, written by two at once."""
 
+import dataclasses
 import json
 import math
 import os
@@ -18,7 +19,8 @@ from hypothesis import strategies as st
 from pnyx.errors import IndexFolderError, InputError, PnyxError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search import segments, stored, words
-from pnyx.search.index import Index, add_to_index, build_index, verify_index
+from pnyx.search.build import add_to_index, build_index
+from pnyx.search.index import Index, verify_index
 from pnyx.search.manifest import locked, write_manifest
 from pnyx.search.storage import BLOCK_BYTES
 
@@ -295,11 +297,12 @@ def test_an_id_that_is_in_the_index_is_not_added_again(copy):
 def test_duplicates_are_found_across_the_segments_of_one_run(tmp_path, monkeypatch):
     monkeypatch.setattr(segments, "_MAX_POSTINGS", 300)
     monkeypatch.setattr(segments, "_CHUNK_CHARACTERS", 500)
-    stats = build_index(documents(0, 60), tmp_path / "many")
-    assert stats.segments > 5
-    assert [d.id for d in Index.open(tmp_path / "many").documents()] == [
-        f"doc{n}" for n in range(60)
-    ]
+    index = build_index(documents(0, 60), tmp_path / "many")
+    assert index.statistics.segments > 5
+    assert (index.statistics.added, index.statistics.seconds > 0) == (60, True)
+    opened = Index.open(tmp_path / "many").statistics
+    assert opened == dataclasses.replace(index.statistics, added=0, seconds=0.0)
+    assert [d.id for d in index.documents()] == [f"doc{n}" for n in range(60)]
     with pytest.raises(InputError, match="record 61 has the id 'doc3'"):
         build_index([*documents(0, 60), *documents(3, 4)], tmp_path / "twice")
 
@@ -309,7 +312,7 @@ def test_cutting_into_segments_changes_no_score(tmp_path, monkeypatch):
     monkeypatch.setattr(segments, "_MAX_POSTINGS", 3000)
     monkeypatch.setattr(segments, "_CHUNK_CHARACTERS", 5000)
     monkeypatch.setattr(words, "_REMEMBERED", 50)
-    assert build_index(documents(), tmp_path / "many").segments > 3
+    assert build_index(documents(), tmp_path / "many").statistics.segments > 3
     assert use(tmp_path / "one") == use(tmp_path / "many")
 
 
@@ -378,7 +381,7 @@ ADDER = textwrap.dedent(
     """
     import os, signal, sys
     from pnyx.records import Document
-    from pnyx.search.index import add_to_index
+    from pnyx.search.build import add_to_index
 
     folder, when = sys.argv[1:]
     calls, real = 0, os.fsync
@@ -430,7 +433,7 @@ def test_two_cannot_write_at_once(copy):
             with pytest.raises(PnyxError, match="another process is writing to this index"):
                 write()
         assert len(use(copy)[1]) == 40  # readers need no lock
-    assert add_to_index(documents(500, 501), copy).added == 1
+    assert add_to_index(documents(500, 501), copy).statistics.added == 1
 
 
 @pytest.fixture

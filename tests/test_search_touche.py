@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Document
+from pnyx.search.build import add_to_index, build_index
 from pnyx.search.clusters import NO_CLUSTER
 from pnyx.search.features import put_feature
-from pnyx.search.index import Index, add_to_index, build_index
-from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, touche_rank, touche_scores
+from pnyx.search.index import Index
+from pnyx.search.plan import PARAMETERS
+from pnyx.search.touche import touche_rank, touche_scores
 
 WORDS = "tea coffee milk water wine".split()
 
@@ -80,7 +82,7 @@ def test_equation_1_by_hand(folder, kernel):
     numbers, best = touche_rank(index, "tea", QUESTION, 2, wc=10, wq=5)
     assert numbers.tolist() == np.argsort(-plain * BY_HAND)[:2].tolist()
     assert best.tobytes() == scores[numbers].tobytes()
-    assert (DEFAULT_WC, DEFAULT_WQ) == (10, 5)
+    assert (PARAMETERS["wc"].default, PARAMETERS["wq"].default) == (10, 5)
 
 
 def test_r_fixed_to_1_ranks_every_document(folder):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pnyx.corpora.tokens import Tokenizer
 from pnyx.records import Document
 from pnyx.search import segments, words
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 from pnyx.search.words import WordNumbers
 
 TOKENIZER = Tokenizer()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.records import Argument, Document, Premise
-from pnyx.write.context import WORDS_PER_TOKEN, pack
+from pnyx.write.generate import WORDS_PER_TOKEN, pack
 
 texts = st.lists(st.text(max_size=400), min_size=1, max_size=12)
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pnyx.judge.base import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
 from pnyx.write.extractive import ExtractiveWriter
 
@@ -36,7 +37,7 @@ TURNOUT = _argument(
 
 
 def test_each_sentence_is_quoted_from_the_first_document_it_cites(writer: ExtractiveWriter) -> None:
-    draft = writer.write(QUESTION, "pro", [DUTY, TURNOUT])
+    draft = run_blocking(writer.write(QUESTION, "pro", [DUTY, TURNOUT]))
     texts = {"duty": DUTY.text, "turnout": TURNOUT.text}
     assert draft.sentences
     for sentence in draft.sentences:
@@ -48,7 +49,7 @@ def test_each_sentence_is_quoted_from_the_first_document_it_cites(writer: Extrac
 
 
 def test_what_two_documents_say_is_written_once_and_cites_both(writer: ExtractiveWriter) -> None:
-    draft = writer.write(QUESTION, "pro", [DUTY, TURNOUT])
+    draft = run_blocking(writer.write(QUESTION, "pro", [DUTY, TURNOUT]))
     shared = [s for s in draft.sentences if s.text.startswith("A parliament chosen")]
     assert len(shared) == 1
     assert {c.doc_id for c in shared[0].citations} == {"duty", "turnout"}
@@ -56,7 +57,7 @@ def test_what_two_documents_say_is_written_once_and_cites_both(writer: Extractiv
 
 def test_the_same_document_twice_makes_one_point(writer: ExtractiveWriter) -> None:
     twin = _argument("twin", DUTY.conclusion, *(p.text for p in DUTY.premises))
-    draft = writer.write(QUESTION, "pro", [DUTY, twin])
+    draft = run_blocking(writer.write(QUESTION, "pro", [DUTY, twin]))
     assert sum(s.extra["role"] == "conclusion" for s in draft.sentences) == 1
     assert all({c.doc_id for c in s.citations} == {"duty", "twin"} for s in draft.sentences)
 
@@ -65,14 +66,16 @@ def test_a_repeated_conclusion_takes_no_other_points_place() -> None:
     twins = [
         _argument(f"twin-{n}", DUTY.conclusion, *(p.text for p in DUTY.premises)) for n in range(3)
     ]
-    draft = ExtractiveWriter(points=2, novelty=0.0).write(QUESTION, "pro", [DUTY, *twins, TURNOUT])
+    draft = run_blocking(
+        ExtractiveWriter(points=2, novelty=0.0).write(QUESTION, "pro", [DUTY, *twins, TURNOUT])
+    )
     conclusions = [s.text for s in draft.sentences if s.extra["role"] == "conclusion"]
     assert conclusions == [DUTY.conclusion, TURNOUT.conclusion]
 
 
 def test_it_is_deterministic_and_keeps_to_its_limits() -> None:
     drafts = [
-        ExtractiveWriter(points=1, premises=1).write(QUESTION, "pro", [DUTY, TURNOUT])
+        run_blocking(ExtractiveWriter(points=1, premises=1).write(QUESTION, "pro", [DUTY, TURNOUT]))
         for _ in range(2)
     ]
     assert drafts[0] == drafts[1]
@@ -87,7 +90,7 @@ def test_a_plain_document_gets_its_most_typical_sentence_as_conclusion(
         "My train was late on Tuesday morning because of the snow. "
         "Where voting is compulsory, parliaments stand for all of the people."
     )
-    draft = writer.write(QUESTION, "pro", [Document("page", text)])
+    draft = run_blocking(writer.write(QUESTION, "pro", [Document("page", text)]))
     assert "parliaments" in draft.sentences[0].text
     assert all(s.text in text for s in draft.sentences)
 
@@ -99,15 +102,17 @@ def test_footnotes_and_references_are_not_quoted(writer: ExtractiveWriter) -> No
         "Mason, Daniel, ‘Opposition to Voting Grows’, Public Service Europe, 13 May 2012. "
         "See https://example.org/turnout for all the figures on compulsory voting there."
     )
-    draft = writer.write(QUESTION, "pro", [Document("page", text)])
+    draft = run_blocking(writer.write(QUESTION, "pro", [Document("page", text)]))
     assert [s.text for s in draft.sentences] == [
         "Fines for staying at home lift turnout among the young and the poor."
     ]
 
 
 def test_nothing_to_quote_writes_nothing(writer: ExtractiveWriter) -> None:
-    assert writer.write(QUESTION, "pro", []).sentences == ()
-    assert writer.write(QUESTION, "pro", [Document("d", "Too short.")]).sentences == ()
+    assert run_blocking(writer.write(QUESTION, "pro", [])).sentences == ()
+    assert (
+        run_blocking(writer.write(QUESTION, "pro", [Document("d", "Too short.")])).sentences == ()
+    )
 
 
 @settings(
@@ -118,5 +123,5 @@ def test_any_text_is_quoted_verbatim_or_not_at_all(
     writer: ExtractiveWriter, texts: list[str]
 ) -> None:
     documents = [Document(str(i), t) for i, t in enumerate(texts)]
-    for sentence in writer.write(QUESTION, "con", documents).sentences:
+    for sentence in run_blocking(writer.write(QUESTION, "con", documents)).sentences:
         assert sentence.text in texts[int(sentence.citations[0].doc_id)]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from pnyx.errors import InputError
+from pnyx.judge.base import run_blocking
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.store import Store
 from pnyx.models.chat import Patience, endpoint_from
@@ -55,7 +56,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def _write(server: ChatServer, store: Store, **options: Any) -> tuple[Draft, StoredModel]:
     endpoint = endpoint_from(server.spec, patience=Patience(timeout=5, first_wait=0.01))
     model = StoredModel(endpoint, store)
-    return LlmWriter(model, **options).write(QUESTION, "pro", DOCUMENTS), model
+    return run_blocking(LlmWriter(model, **options).write(QUESTION, "pro", DOCUMENTS)), model
 
 
 def test_a_reply_becomes_sentences_with_citations(store: Store) -> None:
@@ -134,7 +135,7 @@ def test_trimming_is_reported(store: Store) -> None:
     with ChatServer(reply=_points()) as server:
         endpoint = endpoint_from(server.spec)
         writer = LlmWriter(StoredModel(endpoint, store), context=100)
-        draft = writer.write(QUESTION, "con", documents)
+        draft = run_blocking(writer.write(QUESTION, "con", documents))
     assert draft.problems == ("3 of 3 documents were trimmed to fit the context",)
     assert (draft.sentences, draft.failed) == ((), False)
 
@@ -175,7 +176,7 @@ def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: in
         parsed = _parse(mutated)
     except UnreadableReply:
         return
-    reply = json.loads(mutated)
+    reply = json.loads(mutated.strip())
     assert [t for _, t, _ in parsed] == [
         s["text"] for p in reply["points"] for s in (p["conclusion"], *p["premises"])
     ]

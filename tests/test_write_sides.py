@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit
+from pnyx.judge.base import Emit, run_blocking
 from pnyx.judge.questions import JudgeQuestion, Support
-from pnyx.records import Argument, Document, Question
-from pnyx.write.sides import CORPUS_LABEL, place, same_question
+from pnyx.records import Argument, Document, Evidence, Question
+from pnyx.search.sides import CORPUS_LABEL, same_question
+from pnyx.search.sides import place as place_async
 
 BY = Provenance("written")
 QUESTION = Question("q", "Should voting be compulsory?")
+
+
+def place(question: Question, documents: list[Evidence], judge: Any, certainty: float) -> Any:
+    return run_blocking(place_async(question, documents, judge, certainty))
 
 
 class WrittenJudge:
@@ -80,16 +86,16 @@ def test_the_corpus_label_counts_where_it_is_about_this_question(
     argument: Argument, sides: set[str]
 ) -> None:
     judge = WrittenJudge(_relevant(Judged(True, BY, 0.9)))
-    (placed,) = place(QUESTION, [(argument, 1.0)], judge, 0.5)
-    assert placed.sides == sides
-    assert {a.provenance.judge for a in placed.stance.values()} == {CORPUS_LABEL}
+    (placed,) = place(QUESTION, [argument], judge, 0.5)
+    assert placed.sided.sides == sides
+    assert {a.provenance.judge for a in placed.sided.verdicts.values()} == {CORPUS_LABEL}
     assert [q.task for q in judge.asked] == ["relevance"]
 
 
 def test_a_label_on_another_topic_is_not_used() -> None:
     judge = WrittenJudge(_relevant(Judged(False, BY, 0.1)))
-    (placed,) = place(QUESTION, [(_labelled("pro", "Ban cars"), 1.0)], judge, 0.5)
-    assert placed.sides == set()
+    (placed,) = place(QUESTION, [_labelled("pro", "Ban cars")], judge, 0.5)
+    assert placed.sided.sides == set()
     assert [q.task for q in judge.asked] == ["relevance", "stance", "stance"]
 
 
@@ -125,9 +131,9 @@ NO, NONE = Judged(False, BY, 0.1), Unscored("timeout", BY)
 )
 def test_sides_from_verdicts(pro: Answer, con: Answer, sides: set[str], unscored: bool) -> None:
     judge = WrittenJudge(_by_side(pro, con))
-    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge, 0.5)
-    assert placed.sides == sides
-    assert placed.unscored == unscored
+    (placed,) = place(QUESTION, [Document("d", "Some text.")], judge, 0.5)
+    assert placed.sided.sides == sides
+    assert bool(placed.reasons) == unscored
 
 
 @pytest.mark.parametrize(
@@ -136,24 +142,32 @@ def test_sides_from_verdicts(pro: Answer, con: Answer, sides: set[str], unscored
 )
 def test_a_verdict_must_be_sure_enough(probability: float | None, sides: set[str]) -> None:
     judge = WrittenJudge(_by_side(_yes(probability), NO))
-    (placed,) = place(QUESTION, [(Document("d", "Text."), 1.0)], judge, certainty=0.6)
-    assert (placed.sides, placed.unscored) == (sides, False)
+    (placed,) = place(QUESTION, [Document("d", "Text.")], judge, certainty=0.6)
+    assert (placed.sided.sides, bool(placed.reasons)) == (sides, False)
 
 
 def test_an_off_topic_document_is_not_asked_for_its_side() -> None:
     judge = WrittenJudge(lambda _: NO)
-    (placed,) = place(QUESTION, [(Document("d", "Some text."), 1.0)], judge, 0.5)
-    assert (placed.sides, placed.stance, placed.unscored) == (frozenset(), {}, False)
+    (placed,) = place(QUESTION, [Document("d", "Some text.")], judge, 0.5)
+    assert (placed.sided.sides, placed.sided.verdicts, bool(placed.reasons)) == (
+        frozenset(),
+        {},
+        False,
+    )
     assert len(judge.asked) == 1
 
 
 def test_missing_relevance_is_unscored_not_irrelevant() -> None:
-    (placed,) = place(QUESTION, [(Document("d", "Text."), 1.0)], WrittenJudge(lambda _: NONE), 0.5)
-    assert (placed.sides, placed.unscored) == (frozenset(), True)
+    (placed,) = place(QUESTION, [Document("d", "Text.")], WrittenJudge(lambda _: NONE), 0.5)
+    assert (placed.sided.sides, bool(placed.reasons)) == (frozenset(), True)
 
 
 @pytest.mark.parametrize("relevance", [NO, NONE])
 def test_a_label_on_this_question_places_it_whatever_the_judge_says(relevance: Answer) -> None:
-    (placed,) = place(QUESTION, [(_labelled("pro"), 1.0)], WrittenJudge(lambda _: relevance), 0.5)
-    assert (placed.sides, placed.labelled, placed.unscored) == ({"pro"}, True, relevance is NONE)
+    (placed,) = place(QUESTION, [_labelled("pro")], WrittenJudge(lambda _: relevance), 0.5)
+    assert (placed.sided.sides, placed.sided.labelled, bool(placed.reasons)) == (
+        {"pro"},
+        True,
+        relevance is NONE,
+    )
     assert placed.relevance is relevance

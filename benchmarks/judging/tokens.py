@@ -35,7 +35,8 @@ from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import Support
 from pnyx.judge.store import Store
 from pnyx.models.chat import endpoint_from
-from pnyx.search.index import Index, build_index
+from pnyx.search.build import build_index
+from pnyx.search.index import Index
 from pnyx.write.argue import Plan, argue
 from pnyx.write.extractive import ExtractiveWriter
 

@@ -12,22 +12,24 @@ from effectiveness_sets import Collection
 
 from pnyx.models.embedding import Embedder
 from pnyx.records import Question, RunEntry
+from pnyx.search.build import build_index
 from pnyx.search.clusters import DEFAULT_SPACE, cluster_documents
 from pnyx.search.dense import dense_rank
 from pnyx.search.diversify import mmr, of_best
 from pnyx.search.features import put_feature, read_feature
 from pnyx.search.fusion import RankedList
-from pnyx.search.index import Index, build_index
+from pnyx.search.index import Index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
+from pnyx.search.plan import PARAMETERS
 from pnyx.search.quality import QualityModel, score_documents
 from pnyx.search.scoring import Scoring, rank_documents
 from pnyx.search.topic_points import Space
-from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, touche_rank
+from pnyx.search.touche import touche_rank
 from pnyx.search.vectors import document_vectors, embed_documents, embed_question
 
 BASELINE = "Dirichlet"
-DEFAULT = f"Touché {DEFAULT_WC:g}/{DEFAULT_WQ:g} (default)"
+DEFAULT = f"Touché {PARAMETERS['wc'].default:g}/{PARAMETERS['wq'].default:g} (default)"
 
 HYBRID = f"hybrid (default: {Scoring().fusion}, {Scoring().dense_weight:g} on dense)"
 
@@ -174,7 +176,7 @@ def _perspectives(index: Index) -> System:
         hits = search_perspectives(
             lambda text, depth: index.search(text, k=depth), question, found, k
         )
-        return np.array([hit.hit.number for hit in hits])
+        return index.numbers([hit.hit.doc_id for hit in hits])
 
     return run
 

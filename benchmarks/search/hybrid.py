@@ -25,7 +25,8 @@ from pnyx.measure.retrieval import measure_retrieval
 from pnyx.models.embedding import Embedder, embedder_from
 from pnyx.records import RunEntry
 from pnyx.search.fusion import RankedList, fuse_rrf, fuse_weighted
-from pnyx.search.scoring import AUTO, Scoring, choose_scoring, depth_of_parts, rank_documents
+from pnyx.search.plan import AUTO
+from pnyx.search.scoring import Scoring, choose_scoring, depth_of_parts, rank_documents
 
 MEASURE = "nDCG@10"
 PARTS = ("bm25", "dirichlet", "dense")

@@ -15,8 +15,9 @@ from effectiveness_systems import prepare
 
 from pnyx.models.embedding import Embedder
 from pnyx.records import Qrel, Question
+from pnyx.search.build import build_index
 from pnyx.search.features import put_feature, read_feature
-from pnyx.search.index import Index, build_index
+from pnyx.search.index import Index
 from pnyx.search.vectors import VECTORS
 
 __all__ = ["Searched", "searched_sets", "touche_topics"]

@@ -15,10 +15,11 @@ from engines import pnyx_ask, put_features
 from processes import WC, WQ, Lucene, read_rankings, search_job
 
 from pnyx.records import Document
+from pnyx.search.build import build_index
 from pnyx.search.clusters import clusters_of
-from pnyx.search.index import Index, build_index
-from pnyx.search.lengths import LENGTHS, encode_lengths
+from pnyx.search.index import Index
 from pnyx.search.models import Collection, Term, make_model
+from pnyx.search.postings import LENGTHS, encode_lengths
 from pnyx.search.stored import searched_text
 
 NEAR = 1e-5

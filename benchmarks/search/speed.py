@@ -291,7 +291,7 @@ def real_text(run: Run, folder: Path, environments: Path) -> list[tuple[str, str
 
 def postings_touched(index: Index, questions: list[str]) -> float:
     """Return how many postings a question has, on average."""
-    found = [[index._find(word) for word in question.split()] for question in questions]
+    found = [[index._queries.find(word) for word in question.split()] for question in questions]
     return float(np.mean([sum(o.term.document_frequency for o in row if o) for row in found]))
 
 

@@ -5,9 +5,8 @@ so that `import pnyx` stays light.
 
     import pnyx
 
-    pnyx.build_index(pnyx.read_evidence("arguments.jsonl"), "my.index")
     case = pnyx.argue(
-        pnyx.Index.open("my.index"),
+        pnyx.build_index(pnyx.read_evidence("arguments.jsonl"), "my.index"),
         pnyx.Question("q1", "Should voting be compulsory?"),
         judge=pnyx.EncoderJudge(),
         writer=pnyx.ExtractiveWriter(),

@@ -115,6 +115,7 @@ from .records import (
 )
 from .runs.annotations import Applied, apply_judge
 from .runs.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
+from .search.build import add_to_index, build_index
 from .search.clusters import (
     Clusters,
     Facet,
@@ -126,7 +127,7 @@ from .search.clusters import (
 from .search.dense import build_ann, dense_rank
 from .search.diversify import mmr, round_robin
 from .search.fusion import fuse_rrf, fuse_weighted
-from .search.index import Hit, Index, add_to_index, build_index, verify_index
+from .search.index import Hit, Index, verify_index
 from .search.perspectives import (
     FilePerspectives,
     LlmPerspectives,
@@ -135,11 +136,10 @@ from .search.perspectives import (
 )
 from .search.perspectives_index import IndexPerspectives
 from .search.pipeline import Found, Searcher, SearchPlan
-from .search.pointwise import rerank_pointwise
 from .search.quality import QualityModel, score_documents
 from .search.quality_files import read_quality_model
 from .search.quality_making import make_quality_model
-from .search.rerank import Listwise, rerank, rerank_many
+from .search.rerank import Listwise, rerank, rerank_many, rerank_pointwise
 from .search.scoring import Scoring, rank_documents
 from .search.touche import touche_rank, touche_scores
 from .search.vectors import embed_documents, embed_question

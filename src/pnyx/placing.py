@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["place_folder", "recover_folder", "temporary_file", "temporary_folder"]
+__all__ = ["place_folder", "recover_folder", "temporary_file", "temporary_folder", "try_lock"]
 
 _ENDING = ".pnyx"
 _MOVED = "-old"
@@ -130,7 +130,7 @@ def _made(target: Path, *, folder: bool) -> tuple[Path, int]:
             continue
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         # Before it was locked, another process may have taken it for a leftover.
-        if _lock(handle) is not False and _is_still(path, handle):
+        if try_lock(handle) is not False and _is_still(path, handle):
             return path, handle
         os.close(handle)
 
@@ -142,17 +142,18 @@ def _is_still(path: Path, handle: int) -> bool:
         return False
 
 
-def _lock(handle: int) -> bool | None:
-    """Lock without waiting: whether that was possible; None where the file system has no locks."""
-    import fcntl
+def try_lock(handle: int) -> bool | None:
+    """Lock an open file or folder without waiting; the lock ends with the handle or the process.
+
+    Returns:
+        Whether it is locked now; None where the file system has no locks.
+    """
+    from filelock import lock_descriptor
 
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return lock_descriptor(handle, blocking=False)
     except OSError:
         return None
-    return True
 
 
 def _clear_leftovers(target: Path) -> None:
@@ -164,7 +165,7 @@ def _clear_leftovers(target: Path) -> None:
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 # While it is locked here, no writer that has just made it goes on with it.
-                if _lock(handle) is True:
+                if try_lock(handle) is True:
                     _remove(path)
             finally:
                 os.close(handle)
@@ -177,7 +178,7 @@ def _is_live(path: Path) -> bool:
     except OSError:
         return False
     try:
-        return _lock(handle) is False
+        return try_lock(handle) is False
     finally:
         os.close(handle)
 

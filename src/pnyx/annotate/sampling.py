@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pnyx.errors import InputError, shorten
 from pnyx.records import Evidence, Question, judged_text
+from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher
 
 __all__ = ["PairSample", "SampledPair", "sample_pairs"]
@@ -97,9 +98,12 @@ def sample_pairs(
         plan: how many.
 
     Raises:
-        InputError: a question's id comes twice, or the index lacks what the search needs.
+        InputError: a question's id comes twice, the searcher has another engine than an index
+            folder, or the index lacks what the search needs.
     """
-    plan = plan or PairSample()
+    plan, index = plan or PairSample(), searcher.engine
+    if not isinstance(index, Index):
+        raise InputError(f"{index.name} is no index folder, from which pairs can be drawn")
     seen: set[str] = set()
     for found in searcher.search(questions, plan.k):
         question = found.question
@@ -107,16 +111,17 @@ def sample_pairs(
             raise InputError(f"question {shorten(question.id, 40)!r} comes twice")
         seen.add(question.id)
         rng = random.Random(_seed(plan.seed, question.id))
-        ranks = {hit.number: hit.rank for hit in found.hits}
+        numbers = index.numbers([hit.doc_id for hit in found.hits]).tolist()
+        ranks = {number: hit.rank for number, hit in zip(numbers, found.hits, strict=True)}
         drawn = sorted(rng.sample(sorted(ranks), min(plan.top, len(ranks))))
         weight = len(ranks) / len(drawn) if drawn else 0.0
         for number in drawn:
-            document = searcher.index.document_at(number)
+            document = index.document_at(number)
             yield SampledPair(question, document, "top", ranks[number], weight)
-        others = len(searcher.index) - len(ranks)
+        others = len(index) - len(ranks)
         wanted = min(plan.rest, others)
-        for number in _beyond(rng, len(searcher.index), set(ranks), wanted):
-            document = searcher.index.document_at(number)
+        for number in _beyond(rng, len(index), set(ranks), wanted):
+            document = index.document_at(number)
             yield SampledPair(question, document, "rest", None, others / wanted)
 
 

@@ -90,7 +90,8 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
 def _resolved(index: Index, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
     """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
     from pnyx.models.embedding import PACKAGED, embedder_from
-    from pnyx.search.scoring import AUTO, choose_scoring
+    from pnyx.search.plan import AUTO
+    from pnyx.search.scoring import choose_scoring
 
     named = scoring.model == AUTO and embedder not in (None, PACKAGED)
     chosen = choose_scoring(index, scoring, embedder_from(embedder).name if named else PACKAGED)

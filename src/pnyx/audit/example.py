@@ -15,7 +15,7 @@ from pnyx.measure.binary import against_labels
 from pnyx.measure.intervals import wilson
 from pnyx.measure.ranking import perspective_coverage, precision_at
 from pnyx.records import SIDES, Argument, Question, judged_text
-from pnyx.write.sides import stance_side
+from pnyx.search.sides import stance_side
 
 __all__ = ["judge_agreement", "search_agreement"]
 

@@ -12,9 +12,7 @@ import numpy as np
 
 from pnyx.errors import InputError, shorten
 from pnyx.measure.significance import Test
-from pnyx.search.models import MODELS, make_model
-from pnyx.search.scoring import Scoring, parameters_of
-from pnyx.search.touche import DEFAULT_WC, DEFAULT_WQ, check_weight
+from pnyx.search.plan import MODEL_PARAMETERS, Scoring, check_parameter
 
 __all__ = ["GRIDS", "MOST_SETTINGS", "Parameters", "Tuning", "tunable"]
 
@@ -31,8 +29,6 @@ GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
 MOST_SETTINGS: Final = 10_000
 
 _WEIGHT: Final = "dense_weight"
-_WEIGHTS: Final = {"wc": DEFAULT_WC, "wq": DEFAULT_WQ}
-_MODEL_OF: Final = {f.name: n for n, model in MODELS.items() for f in dataclasses.fields(model)}
 
 Parameters: TypeAlias = Mapping[str, float]
 
@@ -120,7 +116,7 @@ class Tuning:
 
 def tunable(scoring: Scoring) -> tuple[str, ...]:
     """Return the names of the parameters that a model's ranking depends on."""
-    names = parameters_of(scoring.by_words)
+    names = MODEL_PARAMETERS.get(scoring.by_words, ())
     if scoring.flat:
         names = tuple(name for name in names if name != "mu")
     weighed = scoring.model == "hybrid" and scoring.fusion != "rrf"
@@ -131,15 +127,11 @@ def _check(scoring: Scoring, name: str, value: float) -> None:
     """Refuse a value now that would be refused when it is its turn."""
     if name == _WEIGHT:
         dataclasses.replace(scoring, dense_weight=value)
-    elif name in _WEIGHTS:
-        check_weight(name, value)
     else:
-        make_model(_MODEL_OF[name], {name: value})
+        check_parameter(name, value)
 
 
 def _value(scoring: Scoring, name: str) -> float:
     if name == _WEIGHT:
         return scoring.dense_weight
-    if name in _WEIGHTS:
-        return float(scoring.parameters.get(name, _WEIGHTS[name]))
-    return float(scoring.parameters.get(name, getattr(MODELS[_MODEL_OF[name]](), name)))
+    return float(scoring.parameter(name))

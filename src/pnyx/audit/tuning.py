@@ -30,7 +30,8 @@ from pnyx.measure.weighted import Floats
 from pnyx.records import Qrel, Question
 from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index
-from pnyx.search.scoring import AUTO, Scoring, depth_of_parts, fuse_parts, rank_documents
+from pnyx.search.plan import AUTO, Scoring
+from pnyx.search.scoring import depth_of_parts, fuse_parts, rank_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

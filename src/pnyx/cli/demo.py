@@ -154,11 +154,10 @@ def _run(
 ) -> tuple[list[Case], dict[str, Measured]]:
     """Do the job in `folder`; returns the cases and all measures, in the order to show."""
     from pnyx.audit.example import judge_agreement, search_agreement
-    from pnyx.search.index import Index, build_index
+    from pnyx.search.build import build_index
     from pnyx.write.argue import Plan, argue
 
-    build_index(example.arguments, folder / "example.index")
-    index = Index.open(folder / "example.index")
+    index = build_index(example.arguments, folder / "example.index")
     runs = _search(index, example, folder)
     cases = [
         with_settings(

@@ -122,12 +122,12 @@ def command(
 def _build(
     corpus: tuple[str, ...], folder: str, spec: CorpusSpec, as_json: bool
 ) -> dict[str, object]:
-    from pnyx.search.index import add_to_index, build_index
+    from pnyx.search.build import add_to_index, build_index
 
     records = _read(corpus, spec.format, column_mapping(spec.columns))
     with counted("indexing", "records") as advance:
         if spec.add is not None:
-            stats = add_to_index(records, folder, on_progress=advance)
+            stats = add_to_index(records, folder, on_progress=advance).statistics
         else:
             stats = build_index(
                 records,
@@ -136,7 +136,7 @@ def _build(
                 language=spec.language or "english",
                 replace=spec.force,
                 on_progress=advance,
-            )
+            ).statistics
     if not as_json:
         _report(stats, folder)
     if stats.tokens == 0:

@@ -42,7 +42,7 @@ def check_features(folder: str, spec: FeatureSpec, *, exists: bool) -> None:
 
         graph_library()
     if spec.clusters:
-        from pnyx.search.kmeans import k_means_engine
+        from pnyx.search.topic_points import k_means_engine
 
         k_means_engine()
     if spec.embeds:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
     from pnyx.records import Evidence
-    from pnyx.search.clusters import Clusters
-    from pnyx.search.index import Hit, Index
+    from pnyx.search.engine import Engine, Hit, Topic
     from pnyx.search.pipeline import Found, Searcher
 
 __all__ = ["command"]
@@ -150,15 +149,19 @@ def _show(searcher: Searcher, text: str, k: int | None, as_json: bool) -> int:
         warn(problem)
     if not found.hits:
         warn(_nothing(found, searcher))
-    topics = _topics(searcher.index)
-    rows = [_row(found, hit, searcher.index.document_at(hit.number), topics) for hit in found.hits]
+    ids = [hit.doc_id for hit in found.hits]
+    topics = _topics(searcher.engine, ids)
+    rows = [
+        _row(found, *one, topics)
+        for one in zip(found.hits, searcher.engine.fetch(ids), strict=True)
+    ]
     if as_json:
         click.echo(json.dumps(rows, indent=1))
     else:
         for hit, row in zip(found.hits, rows, strict=True):
             click.echo(_lines(hit, row))
         if topics is not None and found.hits:
-            click.echo(_facets(searcher.index, found.hits))
+            click.echo(_facets(searcher.engine, ids))
     return EXIT_UNSCORED if found.unscored else 0
 
 
@@ -170,17 +173,17 @@ def _nothing(found: Found, searcher: Searcher) -> str:
     return f"none of the best {judged} reaches a probability of {searcher.plan.threshold:g}"
 
 
-def _topics(index: Index) -> Clusters | None:
-    """Return the topic clusters of an index, if it has some of all its documents."""
-    from pnyx.search.clusters import CLUSTERS, clusters_of
-
-    feature = index.known(CLUSTERS)
-    if feature is None or feature.documents != len(index):
+def _topics(engine: Engine, ids: Sequence[str]) -> dict[str, Topic | None] | None:
+    """Return the topic of each document, if there are topics of all documents."""
+    known = engine.feature_info("clusters")
+    if known is None or known.documents != len(engine):
         return None
-    return clusters_of(index)
+    return dict(zip(ids, engine.topics(ids), strict=True))
 
 
-def _row(found: Found, hit: Hit, document: Evidence, topics: Clusters | None) -> dict[str, Any]:
+def _row(
+    found: Found, hit: Hit, document: Evidence, topics: dict[str, Topic | None] | None
+) -> dict[str, Any]:
     row: dict[str, Any] = {
         "rank": hit.rank,
         "score": hit.score,
@@ -189,19 +192,17 @@ def _row(found: Found, hit: Hit, document: Evidence, topics: Clusters | None) ->
         "stance": getattr(document, "stance", None),
         "text": document.text,
     }
-    if hit.number in found.probabilities:
-        row["probability"] = found.probabilities[hit.number]
-    if hit.number in found.sides:
-        sided = found.sides[hit.number]
+    if hit.doc_id in found.probabilities:
+        row["probability"] = found.probabilities[hit.doc_id]
+    if hit.doc_id in found.sides:
+        sided = found.sides[hit.doc_id]
         row |= {"side": sided.side, "side_by": sided.by or None}
-    if hit.number in found.found_for:
-        perspective = found.found_for[hit.number]
+    if hit.doc_id in found.found_for:
+        perspective = found.found_for[hit.doc_id]
         row["perspective"] = {"text": perspective.text, "stance": perspective.stance}
     if topics is not None:
-        number = int(topics.cluster[hit.number])
-        known = number < len(topics)
-        label = topics.labels[number].label if known else None
-        row["cluster"] = {"number": number, "label": label} if known else None
+        topic = topics[hit.doc_id]
+        row["cluster"] = None if topic is None else {"number": topic.number, "label": topic.label}
     return row
 
 
@@ -222,11 +223,11 @@ def _lines(hit: Hit, row: dict[str, Any]) -> str:
     return "\n".join([place, *(f"      {part}" for part in parts)])
 
 
-def _facets(index: Index, hits: Sequence[Hit]) -> str:
+def _facets(engine: Engine, ids: Sequence[str]) -> str:
     """Show what the hits are about: the topic clusters, the most frequent first."""
     from pnyx.search.clusters import facets
 
-    found = facets(index, [hit.number for hit in hits])
+    found = facets(engine, ids)
     shown = [
         f"{one.count:>4}  {shorten(one.label, 80)}  ({shorten(', '.join(one.terms), 80)})"
         for one in found

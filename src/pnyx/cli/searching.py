@@ -233,7 +233,8 @@ def _chosen(index: Index, scoring: Scoring, spec: str | None) -> Scoring:
     from dataclasses import replace
 
     from pnyx.models.embedding import PACKAGED, embedder_from
-    from pnyx.search.scoring import AUTO, choose_scoring
+    from pnyx.search.plan import AUTO
+    from pnyx.search.scoring import choose_scoring
 
     named = scoring.model == AUTO and spec not in (None, PACKAGED)
     chosen = choose_scoring(index, scoring, embedder_from(spec).name if named else PACKAGED)

@@ -14,6 +14,7 @@ __all__ = [
     "Judge",
     "answer_once",
     "ask",
+    "ask_async",
     "of_kind",
     "refuse_other_kinds",
     "run_blocking",
@@ -103,6 +104,13 @@ def ask(
         TypeError: a question is of a kind that the judge does not answer.
         pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
     """
+    return run_blocking(lambda: ask_async(judge, questions, on_answer))
+
+
+async def ask_async(
+    judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None = None
+) -> list[Answer]:
+    """Ask a judge within a running event loop; see `ask`."""
     answers: list[Answer] = [_NONE] * len(questions)
 
     def emit(position: int, answer: Answer) -> None:
@@ -110,7 +118,7 @@ def ask(
         if on_answer is not None:
             on_answer(position, answer)
 
-    run_blocking(lambda: answer_once(judge, questions, emit))
+    await answer_once(judge, questions, emit)
     return answers
 
 

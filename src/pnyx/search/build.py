@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pnyx.files import atomic_folder
 from pnyx.placing import recover_folder
 from pnyx.records import Evidence
 from pnyx.search import stored
+from pnyx.search.index import Index
 from pnyx.search.manifest import (
     count,
     is_index,
@@ -27,35 +28,13 @@ from pnyx.search.manifest import (
     remove_leftovers,
     segment_name,
     write_manifest,
+    writing,
 )
 from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, open_segments
 
-__all__ = ["IndexStats", "add_to_index", "build_index"]
+__all__ = ["add_to_index", "build_index"]
 
 _PROGRESS_EVERY = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStats:
-    """What an index holds, and what the call that returned this did.
-
-    Attributes:
-        documents: records in the index.
-        added: records that this call added.
-        tokens: indexed tokens.
-        postings: (term, document) pairs.
-        segments: segment files.
-        bytes: size of all segment files.
-        seconds: wall time of the call.
-    """
-
-    documents: int
-    added: int
-    tokens: int
-    postings: int
-    segments: int
-    bytes: int
-    seconds: float
 
 
 def build_index(
@@ -66,7 +45,7 @@ def build_index(
     language: str = "english",
     replace: bool = False,
     on_progress: Callable[[int], None] | None = None,
-) -> IndexStats:
+) -> Index:
     """Index `records` into the new folder `path`, all or nothing.
 
     Args:
@@ -78,7 +57,7 @@ def build_index(
         on_progress: called now and then with the number of records read so far.
 
     Returns:
-        Counts of what was indexed.
+        The index, open for searching; its `statistics` say what was indexed.
 
     Raises:
         InputError: no records, a duplicate id, an unknown field or language, or `path` exists.
@@ -101,7 +80,7 @@ def build_index(
             "segments": entries,
         }
         write_manifest(temporary, content)
-    return _stats(content, [], started)
+    return _opened(folder, content["statistics"]["documents"], started)
 
 
 def add_to_index(
@@ -109,11 +88,11 @@ def add_to_index(
     path: str | Path,
     *,
     on_progress: Callable[[int], None] | None = None,
-) -> IndexStats:
+) -> Index:
     """Add `records` to an existing index, with the tokenizer and fields that it was built with.
 
-    Rankings afterwards equal those of an index built of all records at once. A kill at any moment
-    leaves the index as it was or with all the records added.
+    Returns the index, opened anew. Rankings afterwards equal those of an index built of all records
+    at once. A kill at any moment leaves the index as it was or with all the records added.
 
     Raises:
         InputError: no records, or an id that is in the index already or comes twice.
@@ -123,7 +102,7 @@ def add_to_index(
     started = time.perf_counter()
     folder = Path(path)
     manifest = read_manifest(folder)
-    with locked(folder):
+    with locked(folder), writing(path):
         # Read again under the lock: another process may have added since.
         manifest = read_manifest(folder)
         old = open_segments(folder, manifest)
@@ -141,13 +120,10 @@ def add_to_index(
                 **({"features": manifest["features"]} if "features" in manifest else {}),
             }
             write_manifest(folder, content)
-        except BaseException as error:
+        except BaseException:
             _undo(folder, manifest)
-            if isinstance(error, OSError):
-                name = shorten(str(path), 200)
-                raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
             raise
-    return _stats(content, manifest["segments"], started)
+    return _opened(folder, count(new)["documents"], started)
 
 
 def _write_segments(
@@ -203,14 +179,9 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _stats(content: dict[str, Any], before: list[dict[str, Any]], started: float) -> IndexStats:
-    statistics, entries = content["statistics"], content["segments"]
-    return IndexStats(
-        documents=statistics["documents"],
-        added=statistics["documents"] - sum(entry["documents"] for entry in before),
-        tokens=statistics["tokens"],
-        postings=statistics["postings"],
-        segments=len(entries),
-        bytes=sum(entry["bytes"] for entry in entries),
-        seconds=time.perf_counter() - started,
-    )
+def _opened(folder: Path, added: int, started: float) -> Index:
+    """Open what was written; the clock stops first."""
+    seconds = time.perf_counter() - started
+    index = Index.open(folder)
+    index.statistics = with_fields(index.statistics, added=added, seconds=seconds)
+    return index

@@ -20,21 +20,20 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
 from pnyx.search.cluster_labels import ClusterLabel, label_clusters
+from pnyx.search.engine import Engine, Topic, TopicQuery
 from pnyx.search.features import Feature, put_feature
 from pnyx.search.index import Index
-from pnyx.search.kmeans import (
-    Vectors,
-    by_size,
-    distinct_points,
-    k_means_engine,
-    nearest_centroids,
-)
 from pnyx.search.manifest import damaged
 from pnyx.search.topic_points import (
     SPACES,
     Advance,
     Space,
+    Vectors,
+    by_size,
+    distinct_points,
     join_spaces,
+    k_means_engine,
+    nearest_centroids,
     points_of,
     read_conclusions,
 )
@@ -56,6 +55,7 @@ __all__ = [
     "default_k",
     "facets",
     "known_clusters",
+    "rank_on_topics",
 ]
 
 CLUSTERS = "clusters"
@@ -81,14 +81,13 @@ class Clusters:
     """The topics of an index.
 
     Attributes:
-        cluster: of each document; shape (documents,), 0 to k - 1 or `NO_CLUSTER`.
-        centroids: unit vectors; shape (k, d), or (k, 2 d) in the dual space, where the first half
-            is of conclusions and the second of premises.
+        cluster: of each document, 0 to k - 1 or `NO_CLUSTER`; uint32 (documents,).
+        centroids: unit vectors, (k, d); in the dual space (k, 2 d), conclusions before premises.
         labels: what each is about, for people.
         space: what was clustered.
-        embedder: name of the embedder; questions need the same.
-        meta: everything that it was made with: k, seed, inertia (sum over documents of the squared
-            distance to their centroid), engine, documents that were only assigned later.
+        embedder: its name; questions need the same.
+        meta: k, seed, inertia (sum over documents of the squared distance to their centroid),
+            engine, and how many documents were only assigned later.
     """
 
     cluster: NDArray[np.uint32]
@@ -102,13 +101,9 @@ class Clusters:
         return len(self.centroids)
 
     def cosines(self, question: Vectors) -> NDArray[np.float64]:
-        """Return C of Touché's Eq. 1 for each cluster, in [0, 1]; shape (k,).
+        """Return C of Touché's Eq. 1 for each cluster, in [0, 1], of a question's unit vector (d,).
 
-        In the dual space the question stands in both halves, so that C is the cosine to the
-        centroid in the product of the two spaces.
-
-        Args:
-            question: its embedding, a unit vector; shape (d,).
+        In the dual space the question stands in both halves.
         """
         point = join_spaces(question[None], question[None])[0] if self.space == "dual" else question
         if point.shape != self.centroids.shape[1:]:
@@ -117,17 +112,19 @@ class Clusters:
         cosines: NDArray[np.float32] = self.centroids @ point.astype(np.float32)
         return np.clip(cosines.astype(np.float64), 0.0, 1.0)
 
+    def topics(self, numbers: NDArray[np.int64]) -> list[Topic | None]:
+        """Return the topics of documents by number, None for those without."""
+        return [
+            None
+            if cluster == NO_CLUSTER
+            else Topic(cluster, self.labels[cluster].label, self.labels[cluster].terms)
+            for cluster in self.cluster[numbers].tolist()
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A topic among the documents of a result list.
-
-    Attributes:
-        cluster: its number.
-        label: its most typical conclusion.
-        terms: words that set it apart.
-        count: how many of the listed documents are on it.
-    """
+    """A topic among the documents of a result list, and how many of them are on it."""
 
     cluster: int
     label: str
@@ -136,10 +133,7 @@ class Facet:
 
 
 def default_k(distinct: int) -> int:
-    """Return the number of clusters for so many distinct conclusions.
-
-    One for every ten, at most the paper's 300 (which it reaches at 3,000), at least 1.
-    """
+    """Return how many clusters so many distinct conclusions get: one for ten, 1 to 300."""
     return max(1, min(DEFAULT_CLUSTERS, distinct // _PER_CLUSTER))
 
 
@@ -161,12 +155,10 @@ def cluster_documents(
         path: the index folder.
         embedder: turns texts into unit vectors.
         k: how many; default `default_k`.
-        space: `text`: title and text as one, by the vectors that the index has from this embedder,
-            or else embedded; `conclusion`, as in the paper: a fraction of the work, and worse
-            topics (docs/decisions/touche.md); `dual`, the improvement that the paper suggests:
-            k-means over the embeddings of conclusion and premises side by side, for which every
-            text of the index is embedded.
-        seed: of k-means, 0 to 2^32 - 1; the same index, embedder and seed give the same clusters.
+        space: `text`: title and text as one, by the index's vectors if this embedder made them;
+            `conclusion`, as in the paper: less work, worse topics (docs/decisions/touche.md);
+            `dual`: conclusion and premises side by side, as the paper suggests.
+        seed: of k-means, 0 to 2^32 - 1; the same seed gives the same clusters.
         on_progress: called with the number of texts embedded so far.
 
     Raises:
@@ -212,18 +204,9 @@ def cluster_new_documents(
 ) -> Clusters:
     """Give documents that were added later to the nearest of the clusters there are.
 
-    Centroids and labels stay; `meta["assigned"]` counts such documents. Cluster anew once they
-    are many.
-
-    Args:
-        path: the index folder.
-        embedder: the one that the clusters were made with.
-        on_progress: called with the number of texts embedded so far.
-
-    Raises:
-        InputError: there are no clusters, or they were made with another embedder.
-        IndexFolderError: `path` is no index, or is damaged.
-        PnyxError: the disk is full or read-only, or another process is writing.
+    Centroids and labels stay; `meta["assigned"]` counts such documents. Cluster anew once they are
+    many. Raises what `cluster_documents` does, and InputError where there are no clusters or
+    another embedder made them.
     """
     index = Index.open(path)
     known = known_clusters(index)
@@ -276,13 +259,9 @@ def _put(
 
 
 def known_clusters(index: Index) -> Clusters | None:
-    """Return the topics of an index, of as many documents as it has them; None where it has none.
-
-    Raises:
-        IndexFolderError: they are damaged.
-    """
+    """Return the topics of as many documents as have one; None where there are none."""
     feature = index.known(CLUSTERS)
-    return None if feature is None else _opened(feature)
+    return None if feature is None else index.once(CLUSTERS, lambda: _opened(feature))
 
 
 def clusters_of(index: Index) -> Clusters:
@@ -292,27 +271,39 @@ def clusters_of(index: Index) -> Clusters:
         InputError: it has none, or not of documents that were added later.
         IndexFolderError: they are damaged.
     """
-    return _opened(index.feature(CLUSTERS, _MAKE))
+    feature = index.feature(CLUSTERS, _MAKE)
+    return index.once(CLUSTERS, lambda: _opened(feature))
 
 
-def facets(index: Index, numbers: Sequence[int] | NDArray[np.int64]) -> list[Facet]:
-    """Return the topics of listed documents, the most frequent first.
-
-    Args:
-        index: with clusters.
-        numbers: of the documents, as in `Hit.number`. Those without a cluster are left out.
+def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
+    """Return the topics of listed documents, the most frequent first; some documents have none.
 
     Raises:
-        InputError: the index has no clusters, or not of documents that were added later.
-        IndexFolderError: they are damaged.
+        InputError: there are no clusters, or not of all documents.
     """
-    known = clusters_of(index)
-    found = Counter(known.cluster[np.asarray(numbers, dtype=np.int64)].tolist())
-    found.pop(NO_CLUSTER, None)
-    return [
-        Facet(cluster, known.labels[cluster].label, known.labels[cluster].terms, count)
-        for cluster, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    ]
+    found = Counter(topic for topic in engine.topics(ids) if topic is not None)
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0].number))
+    return [Facet(*topic, count) for topic, count in ordered]
+
+
+def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the best documents of the topics that a question belongs to, and what went wrong.
+
+    None where the index has no topics of all its documents made with the same embedder, and a line
+    that says so where it has others. The documents need not share a word with the question.
+    """
+    known, none = known_clusters(index), np.zeros(0, dtype=np.int64)
+    if known is None:
+        return none, []
+    if known.embedder != asked.embedder:
+        name = f"{shorten(known.embedder, 60)} and not with {asked.embedder}"
+        return none, [f"the topic clusters, made with {name}, are not used"]
+    if len(known.cluster) != len(index):
+        return none, ["the topic clusters, which lack documents that were added, are not used"]
+    near = np.flatnonzero(known.cosines(asked.vector) >= asked.least)
+    members = np.flatnonzero(np.isin(known.cluster, near))
+    scores = index.score_all(asked.text)[members]
+    return members[np.argsort(-scores, kind="stable")[: asked.count]], []
 
 
 def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:

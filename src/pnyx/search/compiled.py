@@ -52,29 +52,11 @@ def jit(function: Any) -> Any:
 
 @jit
 def _add_block(
-    lengths: Any,
-    lows: Any,
-    highs: Any,
-    cursors: Any,
-    stops: Any,
-    weights: Any,
-    values: Any,
-    exception_cursors: Any,
-    bounds: Any,
-    exception_documents: Any,
-    exception_values: Any,
-    length_values: Any,
-    additive: Any,
-    first: Any,
-    scores: Any,
-    places: Any,
+    query: Any, cursors: Any, exception_cursors: Any, first: Any, scores: Any, places: Any
 ) -> Any:
-    """Add every term's postings to a block, and move the cursors past them.
-
-    Unless `places` is None, it begins with where in the block the postings' documents are, one for
-    each posting; returns how many. A sum that was touched is never -0.0 again: models add +0.0 or
-    more.
-    """
+    """Add every term's postings to a block, and move the cursors past them."""
+    lengths, lows, highs, _, stops, weights, values, bounds = query[:8]
+    exception_documents, exception_values, length_values, additive = query[8:]
     named = np.uint64(0)
     size, start = np.uint64(len(scores)), np.uint64(first)
     block_lengths = lengths[first : first + len(scores)]
@@ -117,42 +99,15 @@ def _add_block(
 
 
 @jit
-def score(
-    lengths: Any,
-    lows: Any,
-    highs: Any,
-    firsts: Any,
-    stops: Any,
-    weights: Any,
-    values: Any,
-    bounds: Any,
-    exception_documents: Any,
-    exception_values: Any,
-    length_values: Any,
-    additive: Any,
-    scores: Any,
-) -> None:
-    """Add the scores of all documents of a segment to `scores`, block by block."""
-    cursors, exception_cursors = firsts.copy(), bounds[:-1].copy()
-    for first in range(0, len(lengths), BLOCK):
-        _add_block(
-            lengths,
-            lows,
-            highs,
-            cursors,
-            stops,
-            weights,
-            values,
-            exception_cursors,
-            bounds,
-            exception_documents,
-            exception_values,
-            length_values,
-            additive,
-            first,
-            scores[first : first + BLOCK],
-            None,
-        )
+def score(query: Any, scores: Any) -> None:
+    """Add the scores of all documents of a segment to `scores`, block by block.
+
+    `query` is what `kernels.flat` makes of the segment and the query.
+    """
+    cursors, exception_cursors = query[3].copy(), query[7][:-1].copy()
+    for first in range(0, len(query[0]), BLOCK):
+        part = scores[first : first + BLOCK]
+        _add_block(query, cursors, exception_cursors, first, part, None)
 
 
 @jit
@@ -194,10 +149,7 @@ def start(k: int) -> tuple[Any, Any, Any, Any]:
 def _collect(
     block: Any, places: Any, cut: Any, first: Any, scores: Any, numbers: Any, count: Any
 ) -> Any:
-    """Add a block's documents whose score is above the cut to the candidates; untouch the block.
-
-    A document that is named twice is untouched the second time: -0.0 is above no cut.
-    """
+    """Add a block's documents whose score is above the cut to the candidates; untouch the block."""
     bits = block.view(np.int64)
     start, kept = np.uint64(first), np.uint64(count)
     for place in places:
@@ -254,11 +206,7 @@ def _count_buckets(bits: Any, base: Any, sizes: Any) -> None:
 
 @jit
 def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes: Any) -> None:
-    """Count the candidates from `before` on, and raise the cut as far as k of all stay above it.
-
-    Where buckets cannot tell enough candidates apart (scores that are equal, or far above those
-    seen first), the best k are picked exactly and the buckets begin anew.
-    """
+    """Count the candidates from `before` on, and raise the cut as far as k of all stay above it."""
     count, cut, base, bucket, above = state
     bits = scores.view(np.int64)
     if before == 0 or count > 4 * k:
@@ -279,25 +227,7 @@ def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes
 
 @jit
 def top(
-    lengths: Any,
-    lows: Any,
-    highs: Any,
-    firsts: Any,
-    stops: Any,
-    weights: Any,
-    values: Any,
-    bounds: Any,
-    exception_documents: Any,
-    exception_values: Any,
-    length_values: Any,
-    additive: Any,
-    boosts: Any,
-    k: Any,
-    offset: Any,
-    scores: Any,
-    numbers: Any,
-    state: Any,
-    sizes: Any,
+    query: Any, boosts: Any, k: Any, offset: Any, scores: Any, numbers: Any, state: Any, sizes: Any
 ) -> None:
     """Add a segment's documents that may be among the best k to the candidates.
 
@@ -305,28 +235,12 @@ def top(
     among them. `scores` and what follows are those of `start`. `boosts` is None or the fields of
     `kernels.Boosts`, of all documents of the index; numba compiles the two cases apart.
     """
-    cursors, exception_cursors = firsts.copy(), bounds[:-1].copy()
-    block, places = np.full(BLOCK, -0.0), np.empty(len(firsts) * BLOCK, dtype=np.uint16)
-    for first in range(0, len(lengths), BLOCK):
-        part = block[: min(BLOCK, len(lengths) - first)]
-        named = _add_block(
-            lengths,
-            lows,
-            highs,
-            cursors,
-            stops,
-            weights,
-            values,
-            exception_cursors,
-            bounds,
-            exception_documents,
-            exception_values,
-            length_values,
-            additive,
-            first,
-            part,
-            places,
-        )
+    cursors, exception_cursors = query[3].copy(), query[7][:-1].copy()
+    documents, terms = len(query[0]), len(cursors)
+    block, places = np.full(BLOCK, -0.0), np.empty(terms * BLOCK, dtype=np.uint16)
+    for first in range(0, documents, BLOCK):
+        part = block[: min(BLOCK, documents - first)]
+        named = _add_block(query, cursors, exception_cursors, first, part, places)
         here, before = places[:named], state[0]
         if boosts is None:
             count = _collect(part, here, state[1], offset + first, scores, numbers, before)

@@ -5,8 +5,6 @@ How it was measured and chosen: docs/decisions/dense.md.
 
 from __future__ import annotations
 
-import threading
-import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +19,7 @@ from pnyx.search.fusion import RankedList
 from pnyx.search.graph import LIBRARY, check_graph, new_graph
 from pnyx.search.index import Index
 from pnyx.search.manifest import damaged
+from pnyx.search.plan import check_least
 from pnyx.search.vectors import document_vectors
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ def dense_rank(
 ) -> RankedList:
     """Rank documents by the cosine of their vectors to a question's.
 
-    Exact search compares the question with every document: the ranking is that of the dot products
-    in float64 of the vectors as they are stored (float16, so a cosine is right to about 0.0005).
+    Exact search ranks by the dot products in float64 of the vectors as they are stored (float16, so
+    a cosine is right to about 0.0005).
 
     Args:
         index: its documents were embedded (`embed_documents`).
@@ -73,7 +72,9 @@ def dense_rank(
     """
     rows = document_vectors(index).rows
     question = _question(question_vector, rows.shape[1], k)
-    graph = None if ann is False or (ann is None and len(index) < ANN_FROM) else _graph(index)
+    graph = None
+    if ann or (ann is None and len(index) >= ANN_FROM):
+        graph = index.once(ANN, lambda: _open_graph(index))
     if graph is not None:
         return _graph_top(graph, rows, question, k)
     if ann:
@@ -82,15 +83,10 @@ def dense_rank(
 
 
 def cosine_top(rows: NDArray[np.float16], question: NDArray[np.float32], k: int) -> RankedList:
-    """Return the `k` rows with the largest dot product with a vector, ties in row order.
+    """Return the `k` of rows [n, d] with the largest dot product with a vector [d]; ties by row.
 
     A scan in float32 finds all rows that can be among them, whatever its rounding errors; those
     are then summed in float64, so that equal rows score equally wherever they stand.
-
-    Args:
-        rows: [n, d] of length about 1.
-        question: [d] of length about 1.
-        k: at least 1.
     """
     scores = _scan(rows, question)
     candidates = np.arange(len(rows))
@@ -139,8 +135,7 @@ def _scan(rows: NDArray[np.float16], question: NDArray[np.float32]) -> NDArray[n
 
 
 def _question(vector: NDArray[np.float32], dimensions: int, k: int) -> NDArray[np.float32]:
-    if k < 1:
-        raise InputError(f"k is {k}, expected at least 1")
+    check_least("k", k, 1)
     question = np.ascontiguousarray(vector, dtype=np.float32)
     if question.shape != (dimensions,):
         found = "x".join(map(str, question.shape))
@@ -158,12 +153,8 @@ def build_ann(
 ) -> None:
     """Build the graph (HNSW, by usearch) over the vectors of an index, and keep it there.
 
-    It is a checked file of its own, is memory-mapped when searched, and is built anew where the
-    vectors changed.
-
-    Args:
-        index_folder: an index whose documents were embedded.
-        on_progress: called now and then with the number of documents that are in the graph.
+    It is a checked file of its own, memory-mapped when searched, and built anew where the vectors
+    changed. `on_progress` is called now and then with how many documents are in it.
 
     Raises:
         InputError: the index has no vectors.
@@ -197,18 +188,6 @@ def graph_library() -> Any:
         MissingExtra: usearch is not installed.
     """
     return load_usearch().Index
-
-
-_graphs: weakref.WeakKeyDictionary[Index, _MappedGraph | None] = weakref.WeakKeyDictionary()
-_opening = threading.Lock()
-
-
-def _graph(index: Index) -> _MappedGraph | None:
-    """Return the graph of just these vectors, if there is one; opened once for an index."""
-    with _opening:
-        if index not in _graphs:
-            _graphs[index] = _open_graph(index)
-        return _graphs[index]
 
 
 def _open_graph(index: Index) -> _MappedGraph | None:

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError
-from pnyx.search.index import Hit
+from pnyx.search.engine import Hit
+from pnyx.search.plan import check_least
 
 __all__ = ["Similarity", "in_order", "mmr", "of_best", "round_robin"]
 
@@ -33,23 +34,20 @@ def mmr(
     k: int,
     lam: float,
 ) -> list[int]:
-    """Choose k of n candidates, each as relevant and as little like those before it as can be.
+    """Choose k of n candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
-    Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998), as in BERDS, Eq. 1: the next
-    candidate is the i that maximises
+    As in BERDS, Eq. 1, the next candidate is the i that maximises
 
         lam * relevance[i] - (1 - lam) * max(similarity(i, j) for j chosen before)
 
-    For the first choice, with nothing chosen before, the second term is 0. Between equal values
-    the candidate that comes first wins. Takes time in O(n k) similarities.
+    where the second term is 0 at first, and of equal values the first wins. O(n k) similarities.
 
     Args:
-        relevance: of each candidate, in the order of their ranks. It is used as it is: put scores
-            on the scale of the similarity first (`of_best`).
+        relevance: of each candidate, best first, on the scale of the similarity (`of_best`).
         similarity: see `Similarity`.
         k: how many to choose, at least 1; all where there are fewer.
-        lam: in [0, 1]. 1 ranks by relevance alone; 0 by unlikeness alone, the first candidate
-            being the start. BERDS uses .75 to .99.
+        lam: in [0, 1]. 1 ranks by relevance alone, 0 by unlikeness alone, from the first candidate
+            on. BERDS uses .75 to .99.
 
     Returns:
         0-based positions, in the order in which they were chosen, each at most once.
@@ -58,8 +56,7 @@ def mmr(
         InputError: `k` or `lam` is out of range.
         ValueError: a value is not finite, or the shapes do not fit.
     """
-    if k < 1:
-        raise InputError(f"k is {k}, expected at least 1")
+    check_least("k", k, 1)
     if not 0.0 <= lam <= 1.0:  # also refuses NaN
         raise InputError(f"lambda is {lam:g}, expected a number from 0 to 1")
     wanted = np.asarray(relevance, dtype=np.float64)
@@ -102,13 +99,8 @@ def _by_cosine(vectors: npt.NDArray[np.floating], count: int) -> Callable[[int],
 def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
     """Divide scores by the best of them, as BERDS (B.6) does before it applies Eq. 1.
 
-    Args:
-        scores: of a retriever; any finite numbers.
-        best: the best score of a whole data set, as in the paper; by default that of `scores`,
-            since a question asked alone has no data set.
-
-    Returns:
-        float64 [n], finite, at most 1 with the default; all zeros where the best is not positive.
+    `best` is the best score of a whole data set, as in the paper; by default that of `scores`.
+    Returns float64 [n], finite; all zeros where the best is not positive.
     """
     found = np.asarray(scores, dtype=np.float64)
     top = float(found.max(initial=0.0)) if best is None else best
@@ -122,18 +114,13 @@ def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
 def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
     """Merge rankings: the first of each, then the second of each, and so on; each item once.
 
-    An item that was taken before is skipped, and its ranking waits for the next round (BERDS,
-    section 5: of the list of n rounds, the top k unique ones).
-
-    Args:
-        rankings: best first, of any lengths; their order decides within a round.
-        k: how many to return, at least 1; fewer where there are fewer.
+    Of the list of n rounds the top k unique ones are taken (BERDS, section 5), fewer where there
+    are fewer.
 
     Raises:
-        InputError: `k` is out of range.
+        InputError: `k` is below 1.
     """
-    if k < 1:
-        raise InputError(f"k is {k}, expected at least 1")
+    check_least("k", k, 1)
     merged: dict[T, None] = {}
     for depth in range(max(map(len, rankings), default=0)):
         for ranking in rankings:
@@ -147,8 +134,7 @@ def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
 def in_order(hits: Sequence[Hit], order: Sequence[int]) -> list[Hit]:
     """Put hits in another order; those that it leaves out follow in the order they have.
 
-    The rank is the new one and the score 1 / rank: evaluation tools sort a run by score, and the
-    old scores would undo the new order.
+    The score becomes 1 / rank: evaluation tools sort a run by score.
 
     Args:
         hits: best first.

@@ -7,16 +7,15 @@ since has it for its first documents only, and says so.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError
 from pnyx.search.manifest import (
     FEATURE_NAME,
     damaged,
@@ -24,10 +23,11 @@ from pnyx.search.manifest import (
     read_manifest,
     remove_leftovers,
     write_manifest,
+    writing,
 )
 from pnyx.search.storage import SegmentFile, SegmentWriter
 
-__all__ = ["Feature", "complete_feature", "feature_names", "put_feature", "read_feature"]
+__all__ = ["Feature", "put_feature", "read_feature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,6 @@ class Feature:
         return values.reshape(shape)
 
 
-def feature_names(manifest: Mapping[str, Any]) -> list[str]:
-    """Return the names of an index's features, from its manifest."""
-    return sorted(manifest.get("features", {}))
-
-
 def put_feature(
     path: str | Path,
     name: str,
@@ -91,7 +86,7 @@ def put_feature(
     if not FEATURE_NAME.fullmatch(name):
         raise ValueError(f"feature {name!r}: expected small letters and _")
     folder = Path(path)
-    with locked(folder), _disk_errors(path):
+    with locked(folder), writing(path):
         manifest = read_manifest(folder)
         if manifest["statistics"]["documents"] != documents:
             found = manifest["statistics"]["documents"]
@@ -115,15 +110,7 @@ def put_feature(
 
 
 def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:
-    """Open a feature of an index; None where it has none of that name.
-
-    An open index has its features open already (`Index.known`): a file that is opened later may
-    have been replaced.
-
-    Args:
-        path: the index folder.
-        manifest: of that folder, from `read_manifest`.
-        name: the feature.
+    """Open a feature of an index folder by its manifest; None where it has none of that name.
 
     Raises:
         IndexFolderError: its file is missing or damaged.
@@ -136,32 +123,6 @@ def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Fe
     return Feature(name, entry["documents"], entry["meta"], file, shapes)
 
 
-def complete_feature(
-    feature: Feature | None, name: str, documents: int, path: str | Path, how: str
-) -> Feature:
-    """Return a feature that must be there for every document.
-
-    Args:
-        feature: what the index has.
-        name: of the feature.
-        documents: how many the index has.
-        path: the index folder, for the error.
-        how: the command that makes it, for the error.
-
-    Raises:
-        InputError: it is not there, or not for documents that were added later.
-    """
-    if feature is None:
-        raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=path)
-    if feature.documents != documents:
-        raise InputError(
-            f"the index has {shorten(name, 40)} of {feature.documents} of its {documents} "
-            f"documents: {how}",
-            path=path,
-        )
-    return feature
-
-
 def _next_number(manifest: Mapping[str, Any], name: str) -> int:
     entry = manifest.get("features", {}).get(name)
     return 1 if entry is None else int(entry["file"].rpartition("-")[2].partition(".")[0]) + 1
@@ -170,12 +131,3 @@ def _next_number(manifest: Mapping[str, Any], name: str) -> int:
 def _dtype(values: NDArray[Any]) -> str:
     dtype = values.dtype.newbyteorder("<").str
     return "u1" if dtype == "|u1" else "i1" if dtype == "|i1" else dtype
-
-
-@contextlib.contextmanager
-def _disk_errors(path: str | Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        name = shorten(str(path), 200)
-        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error

@@ -1,8 +1,7 @@
 """Several rankings of the same documents made one: by rank, or by score.
 
-A ranking is a pair (numbers, scores) as `Index.rank` and `dense_rank` return it: documents best
-first, each once. The result does not depend on the order in which the rankings are given, and
-documents of equal fused score are in document order.
+A ranking is a pair (numbers, scores) as of `Index.rank`: documents best first, each once. The order
+of the rankings makes no difference, and ties stand in document order.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
+from pnyx.search.plan import check_least
 
 __all__ = ["RRF_CONSTANT", "Normalisation", "RankedList", "fuse_rrf", "fuse_weighted"]
 
@@ -35,22 +35,18 @@ def fuse_rrf(
     """Fuse by reciprocal rank: the sum of 1 / (constant + rank) over the rankings.
 
     Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual
-    rank learning methods", SIGIR 2009. A ranking without a document adds nothing to it, as if it
-    were infinitely far down.
+    rank learning methods", SIGIR 2009. A ranking without a document adds nothing to it.
 
     Args:
         rankings: see the module; their scores are not looked at.
         constant: at least 0.
         k: how many documents at most, at least 1.
 
-    Returns:
-        Numbers and fused scores, greater than 0 and at most len(rankings) / (constant + 1).
-
     Raises:
         InputError: `k` or `constant` out of range.
         ValueError: a ranking that is none.
     """
-    _check_depth(k)
+    check_least("k", k, 1)
     if not (math.isfinite(constant) and constant >= 0):
         raise InputError(f"the rank constant is {constant}, expected at least 0")
     checked = [_checked(ranking) for ranking in rankings]
@@ -66,16 +62,13 @@ def fuse_weighted(
 ) -> RankedList:
     """Fuse by the weighted sum of scores that were made comparable within each ranking.
 
-    - `minmax`: (score - lowest) / (highest - lowest), 0 to 1; all 1 where all scores are equal.
-    - `zscore`: (score - mean) / standard deviation; all 0 where all scores are equal.
-
-    A document that a ranking does not hold counts there as its lowest: it cannot have scored more.
-    So the rankings should be longer than `k`. An empty ranking tells nothing of any document.
+    `minmax` is (score - lowest) / (highest - lowest), all 1 where all are equal; `zscore` is
+    (score - mean) / standard deviation, all 0 where all are equal. A document that a ranking does
+    not hold counts there as its lowest, so the rankings should be longer than `k`.
 
     Args:
         rankings: see the module.
-        weights: one for each ranking, at least 0 and not all 0; only their proportions matter to
-            the order.
+        weights: one for each ranking, at least 0 and not all 0; only their proportions matter.
         k: how many documents at most, at least 1.
         normalise: `minmax` or `zscore`.
 
@@ -83,7 +76,7 @@ def fuse_weighted(
         InputError: `k`, a weight or `normalise` is none of these.
         ValueError: a ranking that is none.
     """
-    _check_depth(k)
+    check_least("k", k, 1)
     if len(weights) != len(rankings):
         raise InputError(f"found {len(weights)} weights for {len(rankings)} rankings")
     if not all(math.isfinite(w) and w >= 0 for w in weights) or not any(weights):
@@ -142,8 +135,3 @@ def _checked(ranking: RankedList) -> RankedList:
     if not np.isfinite(scores).all():
         raise ValueError("a ranking has a score that is not finite")
     return numbers, scores
-
-
-def _check_depth(k: int) -> None:
-    if k < 1:
-        raise InputError(f"k is {k}, expected at least 1")

@@ -60,11 +60,7 @@ def new_graph(dimensions: int) -> Any:
 
 
 def check_graph(content: Bytes, rows: NDArray[np.float16]) -> None:
-    """Refuse what is no graph of just these vectors.
-
-    Args:
-        content: what usearch wrote, or what somebody else did.
-        rows: [n, d], n at least 1; the key of each vector in the graph is its row.
+    """Refuse what is no graph of just these vectors [n, d]; the key of each is its row.
 
     Raises:
         ValueError: what is wrong.

@@ -1,77 +1,68 @@
-"""The door to search: build an index, add to it, open it, search it.
+"""The embedded engine: an index folder, opened and searched.
 
-build_index(records, "my.index")
 Index.open("my.index").search("Should voting be compulsory?")
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, InputError
+from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
-from pnyx.search.build import IndexStats, add_to_index, build_index
-from pnyx.search.features import Feature, complete_feature, feature_names, read_feature
-from pnyx.search.kernels import Boosts, Kernel, KernelName, SegmentPart, TermPart
-from pnyx.search.lengths import LENGTHS
+from pnyx.search.engine import FeatureInfo, Hit, Topic, TopicQuery
+from pnyx.search.features import Feature, read_feature
+from pnyx.search.kernels import Boosts, Kernel, KernelName
 from pnyx.search.manifest import read_manifest
-from pnyx.search.models import Collection, Floats, Model, Term, make_model
-from pnyx.search.postings import MAX_FREQUENCY
+from pnyx.search.models import Collection, Floats, make_model
+from pnyx.search.plan import Scoring, check_least
+from pnyx.search.query import QueryCompiler
 from pnyx.search.segments import open_segments
+
+if TYPE_CHECKING:
+    from pnyx.models.embedding import Embedder
 
 __all__ = [
     "DEFAULT_MODEL",
     "Hit",
     "Index",
     "IndexStats",
-    "add_to_index",
-    "build_index",
     "verify_index",
 ]
 
 DEFAULT_MODEL = "dirichlet"
 
-_FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
-_FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
-_DECODED_LENGTHS = LENGTHS.astype(np.float64)
-_REMEMBERED_TERMS = 100_000
-_REMEMBERED_TABLES = 20_000
-"""Terms whose tables of weights are kept: about half a kilobyte each."""
-
-
-class Hit(NamedTuple):
-    """A retrieved document: its id, 1-based rank, score and 0-based number in the index."""
-
-    doc_id: str
-    rank: int
-    score: float
-    number: int
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a term's postings lie in one segment, and those that are exceptions."""
+class IndexStats:
+    """What an index holds, and what the call that opened it did.
 
-    segment: int
-    first: int
-    stop: int
-    exception_documents: NDArray[np.int64]
-    exception_frequencies: Floats
+    Attributes:
+        documents: records in the index.
+        added: records that this call added; 0 where the index was only opened.
+        tokens: indexed tokens.
+        postings: (term, document) pairs.
+        segments: segment files.
+        bytes: size of all segment files.
+        seconds: wall time of building; 0 where the index was only opened.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Occurrence:
-    """A term in the whole collection."""
-
-    term: Term
-    places: tuple[_Place, ...]
+    documents: int
+    added: int
+    tokens: int
+    postings: int
+    segments: int
+    bytes: int
+    seconds: float
 
 
 class Index:
@@ -88,17 +79,25 @@ class Index:
         self.manifest = manifest
         opened = open_segments(path, manifest)
         self.tokenizer = opened.tokenizer
-        self.collection = Collection(
-            documents=opened.statistics["documents_with_terms"], tokens=opened.statistics["tokens"]
+        entries, counts = manifest["segments"], opened.statistics
+        self.statistics = IndexStats(
+            documents=counts["documents"],
+            added=0,
+            tokens=counts["tokens"],
+            postings=counts["postings"],
+            segments=len(entries),
+            bytes=sum(entry["bytes"] for entry in entries),
+            seconds=0.0,
         )
+        collection = Collection(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         self._kernel = Kernel(kernel)
-        self._known: dict[str, _Occurrence | None] = {}
-        self._tables: dict[tuple[str, Model], list[tuple[int, TermPart]]] = {}
-        self._length_values: dict[Model, Floats] = {}
+        self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection)
         # All at once: what is opened later may have been replaced by then.
-        self._features = {name: self._opened(name) for name in feature_names(manifest)}
+        self._features = {name: self._opened(name) for name in manifest.get("features", {})}
+        self._made: dict[object, Any] = {}
+        self._making = threading.RLock()
 
     def _opened(self, name: str) -> Feature | IndexFolderError | None:
         try:
@@ -149,11 +148,7 @@ class Index:
         return isinstance(doc_id, str) and self._locate(doc_id) is not None
 
     def search(
-        self,
-        text: str,
-        model: str = DEFAULT_MODEL,
-        k: int = 10,
-        **parameters: float,
+        self, text: str, model: str = DEFAULT_MODEL, k: int = 10, **parameters: float
     ) -> list[Hit]:
         """Return the best `k` documents for a question, best first, ties in document order.
 
@@ -171,9 +166,7 @@ class Index:
             InputError: unknown model, or a parameter out of range.
             IndexFolderError: a part of the index that this query reads is damaged.
         """
-        numbers, scores = self.rank(text, model, k, boosts=None, **parameters)
-        ranks = range(1, len(numbers) + 1)
-        return list(map(Hit, self.doc_ids(numbers), ranks, scores.tolist(), numbers.tolist()))
+        return self._hits(*self.rank(text, model, k, boosts=None, **parameters))
 
     def rank(
         self,
@@ -188,20 +181,14 @@ class Index:
 
         `boosts` multiplies every document's score before any is left out.
         """
-        if k < 1:
-            raise InputError(f"k is {k}, expected at least 1")
+        check_least("k", k, 1)
         scoring = make_model(model, parameters)
-        parts = self._parts(text, scoring)
+        parts = self._queries.parts(text, scoring)
         if parts is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        return self._kernel.top(parts, self._by_length(scoring), scoring.combine, k, boosts)
+        return self._kernel.top(parts, self._queries.by_length(scoring), scoring.combine, k, boosts)
 
-    def score_all(
-        self,
-        text: str,
-        model: str = DEFAULT_MODEL,
-        **parameters: float,
-    ) -> Floats:
+    def score_all(self, text: str, model: str = DEFAULT_MODEL, **parameters: float) -> Floats:
         """Return the score of every document, by number; shape (documents,), float64.
 
         A document without any query term scores -0.0, which `np.signbit` tells from the 0.0 of one
@@ -209,80 +196,66 @@ class Index:
         boosts.
         """
         scoring = make_model(model, parameters)
-        parts = self._parts(text, scoring)
+        parts = self._queries.parts(text, scoring)
         if parts is None:
             return np.full(len(self), -0.0)
-        return self._kernel.scores(parts, self._by_length(scoring), scoring.combine)
+        return self._kernel.scores(parts, self._queries.by_length(scoring), scoring.combine)
 
-    def _parts(self, text: str, model: Model) -> list[SegmentPart] | None:
-        """Compile a query against each segment; None where no word of it is in the index."""
-        repeats: dict[str, int] = {}
-        for term in self.tokenizer.terms(text):
-            repeats[term] = repeats.get(term, 0) + 1
-        terms: list[list[TermPart]] = [[] for _ in self._segments]
-        for term, count in repeats.items():
-            for segment, part in self._compiled(term, model):
-                terms[segment].append(part if count == 1 else part.repeated(count))
-        if not any(terms):
+    # As an `Engine` -----------------------------------------------------------------------------
+    # The imports are local: what reads features stands above the index.
+
+    @property
+    def name(self) -> str:
+        """The folder's name, for people."""
+        return f"index {self.path.name}"
+
+    def retrieve(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
+    ) -> list[Hit]:
+        """See `Engine`."""
+        from pnyx.search.scoring import rank_documents
+
+        return self._hits(*rank_documents(self, text, scoring, k, embedder))
+
+    def _hits(self, numbers: NDArray[np.int64], scores: Floats) -> list[Hit]:
+        return list(map(Hit, self.doc_ids(numbers), range(1, len(numbers) + 1), scores.tolist()))
+
+    def fetch(self, ids: Sequence[str]) -> list[Evidence]:
+        """See `Engine`."""
+        return list(map(self.document_at, self.numbers(ids).tolist()))
+
+    def feature_info(self, name: str) -> FeatureInfo | None:
+        """See `Engine`."""
+        feature = self.known(name)
+        if feature is None:
             return None
-        return [
-            SegmentPart(
-                segment.lengths.whole(),
-                segment.lows.unverified(),
-                segment.highs.unverified(),
-                parts,
-            )
-            for segment, parts in zip(self._segments, terms, strict=True)
-        ]
+        by = feature.meta.get("embedder", feature.meta.get("model"))
+        return FeatureInfo(feature.documents, str(by))
 
-    def _compiled(self, term: str, model: Model) -> list[tuple[int, TermPart]]:
-        """Return what one occurrence of a term in a query adds, with the numbers of segments."""
-        known = self._tables.get((term, model))
-        if known is not None:
-            return known
-        if len(self._tables) >= _REMEMBERED_TABLES:
-            self._tables = {}
-        out: list[tuple[int, TermPart]] = []
-        found = self._find(term)
-        if found is not None:
-            weight = model.weight(found.term, self.collection)
-            values = model.term_values(_FREQUENCIES, found.term, self.collection)
-            for place in found.places:
-                documents, frequencies = place.exception_documents, place.exception_frequencies
-                exceptional = model.term_values(frequencies, found.term, self.collection)
-                part = TermPart(place.first, place.stop, weight, values, documents, exceptional)
-                out.append((place.segment, part))
-        self._tables[term, model] = out
-        return out
+    def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """See `Engine`."""
+        from pnyx.search.vectors import document_vectors
 
-    def _by_length(self, model: Model) -> Floats:
-        """Return the model's value for each length byte."""
-        values = self._length_values.get(model)
-        if values is None:
-            values = model.length_values(_DECODED_LENGTHS, self.collection)
-            self._length_values = {model: values}
-        return values
+        return document_vectors(self).rows[self.numbers(ids)].astype(np.float32)
 
-    def _find(self, term: str) -> _Occurrence | None:
-        if term in self._known:
-            return self._known[term]
-        if len(self._known) >= _REMEMBERED_TERMS:
-            self._known = {}
-        found = self._known[term] = self._look_up(term)
-        return found
+    def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """See `Engine`."""
+        from pnyx.search.quality import document_quality
 
-    def _look_up(self, term: str) -> _Occurrence | None:
-        places: list[_Place] = []
-        frequency = 0
-        for number, segment in enumerate(self._segments):
-            at = segment.terms.find(term)
-            if at is not None:
-                first, stop = segment.posting_range(at)
-                places.append(_Place(number, first, stop, *segment.exceptions(first, stop)))
-                frequency += segment.frequency(at, stop - first)
-        if not places:
-            return None
-        return _Occurrence(Term(sum(p.stop - p.first for p in places), frequency), tuple(places))
+        return document_quality(self)[self.numbers(ids)]
+
+    def topics(self, ids: Sequence[str]) -> list[Topic | None]:
+        """See `Engine`."""
+        from pnyx.search.clusters import clusters_of
+
+        return clusters_of(self).topics(self.numbers(ids))
+
+    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
+        """See `Engine`."""
+        from pnyx.search.clusters import rank_on_topics
+
+        numbers, problems = rank_on_topics(self, asked)
+        return self.doc_ids(numbers), problems
 
     # Documents ----------------------------------------------------------------------------------
 
@@ -298,7 +271,7 @@ class Index:
         return self._segments[place[0]].document(place[1])
 
     def document_at(self, number: int) -> Evidence:
-        """Return the record with this 0-based number, as in `Hit.number`."""
+        """Return the record with this 0-based number: its place in the order of indexing."""
         segment, place = self._place(number)
         return self._segments[segment].document(place)
 
@@ -320,6 +293,20 @@ class Index:
             for place, doc_id in zip(places.tolist(), ids, strict=True):
                 out[place] = doc_id
         return out
+
+    def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Return the numbers of documents by id.
+
+        Raises:
+            InputError: there is no such document.
+        """
+        found = np.empty(len(ids), dtype=np.int64)
+        for at, doc_id in enumerate(ids):
+            place = self._locate(doc_id)
+            if place is None:
+                raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
+            found[at] = self._starts[place[0]] + place[1]
+        return found
 
     def _locate(self, doc_id: str) -> tuple[int, int] | None:
         for number, segment in enumerate(self._segments):
@@ -346,17 +333,27 @@ class Index:
         return feature
 
     def feature(self, name: str, how: str) -> Feature:
-        """Return what the index knows of each document under a name.
-
-        Args:
-            name: the feature.
-            how: the command that makes it, for the error.
+        """Return a feature that every document must have; `how` is the command that makes it.
 
         Raises:
             InputError: it is not there, or not for documents that were added later.
             IndexFolderError: its file is missing or damaged.
         """
-        return complete_feature(self.known(name), name, len(self), self.path, how)
+        feature = self.known(name)
+        if feature is None:
+            raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=self.path)
+        if feature.documents != len(self):
+            found = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
+            raise InputError(f"{found} documents: {how}", path=self.path)
+        return feature
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what `make` gave when it was first called for this key: an index is immutable."""
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
 
     def verify(self) -> None:
         """Check every byte and every record of the index, and its features.

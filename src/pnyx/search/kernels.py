@@ -11,7 +11,7 @@ returns documents whose every term was clipped to zero, so the two must stay apa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import accumulate
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -30,6 +30,7 @@ __all__ = [
     "SegmentPart",
     "TermPart",
     "best",
+    "flat",
     "score_numpy",
 ]
 
@@ -52,8 +53,7 @@ class TermPart:
     """One query term in one segment.
 
     Attributes:
-        first: where its postings begin in the segment's.
-        stop: where they end.
+        first, stop: where its postings begin and end in the segment's.
         weight: the term's weight times its repetitions in the query.
         values: the model's value for each frequency 0 to MAX_FREQUENCY; that of 0 is never used.
         exception_documents: documents of the exceptions, ascending.
@@ -185,7 +185,7 @@ class Kernel:
         first = 0
         for part in parts:
             stop = first + len(part.lengths)
-            compiled.score(*_flat(part), length_values, combine == "add", scores[first:stop])
+            compiled.score(flat(part, length_values, combine), scores[first:stop])
             first = stop
         return scores
 
@@ -209,10 +209,11 @@ class Kernel:
             return chosen, scores[chosen]
         k = min(k, sum(len(p.lengths) for p in parts))
         scores, numbers, *counts = compiled.start(k)
-        first, boosting = 0, _fields(boosts)
+        first = 0
+        values = None if boosts is None else tuple(getattr(boosts, f.name) for f in fields(boosts))
         for part in parts:
-            terms = (*_flat(part), length_values, combine == "add")
-            compiled.top(*terms, boosting, k, first, scores, numbers, *counts)
+            query = flat(part, length_values, combine)
+            compiled.top(query, values, k, first, scores, numbers, *counts)
             first += len(part.lengths)
         keys, low = compiled.finish(scores, numbers, counts[0])
         keys.sort()  # numpy's is vectorised
@@ -232,21 +233,8 @@ class Kernel:
         return self._compiled
 
 
-def _fields(boosts: Boosts | None) -> tuple[Any, ...] | None:
-    if boosts is None:
-        return None
-    return (
-        boosts.codes,
-        boosts.shift,
-        boosts.bounds,
-        boosts.cluster_factors,
-        boosts.quality,
-        boosts.quality_weight,
-    )
-
-
-def _flat(part: SegmentPart) -> tuple[Any, ...]:
-    """Lay a segment's terms out as flat arrays, the form that compiled code takes."""
+def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[Any, ...]:
+    """Lay a query and a segment out as flat arrays, the form that compiled code takes."""
     terms = part.terms
     ends = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
     bounds = np.array(ends, dtype=np.int64)
@@ -266,4 +254,6 @@ def _flat(part: SegmentPart) -> tuple[Any, ...]:
         bounds,
         exception_documents,
         exception_values,
+        length_values,
+        combine == "add",
     )

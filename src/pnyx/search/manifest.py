@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 
 from pnyx._version import __version__
 from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
-from pnyx.placing import recover_folder
+from pnyx.placing import recover_folder, try_lock
 
 __all__ = [
     "FEATURE_NAME",
@@ -38,6 +38,7 @@ __all__ = [
     "sync_folder",
     "to_disk",
     "write_manifest",
+    "writing",
 ]
 
 KIND: Final = "pnyx-index"
@@ -131,14 +132,7 @@ def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _check(content: Mapping[str, Any]) -> None:
-    """Refuse a manifest with values of the wrong type or out of range.
-
-    What readers may rely on: names of files stay in the folder, numbers are whole and never
-    negative, and the statistics are possible ones, so that no model divides by zero.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is none of ours.
-    """
+    """Refuse a manifest with values of the wrong type or out of range."""
     entries, features = content["segments"], content.get("features", {})
     if not isinstance(entries, list) or not entries or not isinstance(features, dict):
         raise ValueError("expected segments and features")
@@ -220,23 +214,29 @@ def locked(folder: Path, what: str = "this index") -> Iterator[None]:
     Raises:
         PnyxError: another process is writing to the index, or the folder cannot be opened.
     """
-    import fcntl
-
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not try_lock(handle):
             raise PnyxError(
                 f"{shorten(str(folder), 200)}: another process is writing to {what}, "
                 "try again when it has finished"
-            ) from error
+            )
         yield
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turn what the disk refuses into one line that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        name = shorten(str(path), 200)
+        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
 
 
 def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ A kernel combines the two for each posting, so any parameter works on any index
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
+from pnyx.search.plan import MODEL_PARAMETERS, PARAMETERS, check_parameter
 
 __all__ = [
     "BM25",
@@ -39,12 +39,7 @@ Combine: TypeAlias = Literal["add", "saturate"]
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What the models need to know of the whole collection.
-
-    Attributes:
-        documents: how many documents hold at least one term (Lucene's `docCount`).
-        tokens: how many tokens they hold together (Lucene's `sumTotalTermFreq`).
-    """
+    """How many documents hold a term (Lucene's `docCount`), and how many tokens in all."""
 
     documents: int
     tokens: int
@@ -90,10 +85,10 @@ class Dirichlet:
     description: ClassVar[str] = "query likelihood with Dirichlet smoothing, as in Lucene"
     combine: ClassVar[Combine] = "add"
 
-    mu: float = 2000.0
+    mu: float = PARAMETERS["mu"].default
 
     def __post_init__(self) -> None:
-        _within("mu", self.mu, 1e-6, 1e12)
+        check_parameter("mu", self.mu)
 
     def weight(self, term: Term, collection: Collection) -> float:  # noqa: ARG002
         """Return 1: a query word counts as often as it is repeated."""
@@ -121,12 +116,12 @@ class BM25:
     description: ClassVar[str] = "BM25, as in Lucene 8"
     combine: ClassVar[Combine] = "saturate"
 
-    k1: float = 1.2
-    b: float = 0.75
+    k1: float = PARAMETERS["k1"].default
+    b: float = PARAMETERS["b"].default
 
     def __post_init__(self) -> None:
-        _within("k1", self.k1, 0.0, 1e6)
-        _within("b", self.b, 0.0, 1.0)
+        check_parameter("k1", self.k1)
+        check_parameter("b", self.b)
 
     def weight(self, term: Term, collection: Collection) -> float:
         """Return the inverse document frequency."""
@@ -155,19 +150,10 @@ def make_model(name: str, parameters: Mapping[str, float]) -> Model:
         InputError: no such model, no such parameter, or a value out of range.
     """
     if name not in MODELS:
-        raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {_list(MODELS)}")
-    known = [f.name for f in dataclasses.fields(MODELS[name])]
+        known = ", ".join(MODELS)
+        raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {known}")
     for parameter in parameters:
-        if parameter not in known:
+        if parameter not in MODEL_PARAMETERS[name]:
             found = f"model {name} has no parameter {shorten(parameter, 40)!r}"
-            raise InputError(f"{found}, expected: {_list(known)}")
+            raise InputError(f"{found}, expected: {', '.join(MODEL_PARAMETERS[name])}")
     return MODELS[name](**parameters)
-
-
-def _list(names: Mapping[str, object] | list[str]) -> str:
-    return ", ".join(names)
-
-
-def _within(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:  # also refuses NaN
-        raise InputError(f"{name} is {value:g}, expected a number from {low:g} to {high:g}")

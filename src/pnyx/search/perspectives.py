@@ -27,7 +27,8 @@ from pnyx.judge.structured import ask_structured
 from pnyx.models.flow import run_all
 from pnyx.records import Perspective, Question, Stance
 from pnyx.search.diversify import round_robin
-from pnyx.search.index import Hit
+from pnyx.search.engine import Hit
+from pnyx.search.plan import PERSPECTIVES
 
 __all__ = [
     "FilePerspectives",
@@ -56,8 +57,7 @@ class PerspectiveSet:
     """The perspectives on one question.
 
     Attributes:
-        perspectives: in their order; `extra` says where each comes from (`origin`, and what else
-            the source knows, e.g. `documents`).
+        perspectives: in their order; `extra` says where each comes from (e.g. `origin`).
         source: where they come from, in a few words.
         problems: what a reader must know, one line each.
         failed: there are none because the source gave no usable answer.
@@ -114,14 +114,15 @@ class LlmPerspectives:
     Args:
         model: the model with its store: what was asked before is not asked again.
         count: how many perspectives to ask for, 1 to 50.
-        prompt: `perspectives` (each with its side), or `perspectives-open` for questions that yes
-            or no does not answer.
+        prompt: `perspectives` (each with its side), or `perspectives-open` for open questions.
 
     Raises:
         InputError: `count` out of range, or a prompt that asks something else.
     """
 
-    def __init__(self, model: StoredModel, *, count: int = 8, prompt: str = "perspectives") -> None:
+    def __init__(
+        self, model: StoredModel, *, count: int = PERSPECTIVES, prompt: str = "perspectives"
+    ) -> None:
         if not 1 <= count <= 50:
             raise InputError(f"the number of perspectives is {count}, expected 1 to 50")
         self.model = model
@@ -278,7 +279,7 @@ class PerspectiveHit(NamedTuple):
     Attributes:
         hit: with its rank in the merged list and the score 1 / rank (see `in_order`).
         perspective: the one whose turn it was.
-        found_by: ids of all whose own k best hold the document, in their order.
+        found_by: ids of all whose own k best hold the document.
     """
 
     hit: Hit
@@ -302,9 +303,6 @@ def search_perspectives(
         perspectives: at least one; their order decides within a round.
         k: how many documents, at least 1; each perspective's own k best are looked at.
 
-    Returns:
-        At most k hits, each document once.
-
     Raises:
         InputError: there is no perspective, or `k` is out of range.
     """
@@ -317,33 +315,24 @@ def search_perspectives(
 def merge_perspectives(
     rankings: Sequence[Sequence[Hit]], perspectives: Sequence[Perspective], k: int
 ) -> list[PerspectiveHit]:
-    """Merge what was found for each perspective in turns; see `search_perspectives`.
-
-    Args:
-        rankings: one for each perspective, best first; the k best of each are looked at.
-        perspectives: in the order of their turns.
-        k: how many documents, at least 1.
-
-    Raises:
-        InputError: `k` is out of range.
-    """
-    by_number: dict[int, Hit] = {}
-    owner: dict[int, Perspective] = {}
-    found_by: dict[int, list[str]] = {}
+    """Merge what was found for each perspective in turns; see `search_perspectives`."""
+    by_id: dict[str, Hit] = {}
+    owner: dict[str, Perspective] = {}
+    found_by: dict[str, list[str]] = {}
     for ranking, perspective in zip(rankings, perspectives, strict=True):
         for hit in ranking[:k]:
-            by_number.setdefault(hit.number, hit)
-            found_by.setdefault(hit.number, []).append(perspective.id)
+            by_id.setdefault(hit.doc_id, hit)
+            found_by.setdefault(hit.doc_id, []).append(perspective.id)
     for depth in range(k):  # whose turn it was: the first to name it in the earliest round
         for ranking, perspective in zip(rankings, perspectives, strict=True):
             if depth < len(ranking):
-                owner.setdefault(ranking[depth].number, perspective)
-    merged = round_robin([[hit.number for hit in ranking[:k]] for ranking in rankings], k)
+                owner.setdefault(ranking[depth].doc_id, perspective)
+    merged = round_robin([[hit.doc_id for hit in ranking[:k]] for ranking in rankings], k)
     return [
         PerspectiveHit(
-            by_number[number]._replace(rank=rank, score=1.0 / rank),
-            owner[number],
-            tuple(found_by[number]),
+            by_id[doc_id]._replace(rank=rank, score=1.0 / rank),
+            owner[doc_id],
+            tuple(found_by[doc_id]),
         )
-        for rank, number in enumerate(merged, start=1)
+        for rank, doc_id in enumerate(merged, start=1)
     ]

@@ -9,7 +9,7 @@ relevant and least alike are taken, in turns (docs/decisions/diversity.md has th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Answer, Judged, Unscored
-from pnyx.judge.base import Judge
+from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.passages import read_passage
 from pnyx.judge.stance import opposite
-from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Side, Stance
-from pnyx.search.clusters import known_clusters
+from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stance
 from pnyx.search.diversify import mmr, round_robin
-from pnyx.search.index import Index
+from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
-from pnyx.search.sides import CERTAINTY, CORPUS_LABEL, ask_sides, label_verdicts, stance_side
+from pnyx.search.plan import PERSPECTIVES, Scoring
+from pnyx.search.sides import CORPUS_LABEL, ask_sides, sided_by_label
 
 if TYPE_CHECKING:
     from pnyx.models.encoder import Encoder
@@ -49,18 +48,7 @@ _MAX_CHARACTERS = 1000
 
 @dataclass(slots=True)
 class _Candidate:
-    """What one document says on the question.
-
-    Attributes:
-        document: its record.
-        text: the statement.
-        kind: `conclusion` or `sentence`.
-        vector: unit vector of the statement.
-        near: its cosine with the question.
-        side: the side it takes; None where that is not known.
-        side_by: who says so.
-        members: further documents that say the same.
-    """
+    """What one document says on the question."""
 
     document: Evidence
     text: str
@@ -80,7 +68,7 @@ class IndexPerspectives:
     sentence that is most like the question.
 
     Args:
-        index: what is searched.
+        engine: what is searched.
         count: at most so many perspectives on a question, at least 1.
         judge: answers `stance` questions where the corpus has no label on this very question; the
             packaged encoder by default, which is unsure of most (docs/decisions/sides.md).
@@ -93,25 +81,27 @@ class IndexPerspectives:
 
     def __init__(
         self,
-        index: Index,
+        engine: Engine,
         *,
-        count: int = 8,
+        count: int = PERSPECTIVES,
         judge: Judge | None = None,
         search: Search | None = None,
         depth: int = _DEPTH,
     ) -> None:
         if count < 1 or depth < 1:
             raise InputError(f"count is {count} and depth {depth}, expected at least 1")
-        self._index = index
+        self._engine = engine
         self._count = count
         self._judge = judge
-        self._search: Search = search or (lambda text, k: index.search(text, k=k))
+        self._search: Search = search or (
+            lambda text, k: engine.retrieve(text, Scoring("dirichlet"), k)
+        )
         self._depth = depth
 
     @property
     def name(self) -> str:
-        """The index folder's name."""
-        return f"index {self._index.path.name}"
+        """The engine's name."""
+        return self._engine.name
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
         """See `PerspectiveSource`."""
@@ -123,25 +113,24 @@ class IndexPerspectives:
 
     def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:
         target = encoder.encode([question.text])[0]
-        hits = [hit.number for hit in self._search(question.text, self._depth)]
-        of_topic, unused = _on_its_topics(
-            self._index, question.text, target, encoder.name, self._depth
-        )
-        numbers = list(dict.fromkeys([*hits, *of_topic]))
+        hits = [hit.doc_id for hit in self._search(question.text, self._depth)]
+        asked = TopicQuery(question.text, target, encoder.name, _ON_TOPIC, self._depth)
+        of_topic, unused = self._engine.on_topics(asked)
+        ids = list(dict.fromkeys([*hits, *of_topic]))
         members = frozenset(of_topic)
         candidates = []
-        for number in numbers:
-            document = self._index.document_at(number)
-            label = label_verdicts(question, document)
+        for document in self._engine.fetch(ids):
+            label = sided_by_label(question, document)
             found = _candidate(document, target, encoder)
-            least = _WITHIN_TOPIC if number in members else _ON_TOPIC
+            least = _WITHIN_TOPIC if document.id in members else _ON_TOPIC
             if found is not None and (label is not None or found.near >= least):
-                found.side, found.side_by = _labelled(label)
+                if label is not None:
+                    found.side, found.side_by = label.side or "neutral", CORPUS_LABEL
                 candidates.append(found)
         problems = [*unused, *_take_sides(question, candidates, judge)]
         chosen = _choose(candidates, self._count)
         if not chosen:
-            problems = [*unused, f"none of {len(numbers)} documents found concludes anything on it"]
+            problems = [*unused, f"none of {len(ids)} documents found concludes anything on it"]
         elif not set(SIDES) <= {c.side for c in chosen}:
             problems.append("they do not cover both sides")
         made = (self._perspective(question, n, c) for n, c in enumerate(chosen, start=1))
@@ -155,29 +144,6 @@ class IndexPerspectives:
             "side_by": one.side_by,
         }
         return Perspective(f"{question.id}-p{number}", question.id, one.text, one.side, extra)
-
-
-def _on_its_topics(
-    index: Index, text: str, target: NDArray[np.float32], embedder: str, count: int
-) -> tuple[list[int], list[str]]:
-    """Return the best documents of the topic clusters that the question belongs to, best first.
-
-    None where the index has no clusters of all its documents made with this embedder, and a line
-    that says so where it has others. Their conclusions need not share a word with the question.
-    """
-    known = known_clusters(index)
-    if known is None:
-        return [], []
-    if known.embedder != embedder:
-        name = shorten(known.embedder, 60)
-        return [], [f"the topic clusters, made with {name} and not with {embedder}, are not used"]
-    if len(known.cluster) != len(index):
-        return [], ["the topic clusters, which lack documents that were added, are not used"]
-    topics = np.flatnonzero(known.cosines(target) >= _ON_TOPIC)
-    members = np.flatnonzero(np.isin(known.cluster, topics))
-    scores = index.score_all(text)[members]
-    best: list[int] = members[np.argsort(-scores, kind="stable")[:count]].tolist()
-    return best, []
 
 
 def _candidate(
@@ -219,26 +185,15 @@ def _states(text: str) -> bool:
     return len(re.findall(r"\w+", text)) >= _LEAST_WORDS and not text.endswith("?")
 
 
-def _labelled(label: Mapping[Side, Answer] | None) -> tuple[Stance | None, str]:
-    if label is None:
-        return None, ""
-    sides = stance_side(label)
-    return (next(iter(sides)) if len(sides) == 1 else "neutral"), CORPUS_LABEL
-
-
 def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Judge) -> list[str]:
     """Ask the judge for the sides that no label tells; return what went wrong."""
     unknown = [c for c in candidates if not c.side_by]
     asked = [(question, c.document.id, c.text) for c in unknown]
     reasons = []
-    for candidate, verdicts in zip(unknown, ask_sides(judge, asked), strict=True):
-        reasons += [a.reason for a in verdicts.values() if isinstance(a, Unscored)]
-        sides = stance_side(verdicts, CERTAINTY)
-        if len(sides) == 1:
-            candidate.side = next(iter(sides))
-            candidate.side_by = next(
-                a.provenance.judge for a in verdicts.values() if isinstance(a, Judged)
-            )
+    found = run_blocking(lambda: ask_sides(judge, asked))
+    for candidate, sided in zip(unknown, found, strict=True):
+        reasons += sided.reasons
+        candidate.side, candidate.side_by = sided.side, sided.by
     open_ones = sum(c.side is None for c in candidates)
     problems = []
     if open_ones:
@@ -261,10 +216,7 @@ def _choose(candidates: Sequence[_Candidate], count: int) -> list[_Candidate]:
 
 
 def _grouped(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return one candidate for all that say the same: the relevant and unlike first (`mmr`).
-
-    Those whose side the corpus tells go before those whose side a judge tells.
-    """
+    """Return one candidate for all that say the same: the relevant and unlike first (`mmr`)."""
     told = [c for c in candidates if c.side_by == CORPUS_LABEL]
     judged = [c for c in candidates if c.side_by != CORPUS_LABEL]
     kept: list[_Candidate] = []

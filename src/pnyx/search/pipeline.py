@@ -19,24 +19,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError
-from pnyx.judge.base import Judge
+from pnyx.judge.base import Judge, run_blocking
 from pnyx.models.embedding import PACKAGED, embedder_from
-from pnyx.records import Evidence, Perspective, Question, Side, judged_text
+from pnyx.records import Evidence, Perspective, Question, judged_text
 from pnyx.search.diversify import in_order, mmr, of_best
-from pnyx.search.index import Hit, Index
+from pnyx.search.engine import Engine, Hit
 from pnyx.search.perspectives import PerspectiveSet, merge_perspectives, query_for
-from pnyx.search.pointwise import at_least, rerank_pointwise
-from pnyx.search.rerank import Listwise, Reranked, rerank_many
-from pnyx.search.scoring import AUTO, Scoring, choose_scoring, rank_documents
-from pnyx.search.sides import CERTAINTY, Sided, sides_of
+from pnyx.search.plan import AUTO, FOUND, SearchPlan
+from pnyx.search.rerank import Reranked, at_least, rerank_many, rerank_pointwise
+from pnyx.search.scoring import choose_scoring
+from pnyx.search.sides import Sided, sides_of
 from pnyx.search.stored import searched_text
-from pnyx.search.vectors import VECTORS, document_vectors
+from pnyx.search.vectors import VECTORS
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
@@ -46,87 +46,6 @@ __all__ = ["Found", "SearchPlan", "Searcher"]
 
 _TOGETHER: Final = 64
 """Questions worked on together, so that a language model has enough to do."""
-_K: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class SearchPlan:
-    """What is done to find the documents of a question; see the module.
-
-    Attributes:
-        scoring: the model that ranks.
-        rerank: `listwise`, `pointwise` or None.
-        threshold: of the first `depth` documents, keep those with at least this P(relevant), in
-            (0, 1], and no others (DIRAS, section 5); it needs `pointwise`. None keeps all.
-        listwise: window and step of listwise reranking.
-        diversify: `mmr` (BERDS, Eq. 1), `perspectives` (BERDS, section 5) or None.
-        lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
-        stance: put the documents on this side first. A listwise reranking asks for that order
-            itself; otherwise the corpus's labels and the judge's verdicts on each document tell.
-        certainty: the least probability with which a judge's verdict decides a side, .5 to 1.
-        depth: how many of the best documents of a ranking stages 2 to 4 look at, at least 1.
-
-    Raises:
-        InputError: a number out of range, or no such stage.
-    """
-
-    scoring: Scoring = field(default_factory=Scoring)
-    rerank: Literal["listwise", "pointwise"] | None = None
-    listwise: Listwise = field(default_factory=Listwise)
-    diversify: Literal["mmr", "perspectives"] | None = None
-    lam: float = 0.75
-    stance: Side | None = None
-    certainty: float = CERTAINTY
-    depth: int = 100
-    threshold: float | None = None
-
-    def __post_init__(self) -> None:
-        for what, value, known in (
-            ("rerank", self.rerank, (None, "listwise", "pointwise")),
-            ("diversify", self.diversify, (None, "mmr", "perspectives")),
-            ("stance", self.stance, (None, "pro", "con")),
-        ):
-            if value not in known:
-                expected = ", ".join(filter(None, known))
-                raise InputError(f"{what} is {value!r}, expected one of: {expected}")
-        if not 0.0 <= self.lam <= 1.0:
-            raise InputError(f"lambda is {self.lam:g}, expected a number from 0 to 1")
-        if not 0.5 <= self.certainty <= 1.0:
-            raise InputError(f"certainty is {self.certainty:g}, expected a number from 0.5 to 1")
-        if self.depth < 1:
-            raise InputError(f"depth is {self.depth}, expected at least 1")
-        if self.threshold is not None:
-            self._check_threshold(self.threshold)
-
-    def _check_threshold(self, threshold: float) -> None:
-        if not 0.0 < threshold <= 1.0:
-            raise InputError(f"threshold is {threshold:g}, expected above 0, at most 1")
-        if self.rerank != "pointwise":
-            raise InputError("a threshold needs pointwise reranking, which gives probabilities")
-
-    @property
-    def asks_sides(self) -> bool:
-        """Whether each document's side is found out."""
-        return self.stance is not None and self.rerank != "listwise"
-
-    @property
-    def staged(self) -> bool:
-        """Whether anything is done after ranking."""
-        return bool(self.rerank or self.diversify or self.stance)
-
-    def __str__(self) -> str:
-        parts = [str(self.scoring)]
-        if self.rerank:
-            parts.append(f"{self.rerank} reranking of {self.depth}")
-        if self.threshold is not None:
-            parts.append(f"relevant with a probability of at least {self.threshold:g}")
-        if self.diversify == "mmr":
-            parts.append(f"MMR of {self.depth} with lambda {self.lam:g}")
-        elif self.diversify:
-            parts.append("for each perspective")
-        if self.stance:
-            parts.append(f"{self.stance} side first")
-        return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +56,21 @@ class Found:
         question: the question.
         hits: best first. Where anything was done after ranking, the score is 1 / rank, since
             evaluation tools sort by it.
-        sides: document number -> its side, of those whose side was found out.
-        found_for: document number -> the perspective whose turn brought it.
+        sides: document id -> its side, of those whose side was found out.
+        found_for: document id -> the perspective whose turn brought it.
         problems: what a reader must know, one line each.
         unscored: how many questions to a judge or a language model have no answer.
-        probabilities: document number -> P(relevant), of the hits that were judged one by one.
+        probabilities: document id -> P(relevant), of the hits that were judged one by one.
         candidates: how many documents the scoring model found, before any threshold.
     """
 
     question: Question
     hits: tuple[Hit, ...]
-    sides: Mapping[int, Sided] = field(default_factory=dict)
-    found_for: Mapping[int, Perspective] = field(default_factory=dict)
+    sides: Mapping[str, Sided] = field(default_factory=dict)
+    found_for: Mapping[str, Perspective] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     unscored: int = 0
-    probabilities: Mapping[int, float] = field(default_factory=dict)
+    probabilities: Mapping[str, float] = field(default_factory=dict)
     candidates: int = 0
 
 
@@ -169,28 +88,27 @@ class _Notes:
 
     problems: list[str] = field(default_factory=list)
     unscored: int = 0
-    probabilities: dict[int, float] = field(default_factory=dict)
+    probabilities: dict[str, float] = field(default_factory=dict)
     candidates: int = 0
 
 
 class Searcher:
-    """Searches one index in one way.
+    """Searches one engine in one way.
 
     Args:
-        index: what is searched.
-        plan: how; the model `auto` becomes the one that suits the index.
-        embedder: embeds questions; needed where the scoring model embeds them, but for `auto`. It
-            also embeds documents for `mmr` where the index has no vectors; the packaged one by
-            default.
+        engine: what is searched: an `Index`, or another.
+        plan: how; the model `auto` becomes the one that suits the engine.
+        embedder: embeds questions, where the scoring model does, and documents for `mmr` where the
+            engine has no vectors; the packaged one by default for `auto` and `mmr`.
         judge: for listwise reranking one that ranks, such as a language model; for pointwise
             reranking and for sides one that answers Support questions, by default the packaged
             encoder.
-        perspectives: where `diversify` takes perspectives from; by default the index itself.
+        perspectives: where `diversify` takes perspectives from; by default the engine itself.
 
     Attributes:
-        index: what is searched.
+        engine: what is searched.
         plan: how, with the model that `auto` became.
-        note: why vectors that the index has are not used by `auto`; empty as a rule.
+        note: why vectors that there are are not used by `auto`; empty as a rule.
 
     Raises:
         InputError: listwise reranking without a judge.
@@ -198,17 +116,17 @@ class Searcher:
 
     def __init__(
         self,
-        index: Index,
+        engine: Engine,
         plan: SearchPlan | None = None,
         *,
         embedder: Embedder | None = None,
         judge: Judge | None = None,
         perspectives: PerspectiveSource | None = None,
     ) -> None:
-        self.index = index
+        self.engine = engine
         self.plan = plan or SearchPlan()
         by = PACKAGED if embedder is None else embedder.name
-        chosen = choose_scoring(index, self.plan.scoring, by)
+        chosen = choose_scoring(engine, self.plan.scoring, by)
         if embedder is None and self.plan.scoring.model == AUTO and chosen.scoring.embeds:
             embedder = embedder_from()
         self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
@@ -219,21 +137,18 @@ class Searcher:
         self._source = perspectives
 
     def search(self, questions: Iterable[Question], k: int | None = None) -> Iterator[Found]:
-        """Yield the best `k` documents of each question, in order.
+        """Yield the best `k` documents of each question, in order; some are worked on at once.
 
-        Args:
-            questions: taken as they are needed, some at once.
-            k: how many documents at most, at least 1; by default 10 or, with a threshold, all that
-                reach it.
+        `k` is by default 10 or, with a threshold, all that reach it.
 
         Raises:
-            InputError: `k` out of range, or the index lacks what the plan needs; the line names
-                the command that adds it.
+            InputError: `k` below 1, or the engine lacks what the plan needs; the line names the
+                command that adds it.
             IndexFolderError: a part of the index is damaged.
             ModelError: the embedder or the judge cannot be used at all.
         """
         if k is None:
-            k = self.plan.depth if self.plan.threshold is not None else _K
+            k = self.plan.depth if self.plan.threshold is not None else FOUND
         waiting = iter(questions)
         while some := list(islice(waiting, _TOGETHER)):
             yield from self._search(some, k)
@@ -250,14 +165,14 @@ class Searcher:
         for ranking in rankings:
             notes[ranking.owner].candidates += len(ranking.hits)
         rankings = self._rerank(rankings, notes)
-        found_for: list[dict[int, Perspective]] = [{} for _ in questions]
+        found_for: list[dict[str, Perspective]] = [{} for _ in questions]
         hits: list[list[Hit]] = []
         for i in range(len(questions)):
             mine = [r.hits for r in rankings if r.owner == i]
             found = sets[i]
             if found is not None and found.perspectives:
                 merged = merge_perspectives(mine, found.perspectives, max(k, self.plan.depth))
-                found_for[i] = {one.hit.number: one.perspective for one in merged}
+                found_for[i] = {one.hit.doc_id: one.perspective for one in merged}
                 hits.append([one.hit for one in merged])
             else:
                 hits.append(self._unlike(mine[0]) if self.plan.diversify == "mmr" else mine[0])
@@ -280,14 +195,8 @@ class Searcher:
 
     def _rank(self, owner: int, question: Question, k: int) -> _Ranking:
         wanted = max(k, self.plan.depth) if self.plan.staged and k > 0 else k
-        numbers, scores = rank_documents(
-            self.index, question.text, self.plan.scoring, wanted, self._embedder
-        )
-        ranks = range(1, len(numbers) + 1)
-        ids = self.index.doc_ids(numbers)
-        return _Ranking(
-            owner, question, list(map(Hit, ids, ranks, scores.tolist(), numbers.tolist()))
-        )
+        hits = self.engine.retrieve(question.text, self.plan.scoring, wanted, self._embedder)
+        return _Ranking(owner, question, hits)
 
     def _perspectives(
         self, questions: Sequence[Question], notes: Sequence[_Notes]
@@ -296,7 +205,7 @@ class Searcher:
         if source is None:
             from pnyx.search.perspectives_index import IndexPerspectives
 
-            source = IndexPerspectives(self.index, judge=self._judge)
+            source = IndexPerspectives(self.engine, judge=self._judge)
         found = source.find(questions)
         for one, note in zip(found, notes, strict=True):
             note.problems += one.problems
@@ -349,8 +258,8 @@ class Searcher:
         note.unscored += result.unscored
         for place, probability in enumerate(result.probabilities):
             if probability is not None:
-                number = hits[place].number
-                note.probabilities[number] = max(probability, note.probabilities.get(number, 0.0))
+                doc_id = hits[place].doc_id
+                note.probabilities[doc_id] = max(probability, note.probabilities.get(doc_id, 0.0))
         if self.plan.threshold is None:
             return ranking._replace(hits=in_order(hits, result.order))
         kept = [hits[place] for place in result.order]
@@ -369,31 +278,30 @@ class Searcher:
 
     def _vectors(self, hits: Sequence[Hit]) -> NDArray[np.float32]:
         """Return the vectors of documents: those of the index, or else made now."""
-        feature = self.index.known(VECTORS)
-        if feature is not None and feature.documents == len(self.index):
-            rows = document_vectors(self.index).rows
-            kept: NDArray[np.float32] = rows[[hit.number for hit in hits]].astype(np.float32)
-            return kept
+        known = self.engine.feature_info(VECTORS)
+        if known is not None and known.documents == len(self.engine):
+            return self.engine.vectors([hit.doc_id for hit in hits])
         if self._embedder is None:
             self._embedder = embedder_from()
         return self._embedder.encode([searched_text(d) for d in self._documents(hits)])
 
     def _sides(
         self, questions: Sequence[Question], hits: Sequence[list[Hit]], notes: Sequence[_Notes]
-    ) -> list[dict[int, Sided]]:
+    ) -> list[dict[str, Sided]]:
         """Return the side of each of the first documents, where it is asked for."""
         if not self.plan.asks_sides:
             return [{} for _ in questions]
         firsts = [some[: self.plan.depth] for some in hits]
         asked = [
-            (question, self.index.document_at(hit.number))
+            (question, f"{question.id}/{document.id}", document)
             for question, some in zip(questions, firsts, strict=True)
-            for hit in some
+            for document in self.engine.fetch([hit.doc_id for hit in some])
         ]
-        sides = iter(sides_of(asked, self._supporting(), self.plan.certainty))
-        found = [{hit.number: next(sides) for hit in some} for some in firsts]
+        judge, certainty = self._supporting(), self.plan.certainty
+        sides = iter(run_blocking(lambda: sides_of(asked, judge, certainty)))
+        found = [{hit.doc_id: next(sides) for hit in some} for some in firsts]
         for one, note in zip(found, notes, strict=True):
-            missing = [sided.unscored for sided in one.values() if sided.unscored]
+            missing = [sided.reasons[0] for sided in one.values() if sided.reasons]
             note.unscored += len(missing)
             if missing:
                 note.problems.append(
@@ -402,13 +310,13 @@ class Searcher:
                 )
         return found
 
-    def _one_side_first(self, hits: list[Hit], sides: Mapping[int, Sided]) -> list[Hit]:
+    def _one_side_first(self, hits: list[Hit], sides: Mapping[str, Sided]) -> list[Hit]:
         """Put the wanted side first, then those on none or unknown, then the other side."""
         if not self.plan.asks_sides:
             return hits
 
         def group(position: int) -> int:
-            side = sides[hits[position].number].side
+            side = sides[hits[position].doc_id].side
             return 0 if side == self.plan.stance else 1 if side is None else 2
 
         return in_order(hits, sorted(range(len(sides)), key=group))
@@ -416,10 +324,10 @@ class Searcher:
     # What the stages need -------------------------------------------------------------------------
 
     def _texts(self, hits: Sequence[Hit]) -> list[str]:
-        return [judged_text(document) for document in self._documents(hits)]
+        return list(map(judged_text, self._documents(hits)))
 
-    def _documents(self, hits: Sequence[Hit]) -> list[Evidence]:
-        return [self.index.document_at(hit.number) for hit in hits]
+    def _documents(self, hits: Sequence[Hit]) -> Sequence[Evidence]:
+        return self.engine.fetch([hit.doc_id for hit in hits])
 
     def _supporting(self) -> Judge:
         if self._judge is None:

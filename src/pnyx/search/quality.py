@@ -1,10 +1,8 @@
 """Predicted argument quality of each document of an index: Q(d) of the Touché paper, Eq. 1.
 
-The paper predicts it by a classifier of arguments and a support vector regression on tf-idf. The
-packaged model is a linear one over surface features and hashed words, trained on
-Webis-ArgQuality-20 and IBM-ArgQ-30k: docs/decisions/quality-model.md compares,
-docs/model-cards/quality.md has its figures and limits. Much of what it has learnt is that longer
-arguments were preferred.
+The packaged model is a linear one over surface features and hashed words, trained on
+Webis-ArgQuality-20 and IBM-ArgQ-30k (docs/decisions/quality-model.md, docs/model-cards/quality.md).
+Much of what it has learnt is that longer arguments were preferred.
 """
 
 from __future__ import annotations
@@ -39,7 +37,8 @@ __all__ = [
     "QualityModel",
     "QualityStats",
     "TextQuality",
-    "judged_text",
+    "document_quality",
+    "rated_text",
     "read_model",
     "score_documents",
 ]
@@ -91,18 +90,16 @@ class QualityModel:
     """Predicts how good an argument people find a text, from the text alone.
 
     q = (1 - g) long(x) + g (base + spread short(x)), clipped to [0, 1]. `long` is trained on
-    arguments of debate portals and their quality, non-arguments at 0; `short` on single-sentence
-    arguments, in standard deviations of their labels. g is the share of the short head: 1 between
-    the gate's middle numbers of words, falling to 0 at the outer ones, linear in log(1 + words).
+    arguments of debate portals, non-arguments at 0; `short` on single-sentence arguments, in
+    standard deviations of their labels. g, the share of the short head, is 1 between the gate's
+    middle numbers of words and falls to 0 at the outer ones, linear in log(1 + words).
 
     Attributes:
         name: name and version, e.g. `surface-words@2`.
-        neutral: what a text without a word gets: the mean prediction over the training arguments,
-            so that what could not be scored is neither favoured nor punished.
+        neutral: what a text without a word gets: the mean prediction over the training arguments.
         mean, deviation: of the surface features, (len(SURFACE),).
         idf: weight of each hash slot, (2**HASH_BITS,).
-        long, short: see above.
-        base, spread: see above.
+        long, short, base, spread: see above.
         gate: the four numbers of words at which g turns.
     """
 
@@ -127,15 +124,10 @@ class QualityModel:
         return _packaged()
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the quality of texts.
+        """Predict the quality of texts from their first 20,000 characters.
 
-        Args:
-            texts: any strings; English arguments are what the model was trained on. The first
-                20,000 characters of each count.
-
-        Returns:
-            Float32 (n,), in [0, 1]; `neutral` for a text without a word. A text gets the same bits
-            alone and in any batch.
+        Returns float32 (n,), in [0, 1]; `neutral` for a text without a word. A text gets the same
+        bits alone and in any batch.
         """
         found = (self.score(text) for text in texts)
         return np.array([self.neutral if q is None else q for q in found], dtype=np.float32)
@@ -222,12 +214,8 @@ def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
 # Documents ----------------------------------------------------------------------------------------
 
 
-def judged_text(record: Evidence) -> str:
-    """Return the text of a record whose quality is predicted.
-
-    Of an argument its premises, as in the paper, and its whole text where it has none; of a
-    document its text without the title.
-    """
+def rated_text(record: Evidence) -> str:
+    """Return the text whose quality is predicted: an argument's premises, or all."""
     if isinstance(record, Argument):
         premises = " ".join(premise.text for premise in record.premises if premise.text.strip())
         return premises or record.text
@@ -240,8 +228,8 @@ class QualityStats:
 
     Attributes:
         model: the model's name.
-        documents: of how many documents the index now has the quality.
-        added: how many of these were scored now; the others kept what they had.
+        documents: how many documents have a quality now.
+        added: how many of these were scored now.
         unscored: how many of all hold no word and got the model's neutral value.
         seconds: wall time.
     """
@@ -260,9 +248,8 @@ def score_documents(
 ) -> QualityStats:
     """Predict the quality of an index's documents and keep it as the feature `quality`.
 
-    What this model has scored before is kept, so on an index that grew only the new documents are
-    read. The feature holds `values`, float32 (documents,), and in its meta `model`, `neutral` and
-    `unscored`.
+    What this model has scored before is kept. The feature holds `values`, float32 (documents,), and
+    in its meta `model`, `neutral` and `unscored`.
 
     Args:
         index_folder: the index.
@@ -280,7 +267,7 @@ def score_documents(
     parts = [known]
     for first in range(len(known), len(index), _BATCH):
         numbers = range(first, min(first + _BATCH, len(index)))
-        found = [model.score(judged_text(index.document_at(number))) for number in numbers]
+        found = [model.score(rated_text(index.document_at(number))) for number in numbers]
         unscored += sum(one is None for one in found)
         filled = [model.neutral if one is None else one for one in found]
         parts.append(np.array(filled, dtype=np.float32))
@@ -304,3 +291,17 @@ def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
     if values.shape != shape or values.dtype != np.float32 or not isinstance(unscored, int):
         raise damaged(index.path, f"feature {FEATURE} is not understood")
     return values, unscored
+
+
+def document_quality(index: Index) -> NDArray[np.float32]:
+    """Return the quality of each document of an index, float32 (documents,), NaN where not known.
+
+    Raises:
+        InputError: there is none, or not of documents that were added later.
+        IndexFolderError: it is damaged.
+    """
+    values = index.feature(FEATURE, HOW).array("values")
+    within = np.isnan(values) | ((values >= 0) & (values <= 1))
+    if values.shape != (len(index),) or not within.all():
+        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
+    return values.astype(np.float32)

@@ -69,12 +69,9 @@ class PaperModel:
     """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1].
 
     Attributes:
-        name: name and version.
-        neutral: what a text without a known word gets.
+        name, neutral: as of `QualityModel`.
         words: word -> its column.
-        idf: of each column.
-        weights: of the regression, for each column.
-        intercept: of the regression.
+        idf, weights: of each column; the weights and the intercept are the regression's.
         machine: None where all texts that it learned from are arguments.
     """
 
@@ -171,12 +168,10 @@ def _machine(svc: Any) -> SupportVectors:
 def paper_protocol(rated: RatedTexts) -> dict[str, float]:
     """Measure both steps as the paper did: ten folds in the file's order, words of all texts.
 
-    Topics are in several folds, and the words' weights know the texts that are measured, so these
-    figures compare with the paper's and with nothing else.
-
-    Returns:
-        `f1` of the machine, where there are ten texts of either kind; `r2` (which the paper prints
-        as its mean squared error) and `mse` of the regression on the arguments.
+    Topics are in several folds and the words' weights know the texts that are measured, so these
+    figures compare with the paper's and with nothing else. Returns `f1` of the machine, where there
+    are ten texts of either kind; `r2` (which the paper prints as its mean squared error) and `mse`
+    of the regression on the arguments.
     """
     _, every = paper_words(rated.texts)
     from sklearn.model_selection import cross_val_score

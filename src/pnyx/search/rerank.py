@@ -12,83 +12,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pnyx.corpora.trim import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Judge, run_blocking
-from pnyx.judge.claims import claims
+from pnyx.judge.base import Judge, ask, run_blocking
 from pnyx.judge.questions import Ranking
+from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.models.flow import run_all
-from pnyx.records import SIDES, Question, Side
+from pnyx.records import Question
+from pnyx.search.plan import Listwise
 
-__all__ = ["Listwise", "Reranked", "rerank", "rerank_async", "rerank_many"]
+__all__ = [
+    "Listwise",
+    "Reranked",
+    "at_least",
+    "rerank",
+    "rerank_async",
+    "rerank_many",
+    "rerank_pointwise",
+]
 
 _CONCURRENCY = 32
 """Questions worked on at once; how many requests an endpoint gets is the affair of its pace."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listwise:
-    """How a ranked list is put to a judge.
-
-    Attributes:
-        window: documents in one question to the judge, at least 2.
-        step: by how many the window moves, from 1 to `window`; the best `window - step` of one
-            window are in the next one, so so many can rise from the back to the front.
-        stance: the side that the documents are to help argue; None for relevance alone.
-        definition: what is relevant, in place of the question's own definition.
-        words: a document longer than this is trimmed, so that a window fits a model's context
-            (long words count for several). RankGPT shows 300.
-
-    Raises:
-        InputError: a number out of range.
-    """
-
-    window: int = 20
-    step: int = 10
-    stance: Side | None = None
-    definition: str = ""
-    words: int = 300
-
-    def __post_init__(self) -> None:
-        if self.window < 2:
-            raise InputError(f"window is {self.window}, expected at least 2")
-        if not 1 <= self.step <= self.window:
-            raise InputError(f"step is {self.step}, expected 1 to the window, {self.window}")
-        if self.words < 1:
-            raise InputError(f"words is {self.words}, expected at least 1")
-
-    def windows(self, count: int) -> list[range]:
-        """Return the ranks (0-based) of each window over `count` documents, as they are asked.
-
-        The last one begins at rank 0, whatever `count` is; one document alone is not asked about.
-        """
-        found = []
-        stop = count
-        while stop > 0:
-            start = max(0, stop - self.window)
-            if stop - start > 1:
-                found.append(range(start, stop))
-            stop = stop - self.step if start > 0 else 0
-        return found
-
-    def criterion(self, question: Question) -> str:
-        """Return what makes a document better, in words; empty for plain relevance."""
-        parts = []
-        if definition := (self.definition or question.definition).strip():
-            parts.append(f"What is relevant to the query:\n{definition}")
-        if self.stance is not None:
-            claim = claims(question.text)[SIDES.index(self.stance)]
-            parts.append(
-                f"Documents are wanted that help to argue the {self.stance} side of the query, "
-                f"which asserts: {claim}\n"
-                "A document is better the more, and the better, reasons and evidence it gives for "
-                "that side. One that speaks for the other side only, or for none, comes behind "
-                "all that help."
-            )
-        return "\n\n".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,38 +67,29 @@ def rerank(
     question: Question,
     texts: Sequence[str],
     judge: Judge,
+    how: Listwise | None = None,
     *,
-    window: int = 20,
-    step: int = 10,
-    stance: Side | None = None,
-    definition: str = "",
-    words: int = 300,
     on_report: Callable[[str], None] | None = None,
 ) -> Reranked:
-    """Rerank the documents of one question; see `Listwise` for the options.
+    """Rerank the documents of one question.
 
     Nothing that a judge replies is fatal: documents that a reply leaves out keep their order behind
     the rest, repeated and invented identifiers are passed over, a window without an answer keeps
     its order, and all of it is counted.
 
     Args:
-        question: what the documents are to serve; its `definition` counts where none is given.
+        question: what the documents are to serve.
         texts: the documents, in the order of their ranks.
         judge: answers Ranking questions. The id of a window's question is the question's own, or
             `ID:pro` with a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are
             several windows.
-        window: see `Listwise`.
-        step: see `Listwise`.
-        stance: see `Listwise`.
-        definition: see `Listwise`.
-        words: see `Listwise`.
+        how: window, stride and what makes a document better.
         on_report: called with each line of `Reranked.problems`, as soon as it is known.
 
     Raises:
-        InputError: an option out of range, or the judge does not rank.
+        InputError: the judge does not rank.
         ModelError: the judge cannot go on at all.
     """
-    how = Listwise(window, step, stance, definition, words)
     return rerank_many([(question, texts)], judge, how, on_report=on_report)[0]
 
 
@@ -163,20 +101,14 @@ def rerank_many(
     concurrency: int = _CONCURRENCY,
     on_report: Callable[[str], None] | None = None,
 ) -> list[Reranked]:
-    """Rerank the documents of many questions; see `rerank`.
-
-    The windows of one question follow one another, for each needs what the last one brought up;
-    different questions are worked on at once.
+    """Rerank the documents of many questions, some at once; see `rerank`.
 
     Args:
         asked: each question with its documents, in the order of their ranks.
         judge: see `rerank`.
-        how: see `Listwise`.
-        concurrency: questions worked on at once, at least 1.
+        how: see `rerank`.
+        concurrency: questions worked on at once, at least 1; the result does not depend on it.
         on_report: as for `rerank`, each line behind the id of its question.
-
-    Returns:
-        One result for each question, in order; it does not depend on `concurrency`.
     """
     return run_blocking(
         lambda: rerank_async(asked, judge, how, concurrency=concurrency, on_report=on_report)
@@ -292,3 +224,78 @@ def _lines(
             f"{shorten(reasons[0])}"
         )
     return lines
+
+
+# Pointwise ---------------------------------------------------------------------------
+
+
+def rerank_pointwise(
+    asked: Sequence[tuple[Question, Sequence[str]]], judge: Judge
+) -> list[Reranked]:
+    """Rerank the documents of many questions by P(relevant).
+
+    Each document is judged by itself, so its probability means the same in every list (DIRAS,
+    section 3). A verdict without a probability counts as 1 or 0. Documents of equal probability
+    keep their order; those without a verdict keep theirs behind the rest, and are counted.
+
+    Args:
+        asked: each question, whose `definition` says what is relevant, with its documents in the
+            order of their ranks.
+        judge: answers `relevance` questions.
+
+    Returns:
+        One result for each question, in order; its `windows` are the documents judged.
+
+    Raises:
+        ModelError: the judge cannot go on at all.
+        TypeError: the judge does not answer such questions.
+    """
+    made = [
+        ask_relevance(
+            f"relevance/{question.id}/{number}",
+            question.text,
+            text,
+            definition=question.definition,
+            group=question.id,
+        )
+        for question, texts in asked
+        for number, text in enumerate(texts, start=1)
+    ]
+    answers = iter(ask(judge, made))
+    return [_ordered([next(answers) for _ in texts]) for _, texts in asked]
+
+
+def at_least(reranked: Reranked, threshold: float) -> Reranked:
+    """Keep the documents whose P(relevant) is at least `threshold`, in (0, 1] (DIRAS, section 5).
+
+    Those without a verdict are not kept; `unscored` still counts them, and the problem says so.
+    """
+    found = reranked.probabilities
+    kept = tuple(i for i in reranked.order if (found[i] or 0.0) >= threshold)
+    problems = tuple(problem.replace(_BEHIND, _LEFT_OUT) for problem in reranked.problems)
+    return replace(reranked, order=kept, problems=problems)
+
+
+_BEHIND = "stand behind the rest"
+_LEFT_OUT = "are left out, relevant or not"
+
+
+def _ordered(answers: Sequence[Answer]) -> Reranked:
+    found = tuple(_probability(answer) for answer in answers)
+    # Python's sort is stable, also backwards: equal ones keep their order.
+    places = [(p is not None, p or 0.0) for p in found]
+    order = sorted(range(len(answers)), key=places.__getitem__, reverse=True)
+    missing = [a.reason for a in answers if isinstance(a, Unscored)]
+    said = f"{len(missing)} of {len(answers)} documents got no verdict and {_BEHIND}"
+    problems = (f"{said}: {shorten(missing[0])}",) if missing else ()
+    return Reranked(
+        tuple(order), len(answers), len(missing), problems=problems, probabilities=found
+    )
+
+
+def _probability(answer: Answer) -> float | None:
+    """Return P(yes), 1 or 0 of a verdict that has none, None without a verdict."""
+    if isinstance(answer, Unscored):
+        return None
+    yes = answer.probability
+    return float(answer.value is True) if yes is None else yes

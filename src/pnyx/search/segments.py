@@ -16,11 +16,17 @@ from pnyx.corpora.tokens import Tokenizer, is_superseded
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search import stored
-from pnyx.search.keys import Keys, hash_keys, write_keys
-from pnyx.search.lengths import LENGTHS, encode_lengths
 from pnyx.search.manifest import MANIFEST, damaged
-from pnyx.search.postings import DOCUMENT_BITS, MAX_FREQUENCY, PostingsBuilder, join, split
-from pnyx.search.storage import SegmentFile, SegmentWriter
+from pnyx.search.postings import (
+    DOCUMENT_BITS,
+    LENGTHS,
+    MAX_FREQUENCY,
+    PostingsBuilder,
+    encode_lengths,
+    join,
+    split,
+)
+from pnyx.search.storage import Keys, SegmentFile, SegmentWriter, hash_keys, write_keys
 from pnyx.search.words import WordNumbers
 
 __all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "open_segments"]
@@ -108,9 +114,8 @@ class SegmentBuilder:
     def finish(self, earlier: Sequence[Segment], first_number: int) -> dict[str, Any]:
         """Write everything and return the segment's manifest entry.
 
-        Args:
-            earlier: the segments before this one, whose ids must not come again.
-            first_number: 1-based number of this segment's first record, for errors.
+        `earlier` are the segments before this one; `first_number` is the 1-based number of this
+        one's first record, for errors.
 
         Raises:
             InputError: an id comes twice.
@@ -225,13 +230,6 @@ class Segment:
 
     def _joined(self, first: int, stop: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
         return join(self.lows.read(first, stop), self.highs.read(first, stop))
-
-    def postings(self, first: int, stop: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Return documents and frequencies of the postings `first` to `stop`, verified."""
-        documents, low = self._joined(first, stop)
-        frequencies = low.astype(np.int64)
-        frequencies[frequencies == 0] = self.exceptions(first, stop)[1]
-        return documents, frequencies
 
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""

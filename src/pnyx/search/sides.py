@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Judge, ask
+from pnyx.judge.base import Judge, ask_async
+from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
+from pnyx.search.plan import CERTAINTY
 
 if TYPE_CHECKING:
     import Stemmer
@@ -19,17 +21,17 @@ if TYPE_CHECKING:
 __all__ = [
     "CERTAINTY",
     "CORPUS_LABEL",
+    "Placed",
     "Sided",
     "ask_sides",
     "is_yes",
     "label_verdicts",
+    "place",
     "same_question",
+    "sided_by_label",
     "sides_of",
     "stance_side",
 ]
-
-CERTAINTY = 0.6
-"""The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
 
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""
@@ -98,88 +100,154 @@ def is_yes(answer: Answer) -> bool:
     return isinstance(answer, Judged) and answer.value is True
 
 
-def _sure(probability: float | None, certainty: float) -> bool:
-    return probability is None or probability >= certainty
-
-
-def _probability(answer: Answer) -> float | None:
-    return answer.probability if isinstance(answer, Judged) else None
-
-
 def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozenset[Side]:
-    """Choose the sides a document is used for; between two yeses the more probable wins."""
-    yes = frozenset(
-        side
-        for side, answer in stance.items()
-        if is_yes(answer) and _sure(_probability(answer), certainty)
-    )
-    if len(yes) < len(SIDES):
-        return yes
-    pro, con = (_probability(stance[side]) for side in SIDES)
-    if pro is None or con is None or pro == con:
-        return yes
-    return frozenset(("pro",)) if pro > con else frozenset(("con",))
+    """Choose the sides a document is used for; between two yeses the more probable wins.
+
+    A yes without a probability is as sure as can be.
+    """
+    said = {s: a.probability for s, a in stance.items() if isinstance(a, Judged) and is_yes(a)}
+    yes = {side: p for side, p in said.items() if p is None or p >= certainty}
+    pro, con = (yes.get(side) for side in SIDES)
+    if pro is not None and con is not None and pro != con:
+        return frozenset(("pro",)) if pro > con else frozenset(("con",))
+    return frozenset(yes)
 
 
-def ask_sides(
-    judge: Judge, asked: Sequence[tuple[Question, str, str]]
-) -> Iterator[dict[Side, Answer]]:
+@dataclass(frozen=True, slots=True)
+class Sided:
+    """Which sides a text serves, and why.
+
+    Attributes:
+        verdicts: for each side, does it serve that side? Empty where nobody was asked.
+        sides: the sides it is used for; empty where it takes none or nobody is sure.
+    """
+
+    verdicts: Mapping[Side, Answer]
+    sides: frozenset[Side]
+
+    @property
+    def side(self) -> Side | None:
+        """The one side that it takes; None where it takes none, takes both, or nobody is sure."""
+        return next(iter(self.sides)) if len(self.sides) == 1 else None
+
+    @property
+    def by(self) -> str:
+        """Who decided the side: `CORPUS_LABEL`, or the judge's name; empty where nobody did."""
+        judges = (a.provenance.judge for a in self.verdicts.values() if isinstance(a, Judged))
+        return "" if self.side is None else next(judges, "")
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the corpus's own label told."""
+        return any(a.provenance.judge == CORPUS_LABEL for a in self.verdicts.values())
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why verdicts are missing."""
+        return [a.reason for a in self.verdicts.values() if isinstance(a, Unscored)]
+
+
+def sided_by_label(question: Question, document: Evidence) -> Sided | None:
+    """Return the side by the corpus's label, where that is about this very question."""
+    verdicts = label_verdicts(question, document)
+    return None if verdicts is None else Sided(verdicts, stance_side(verdicts))
+
+
+async def ask_sides(
+    judge: Judge, asked: Sequence[tuple[Question, str, str]], certainty: float = CERTAINTY
+) -> list[Sided]:
     """Ask a judge, for each side, whether texts argue for it.
 
     Args:
         judge: answers `stance` questions.
         asked: question, id and text of each; the pair of question and id is unique.
-
-    Returns:
-        The verdicts on each text, in order.
+        certainty: the least probability, in [0.5, 1], with which a judge's yes puts a text on a
+            side; a yes without a probability always does.
     """
     made = [
         ask_stance(f"stance/{side}/{name}", question.text, text, side, group=question.id)
         for question, name, text in asked
         for side in SIDES
     ]
-    answers = iter(ask(judge, made))
-    return ({side: next(answers) for side in SIDES} for _ in asked)
+    answers = iter(await ask_async(judge, made))
+    found = ({side: next(answers) for side in SIDES} for _ in asked)
+    return [Sided(verdicts, stance_side(verdicts, certainty)) for verdicts in found]
+
+
+async def sides_of(
+    asked: Sequence[tuple[Question, str, Evidence]], judge: Judge, certainty: float = CERTAINTY
+) -> list[Sided]:
+    """Find the sides of documents: by the corpus's label on this very question, else by a judge.
+
+    Args:
+        asked: question, name (unique with the question) and record of each document.
+        judge: see `ask_sides`.
+        certainty: see `ask_sides`.
+    """
+    told = [sided_by_label(question, document) for question, _, document in asked]
+    open_ones = [
+        (question, name, judged_text(document))
+        for (question, name, document), label in zip(asked, told, strict=True)
+        if label is None
+    ]
+    judged = iter(await ask_sides(judge, open_ones, certainty))
+    return [next(judged) if label is None else label for label in told]
 
 
 @dataclass(frozen=True, slots=True)
-class Sided:
-    """The side that a document takes on a question.
+class Placed:
+    """A retrieved document with the verdicts that place it on the sides.
 
     Attributes:
-        side: `pro`, `con`, or None where it takes none, takes both, or nobody is sure.
-        by: who decided: `CORPUS_LABEL`, or the judge's name; empty where nobody did.
-        unscored: why a verdict is missing; empty where none is.
+        document: the evidence.
+        relevance: does it help to answer the question?
+        sided: the sides it is used for; none where it is off topic: its side was not asked.
     """
 
-    side: Side | None
-    by: str = ""
-    unscored: str = ""
+    document: Evidence
+    relevance: Answer
+    sided: Sided
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why verdicts on it are missing, whether or not the others sufficed to place it."""
+        missing = [self.relevance.reason] if isinstance(self.relevance, Unscored) else []
+        return missing + self.sided.reasons
 
 
-def sides_of(
-    asked: Sequence[tuple[Question, Evidence]], judge: Judge, certainty: float = CERTAINTY
-) -> list[Sided]:
-    """Find the side of documents: by the corpus's label on this very question, else by a judge.
+async def place(
+    question: Question, documents: Sequence[Evidence], judge: Judge, certainty: float = CERTAINTY
+) -> list[Placed]:
+    """Judge each document's relevance, then the side of those that are relevant.
+
+    A corpus's label on this very question says that the passage is on topic, too.
 
     Args:
-        asked: each document with its question.
-        judge: answers `stance` questions.
-        certainty: the least probability of a judge's yes that decides, 0.5 to 1.
+        question: the question; its `definition`, if any, guides the relevance verdict.
+        documents: best first; the result has their order.
+        judge: answers `relevance` and `stance` Support questions.
+        certainty: see `ask_sides`.
     """
-    told = [label_verdicts(question, document) for question, document in asked]
-    open_ones = [
-        (question, f"{question.id}/{document.id}", judged_text(document))
-        for (question, document), label in zip(asked, told, strict=True)
-        if label is None
+    made = [
+        ask_relevance(
+            f"relevance/{document.id}",
+            question.text,
+            judged_text(document),
+            definition=question.definition,
+            group=question.id,
+        )
+        for document in documents
     ]
-    judged = ask_sides(judge, open_ones)
-    found = []
-    for label in told:
-        verdicts = next(judged) if label is None else label
-        sides = stance_side(verdicts, certainty)
-        side = next(iter(sides)) if len(sides) == 1 else None
-        by = next((a.provenance.judge for a in verdicts.values() if isinstance(a, Judged)), "")
-        missing = [a.reason for a in verdicts.values() if isinstance(a, Unscored)]
-        found.append(Sided(side, by if side else "", missing[0] if missing else ""))
-    return found
+    relevance = await ask_async(judge, made)
+    asked = [
+        (question, document.id, document)
+        for document, answer in zip(documents, relevance, strict=True)
+        if is_yes(answer) or label_verdicts(question, document)
+    ]
+    sided = iter(await sides_of(asked, judge, certainty))
+    wanted = {name for _, name, _ in asked}
+    nobody = Sided({}, frozenset())
+    return [
+        Placed(document, answer, next(sided) if document.id in wanted else nobody)
+        for document, answer in zip(documents, relevance, strict=True)
+    ]

@@ -1,7 +1,8 @@
-"""What is clustered: whole texts, or conclusions, or conclusions beside their premises."""
+"""What is clustered (whole texts, or conclusions, also beside their premises), and the k-means."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -10,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora.segment import split_sentences
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.records import Argument, Evidence
 from pnyx.search.index import Index
-from pnyx.search.kmeans import Vectors
 from pnyx.search.stored import searched_text
 from pnyx.search.vectors import VECTORS, document_vectors
 
@@ -21,12 +21,20 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
 __all__ = [
+    "MINI_BATCH_ABOVE",
     "SPACES",
     "Advance",
     "Conclusions",
+    "Counts",
+    "Means",
     "Space",
+    "Vectors",
+    "by_size",
     "conclusion_of",
+    "distinct_points",
     "join_spaces",
+    "k_means_engine",
+    "nearest_centroids",
     "points_of",
     "premise_of",
     "read_conclusions",
@@ -49,8 +57,7 @@ _TEXTS_AT_ONCE = 512
 def conclusion_of(record: Evidence) -> str:
     """Return what a document concludes: its conclusion or title, else its first sentence.
 
-    White space is single, and what is beyond the first 1,000 characters is left out. Empty where
-    there is no visible text.
+    White space is single, at most 1,000 characters; empty where there is no visible text.
     """
     text = " ".join(record.title[: 4 * _MAX_CONCLUSION].split())
     if not text:
@@ -96,9 +103,8 @@ def points_of(
 ) -> tuple[Vectors, NDArray[np.int64]]:
     """Embed documents `first` and later, as the space says.
 
-    Returns:
-        The points, unit vectors: one for each distinct conclusion, or one for each document in the
-        other spaces; and which is whose, -1 for documents without any visible text.
+    Returns the points, unit vectors: one for each distinct conclusion, or one for each document in
+    the other spaces; and which is whose, -1 for documents without any visible text.
 
     Raises:
         InputError: the embedder gave no usable vectors.
@@ -161,3 +167,81 @@ def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
     """Return unit vectors of the product space: the cosine there is the mean of the two."""
     joined: Vectors = np.concatenate([conclusions, premises], axis=1) * np.float32(0.5**0.5)
     return joined
+
+
+# k-means ---------------------------------------------------------------------------
+
+
+MINI_BATCH_ABOVE = 20_000
+"""Distinct points above which k-means takes samples of them (MiniBatchKMeans): all of them at once
+take minutes beyond that, for an error a few percent lower."""
+
+_FEW = 2_000
+"""Distinct points up to which the best of four starts is taken; it costs next to nothing there."""
+
+_ROWS_AT_ONCE = 16_384
+
+Vectors: TypeAlias = NDArray[np.float32]
+Counts: TypeAlias = NDArray[np.int64]
+Means: TypeAlias = Callable[[Vectors, Counts, int, int], tuple[Vectors, str]]
+
+
+def k_means_engine() -> Means:
+    """Return k-means: (points, how often each counts, k, seed) to (unit centroids, engine's name).
+
+    Raises:
+        MissingExtra: scikit-learn is not installed.
+    """
+    try:
+        import sklearn
+        from sklearn.cluster import KMeans, MiniBatchKMeans
+    except ImportError as error:
+        raise MissingExtra("clustering", "clusters") from error
+
+    def means(points: Vectors, weights: Counts, k: int, seed: int) -> tuple[Vectors, str]:
+        if len(points) > MINI_BATCH_ABOVE:
+            model = MiniBatchKMeans(k, random_state=seed, batch_size=4096, n_init=3)
+        else:
+            model = KMeans(k, random_state=seed, n_init=4 if len(points) <= _FEW else 1)
+        centers = model.fit(points, sample_weight=weights).cluster_centers_
+        engine = f"scikit-learn {sklearn.__version__} {type(model).__name__}"
+        # A centre of exactly zero has no direction; it stays, and no point is nearest to it.
+        lengths = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1e-12)
+        return (centers / lengths).astype(np.float32), engine
+
+    return means
+
+
+def distinct_points(points: Vectors, rows: Counts) -> tuple[Vectors, Counts, Counts]:
+    """Merge equal points (an embedder may ignore case): points, their documents, who has which."""
+    seen: dict[bytes, int] = {}
+    merged = np.array(
+        [
+            seen.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), len(seen))
+            for row in points
+        ]
+    )
+    _, firsts = np.unique(merged, return_index=True)
+    out = np.where(rows >= 0, merged[rows], -1)
+    return points[firsts], np.bincount(out[out >= 0], minlength=len(firsts)), out
+
+
+def nearest_centroids(points: Vectors, centroids: Vectors) -> tuple[Counts, NDArray[np.float64]]:
+    """Return the nearest centroid of each point and the cosine to it."""
+    nearest = np.zeros(len(points), dtype=np.int64)
+    cosines = np.zeros(len(points))
+    for start in range(0, len(points), _ROWS_AT_ONCE):
+        stop = start + _ROWS_AT_ONCE
+        products = points[start:stop] @ centroids.T
+        nearest[start:stop] = products.argmax(axis=1)
+        cosines[start:stop] = products.max(axis=1)
+    return nearest, cosines
+
+
+def by_size(centroids: Vectors, nearest: Counts, weights: Counts) -> tuple[Vectors, Counts]:
+    """Number clusters from the largest to the smallest; leave empty ones out."""
+    sizes = np.bincount(nearest, weights=weights, minlength=len(centroids))
+    order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
+    numbers = np.zeros(len(centroids), dtype=np.int64)
+    numbers[order] = np.arange(len(order))
+    return centroids[order], numbers[nearest]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +19,14 @@ from pnyx.errors import InputError
 from pnyx.search.clusters import Clusters, check_embedder, clusters_of
 from pnyx.search.index import Index
 from pnyx.search.kernels import Boosts, best
-from pnyx.search.manifest import damaged
 from pnyx.search.models import Floats
+from pnyx.search.plan import PARAMETERS, check_least, check_parameter
+from pnyx.search.quality import document_quality
 
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
-__all__ = ["DEFAULT_WC", "DEFAULT_WQ", "check_weight", "touche_rank", "touche_scores"]
-
-DEFAULT_WC = 10.0
-"""Weight of the topic in the paper's run of highest relevance (Table 1, first row)."""
-
-DEFAULT_WQ = 5.0
-"""Weight of quality in that run; its nDCG@5 of quality is .002 below the highest."""
+__all__ = ["touche_rank", "touche_scores"]
 
 _SHIFT = 4
 """Bits of quality in a document's code, enough for a tight bound: with 300 clusters the table of
@@ -40,7 +34,6 @@ bounds has 19 KB, which the first cache holds."""
 
 _LAST_STEP = (1 << _SHIFT) - 1
 _QUALITIES = np.arange(1 << _SHIFT) / _LAST_STEP
-_MOST = 1e6
 
 
 def touche_rank(
@@ -49,9 +42,9 @@ def touche_rank(
     embedder: Embedder | None,
     k: int = 10,
     *,
-    wc: float = DEFAULT_WC,
-    wq: float = DEFAULT_WQ,
-    mu: float = 2000.0,
+    wc: float = PARAMETERS["wc"].default,
+    wq: float = PARAMETERS["wq"].default,
+    mu: float = PARAMETERS["mu"].default,
     flat: bool = False,
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return numbers and scores of the best `k` documents, best first, ties in document order.
@@ -62,23 +55,18 @@ def touche_rank(
         embedder: the one that the clusters were made with; None will do where `wc` is 0.
         k: how many, at least 1.
         wc: weight of the topic, 0 to 1e6.
-        wq: weight of quality, 0 to 1e6. A document whose quality is not known (NaN in the index)
-            is not boosted, as one of quality 0.
+        wq: weight of quality, 0 to 1e6. A document of unknown quality is not boosted.
         mu: of the Dirichlet prior.
-        flat: fix R at 1, so that every document of the index is ranked, by topic and quality alone
-            (the paper's last two runs).
-
-    Returns:
-        Documents that hold a word of the question (all, if `flat`), possibly fewer than `k`.
+        flat: fix R at 1: all documents are ranked, by topic and quality alone (the paper's last
+            two runs). Otherwise only those that hold a word of the question.
 
     Raises:
-        InputError: a weight or `k` out of range, an index without what a weight asks for (the line
+        InputError: a number out of range, an index without what a weight asks for (the line
             names the command), or an embedder other than that of the clusters.
         IndexFolderError: a part of the index is damaged.
         ModelError: the embedder cannot be used.
     """
-    if k < 1:
-        raise InputError(f"k is {k}, expected at least 1")
+    check_least("k", k, 1)
     boosts = _boosts(index, question, embedder, wc, wq)
     if not flat:
         return index.rank(question, "dirichlet", k, boosts=boosts, mu=mu)
@@ -92,9 +80,9 @@ def touche_scores(
     question: str,
     embedder: Embedder | None,
     *,
-    wc: float = DEFAULT_WC,
-    wq: float = DEFAULT_WQ,
-    mu: float = 2000.0,
+    wc: float = PARAMETERS["wc"].default,
+    wq: float = PARAMETERS["wq"].default,
+    mu: float = PARAMETERS["mu"].default,
     flat: bool = False,
 ) -> Floats:
     """Return the score of every document, by number; shape (documents,), float64.
@@ -109,16 +97,6 @@ def touche_scores(
     return scores if boosts is None else boosts.apply(scores)
 
 
-def check_weight(name: str, weight: float) -> None:
-    """Refuse a weight of topic or quality that cannot be one.
-
-    Raises:
-        InputError: it is not from 0 to 1e6.
-    """
-    if not 0.0 <= weight <= _MOST:  # also refuses NaN
-        raise InputError(f"{name} is {weight:g}, expected a number from 0 to {_MOST:g}")
-
-
 def _flat(index: Index, boosts: Boosts | None) -> Floats:
     ones = np.ones(len(index))
     return ones if boosts is None else boosts.apply(ones)
@@ -128,11 +106,12 @@ def _boosts(
     index: Index, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
     """Return what to multiply by; None where both weights are 0."""
-    check_weight("wc", wc)
-    check_weight("wq", wq)
+    check_parameter("wc", wc)
+    check_parameter("wq", wq)
     if wc == 0.0 and wq == 0.0:
         return None
-    documents = _documents(index, topics=wc > 0.0, quality=wq > 0.0)
+    parts = (wc > 0.0, wq > 0.0)
+    documents = index.once(("touche", parts), lambda: _prepare(index, *parts))
     known = documents.known
     if known is None:
         return documents.weigh(np.zeros(0), wc, wq)
@@ -147,13 +126,7 @@ def _boosts(
 
 @dataclass(frozen=True, slots=True)
 class _Documents:
-    """Cluster and quality of all documents, ready to be weighed.
-
-    Attributes:
-        known: the clusters, None where they are not asked for.
-        codes: as in `Boosts`; documents without a cluster have the last row.
-        quality: of each document, 0 where it is not known.
-    """
+    """Cluster and quality of all documents, ready to be weighed."""
 
     known: Clusters | None
     codes: NDArray[np.uint16] | NDArray[np.uint32]
@@ -168,35 +141,16 @@ class _Documents:
         return Boosts(self.codes, _SHIFT, bounds, factors, self.quality, float(wq))
 
 
-_KNOWN: WeakKeyDictionary[Index, dict[tuple[bool, bool], _Documents]] = WeakKeyDictionary()
-"""An index is immutable, so this is worked out once for as long as it is open."""
-
-
-def _documents(index: Index, *, topics: bool, quality: bool) -> _Documents:
-    kept = _KNOWN.setdefault(index, {})
-    if (topics, quality) not in kept:
-        kept[topics, quality] = _prepare(index, topics, quality)
-    return kept[topics, quality]
-
-
 def _prepare(index: Index, topics: bool, quality: bool) -> _Documents:
     known = clusters_of(index) if topics else None
     rows = 0 if known is None else len(known)
     clusters = np.zeros(len(index), dtype=np.uint32)
     if known is not None:
         clusters = np.minimum(known.cluster, np.uint32(rows))
-    values = _quality(index) if quality else np.zeros(len(index), dtype=np.float32)
+    values = np.zeros(len(index), dtype=np.float32)
+    if quality:
+        values = np.nan_to_num(document_quality(index), nan=0.0)
     steps = np.ceil(values.astype(np.float64) * _LAST_STEP).astype(np.uint32)
     codes = (clusters << np.uint32(_SHIFT)) + steps
     small = (rows + 1) << _SHIFT <= 1 << 16
     return _Documents(known, codes.astype(np.uint16) if small else codes, values)
-
-
-def _quality(index: Index) -> NDArray[np.float32]:
-    """Return the quality of each document, 0 where it is not known."""
-    feature = index.feature("quality", "pnyx index --update INDEX --quality")
-    values = feature.array("values")
-    known = np.where(np.isnan(values), np.float32(0), values)
-    if values.shape != (len(index),) or not ((known >= 0) & (known <= 1)).all():
-        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
-    return known.astype(np.float32)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
 import time
-import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -20,9 +18,10 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.models.embedding import Embedder
+from pnyx.placing import try_lock
 from pnyx.search.features import Feature, put_feature
 from pnyx.search.index import Index
-from pnyx.search.manifest import damaged
+from pnyx.search.manifest import damaged, writing
 from pnyx.search.stored import searched_text
 
 __all__ = [
@@ -62,7 +61,7 @@ class EmbedStats:
 
     Attributes:
         documents: documents that have vectors now: all.
-        reused: of them, those that had a vector before, also from a run that was killed.
+        reused: of them, those that had one before, also from a run that was killed.
         embedded: texts that the embedder was given; equal texts once.
         seconds: wall time.
     """
@@ -81,10 +80,9 @@ def embed_documents(
 ) -> EmbedStats:
     """Give every document of an index a vector: the feature `vectors`.
 
-    The text is title and text, as they are searched; what the embedder cannot hold of it is left
-    out (the packaged encoder holds 256 tokens, about 190 words). Vectors made by the same embedder
-    before are kept. A run that was killed is resumed and loses at most the chunk of 512 documents
-    that it was at.
+    The text is title and text, as they are searched, as far as the embedder can hold it (the
+    packaged encoder: 256 tokens). Vectors by the same embedder are kept. A run that was killed is
+    resumed and loses at most a chunk of 512 documents.
 
     Args:
         index_folder: an index; it may be searched meanwhile.
@@ -113,7 +111,7 @@ def embed_documents(
         return EmbedStats(len(index), len(index), 0, time.perf_counter() - started)
     rows: Rows = np.empty((len(index), embedder.dimensions), dtype=np.float16)
     rows[: len(old)] = old
-    with _writing(folder), _Partial(folder, {**meta, "first": len(old)}) as partial:
+    with writing(folder), _Partial(folder, {**meta, "first": len(old)}) as partial:
         done = len(old) + partial.read_into(rows[len(old) :])
         embedded = 0
         if done < len(index):
@@ -132,11 +130,7 @@ def _reusable(index: Index, meta: Mapping[str, Any]) -> Rows:
 
 
 def _rows(feature: Feature) -> Rows:
-    """Return the vectors of a feature, one a document.
-
-    Raises:
-        IndexFolderError: it holds something else, or numbers that are none.
-    """
+    """Return the vectors of a feature, one a document."""
     rows: Rows = feature.array(VECTORS)
     shape = (feature.documents, feature.meta.get("dimensions"))
     # By their bits, which is ten times faster than isfinite: all ones in the exponent.
@@ -204,10 +198,6 @@ class Vectors:
     identity: Mapping[str, Any]
 
 
-_opened: weakref.WeakKeyDictionary[Index, Vectors] = weakref.WeakKeyDictionary()
-_opening = threading.Lock()
-
-
 def document_vectors(index: Index) -> Vectors:
     """Return the vectors of all documents; they are verified once for each open index.
 
@@ -215,11 +205,7 @@ def document_vectors(index: Index) -> Vectors:
         InputError: there are none, or not of documents that were added later.
         IndexFolderError: they are damaged.
     """
-    with _opening:
-        known = _opened.get(index)
-        if known is None:
-            known = _opened[index] = _open(index)
-    return known
+    return index.once(VECTORS, lambda: _open(index))
 
 
 def _open(index: Index) -> Vectors:
@@ -251,15 +237,6 @@ def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
 # What survives a kill ----------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        name = shorten(str(folder), 200)
-        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
-
-
 class _Partial:
     """The rows embedded so far, in a file beside the index: a line of JSON, then chunks.
 
@@ -272,16 +249,12 @@ class _Partial:
         self._header = json.dumps(dict(settings), sort_keys=True).encode() + b"\n"
 
     def __enter__(self) -> _Partial:
-        import fcntl
-
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
         self._stream: IO[bytes] = os.fdopen(handle, "r+b")
-        try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not try_lock(handle):
             self._stream.close()
             name = shorten(str(self._path.parent), 200)
-            raise PnyxError(f"{name}: another process is embedding this index") from error
+            raise PnyxError(f"{name}: another process is embedding this index")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -123,7 +123,7 @@ class _Table:
         state = np.array([0, len(self._terms), 0, 0, 0], dtype=np.int64)
         tables = (self._hashes, self._slots, self._letters, self._ends)
         while not self._scan.scan(
-            text, stops, *self._rules, self._basis, *tables, state, numbers, counts
+            text, stops, self._rules, self._basis, tables, state, (numbers, counts)
         ):
             self._grow(len(text) - int(state[0]))
             tables = (self._hashes, self._slots, self._letters, self._ends)

@@ -21,22 +21,7 @@ _TWO_UNITS = 4
 
 
 @jit
-def scan(
-    text: Any,
-    stops: Any,
-    classes: Any,
-    moves: Any,
-    ends_word: Any,
-    window: Any,
-    basis: Any,
-    hashes: Any,
-    slots: Any,
-    letters: Any,
-    ends: Any,
-    state: Any,
-    numbers: Any,
-    counts: Any,
-) -> Any:
+def scan(text: Any, stops: Any, rules: Any, basis: Any, tables: Any, state: Any, found: Any) -> Any:
     """Number the words of documents until the text ends or the tables are full.
 
     The letters A to Z count as a to z.
@@ -44,31 +29,30 @@ def scan(
     Args:
         text: uint8, UTF-8: the documents one after the other.
         stops: int64, where each document ends.
-        classes: uint8, of every character; see `pnyx.corpora.word_breaks.Automaton`.
-        moves: uint8 [states, classes].
-        ends_word: uint8 [states].
-        window: how far a word is looked for, in units of UTF-16.
+        rules: of `pnyx.corpora.word_breaks.Automaton`: uint8, the class of every character; uint8
+            [states, classes], the moves; uint8 [states], which end a word; how far a word is looked
+            for, in units of UTF-16.
         basis: where hashing starts, uint64: drawn at random, so that no corpus can be written whose
             words all fall into one slot. The numbers do not depend on it.
-        hashes: uint64 [2^n], of the word in each slot.
-        slots: int32 [2^n], the word's number; -1 where a slot is free.
-        letters: uint8, the words one after the other.
-        ends: int64, where each word's letters end, after a first 0.
+        tables: uint64 [2^n], the hash of the word in each slot; int32 [2^n], its number, -1 where a
+            slot is free; uint8, the words one after the other; int64, where each word's letters
+            end, after a first 0.
         state: int64 [5], goes on from there: place in the text, words known, numbers written,
             documents ended, numbers before the current document.
-        numbers: int32, the number of each word of the text.
-        counts: int64, how many words each document has.
+        found: int32, the number of each word of the text; int64, how many words each document has.
 
     Returns:
         Whether the text was read to its end; otherwise the tables must grow first.
     """
+    hashes, slots, letters, ends = tables
+    numbers, counts = found
     mask = np.uint64(len(slots) - 1)
     place, known, written, documents, before = state[0], state[1], state[2], state[3], state[4]
     done = True
     while done and documents < len(stops):
         size = stops[documents]
         while place < size:
-            stop, code = _word(text, place, size, classes, moves, ends_word, window, basis)
+            stop, code = _word(text, place, size, rules, basis)
             if stop < 0:  # no word begins here
                 place = -stop
                 continue
@@ -108,21 +92,13 @@ def scan(
 
 
 @jit
-def _word(
-    text: Any,
-    place: Any,
-    size: Any,
-    classes: Any,
-    moves: Any,
-    ends_word: Any,
-    window: Any,
-    basis: Any,
-) -> Any:
+def _word(text: Any, place: Any, size: Any, rules: Any, basis: Any) -> Any:
     """Return where the longest word from a place on ends, and its hash before the last step.
 
     Where none begins: the next place, negative.
     """
-    at, left, state = place, window, _START
+    classes, moves, ends_word, left = rules
+    at, state = place, _START
     stop = -(place + _width(text[place]))
     code = found = basis
     while at < size:

@@ -4,54 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Unscored
-from pnyx.judge.base import Judge, ask
+from pnyx.judge.answers import Answer
+from pnyx.judge.base import Judge, ask_async, run_blocking
 from pnyx.judge.questions import Support
 from pnyx.measure.sentences import citation_precision, sentence_precision
-from pnyx.records import (
-    SIDES,
-    Document,
-    Evidence,
-    Question,
-    Response,
-    Sentence,
-    Side,
-    judged_text,
-)
-from pnyx.search.index import Index
+from pnyx.models.flow import run_all
+from pnyx.records import Document, Evidence, Question, Response, Sentence, Side, judged_text
+from pnyx.search.engine import Engine
 from pnyx.search.pipeline import Found, Searcher
+from pnyx.search.sides import CORPUS_LABEL, Placed, place
 from pnyx.write.case import ArguedSide, Case
 from pnyx.write.draft import Draft, Writer
-from pnyx.write.sides import CORPUS_LABEL, Placed, place
+from pnyx.write.plan import Plan
 
 __all__ = ["Plan", "argue", "search_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a question is argued.
-
-    Attributes:
-        sides: the sides to argue, in the order shown.
-        retrieve: how many documents are retrieved and placed on a side.
-        certainty: the least probability with which a judge's verdict puts a document on a side.
-        per_side: at most this many documents are handed to the writer for each side.
-        team: `team_id` of the written responses.
-    """
-
-    sides: tuple[Side, ...] = SIDES
-    retrieve: int = 30
-    certainty: float = 0.6
-    per_side: int = 8
-    team: str = "pnyx"
-
-
 def argue(
-    index: Index | Searcher,
+    engine: Engine | Searcher,
     question: Question,
     *,
     judge: Judge,
@@ -61,8 +35,8 @@ def argue(
     """Retrieve evidence, place it on the sides, write each side and judge every part.
 
     Args:
-        index: where the evidence is: an index, which is searched by Dirichlet, or a `Searcher`.
-            Either is asked for the question and its definition, as one text.
+        engine: where the evidence is: an index or another engine, searched as `SearchPlan()` says,
+            or a `Searcher`. Either is asked for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
         judge: answers Support questions for relevance, stance and support.
         writer: argues one side from given documents.
@@ -77,13 +51,24 @@ def argue(
             it had answered is in the store.
     """
     plan = plan or Plan()
-    searcher = index if isinstance(index, Searcher) else Searcher(index)
+    searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     retrieved = _retrieve(searcher, question, plan)
-    placed = place(question, retrieved.documents, judge, plan.certainty)
-    sides = tuple(_argue_side(question, side, placed, judge, writer, plan) for side in plan.sides)
+    argued: dict[Side, ArguedSide] = {}
+
+    async def work() -> list[Placed]:
+        placed = await place(question, retrieved.documents, judge, plan.certainty)
+
+        async def write(side: Side) -> None:
+            argued[side] = await _argue_side(question, side, placed, judge, writer, plan)
+
+        await run_all(plan.sides, write, workers=len(plan.sides))
+        return placed
+
+    placed = run_blocking(work)
+    sides = tuple(argued[side] for side in plan.sides)
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
     cards = {judge.name: judge.card}
-    if any(p.labelled for p in placed):
+    if any(p.sided.labelled for p in placed):
         cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
     return Case(
         question=question,
@@ -94,8 +79,8 @@ def argue(
             "search": _described(question, searcher, retrieved),
             "writer": writer.name,
         },
-        undecided=sum(not p.sides for p in placed),
-        unscored=sum(p.unscored for p in placed),
+        undecided=sum(not p.sided.sides for p in placed),
+        unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
         search_problems=retrieved.found.problems,
         search_unscored=retrieved.found.unscored,
@@ -104,8 +89,7 @@ def argue(
 
 def _usual_reason(placed: Sequence[Placed]) -> str:
     """Return why verdicts on the documents are missing, for most of them."""
-    answers = (a for p in placed for a in (p.relevance, *p.stance.values()))
-    reasons = Counter(a.reason for a in answers if isinstance(a, Unscored))
+    reasons = Counter(reason for p in placed for reason in p.reasons)
     return max(reasons, key=lambda r: reasons[r], default="")
 
 
@@ -122,28 +106,24 @@ def search_text(question: Question) -> str:
 class _Retrieved(NamedTuple):
     """What the search gave."""
 
-    documents: list[tuple[Evidence, float]]
+    documents: list[Evidence]
     copies: int
     found: Found
 
 
 def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
-    """Return the best documents with different texts, and how many copies were passed over.
-
-    Debate portals file one debate under several themes; its copies would crowd out the rest.
-    """
+    """Return the best documents with different texts, and how many copies were passed over."""
     asked = replace(question, text=search_text(question))
     (found,) = searcher.search([asked], 4 * plan.retrieve)
-    documents: dict[str, tuple[Evidence, float]] = {}
+    documents: dict[str, Evidence] = {}
     copies = 0
-    for hit in found.hits:
+    for document in searcher.engine.fetch([hit.doc_id for hit in found.hits]):
         if len(documents) == plan.retrieve:
             break
-        document = searcher.index.document_at(hit.number)
         if document.text in documents:
             copies += 1
         else:
-            documents[document.text] = (document, hit.score)
+            documents[document.text] = document
     return _Retrieved(list(documents.values()), copies, found)
 
 
@@ -154,7 +134,7 @@ def _described(question: Question, searcher: Searcher, retrieved: _Retrieved) ->
     return f"{searcher.plan}, by {searched}; {count} documents retrieved{copies}"
 
 
-def _argue_side(
+async def _argue_side(
     question: Question,
     side: Side,
     placed: Sequence[Placed],
@@ -163,19 +143,19 @@ def _argue_side(
     plan: Plan,
 ) -> ArguedSide:
     # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
-    mine = sorted((p for p in placed if side in p.sides), key=lambda p: not p.labelled)
+    mine = sorted((p for p in placed if side in p.sided.sides), key=lambda p: not p.sided.labelled)
     used = {p.document.id: p for p in mine[: plan.per_side]}
     documents = [p.document for p in used.values()]
-    draft = writer.write(question, side, documents) if documents else Draft(())
+    draft = await writer.write(question, side, documents) if documents else Draft(())
     draft = _without_foreign_citations(draft, set(used))
     response = _response(question, side, draft, writer, plan, documents)
-    support = _judge_citations(question, response, used, judge)
+    support = await _judge_citations(question, response, used, judge)
     return ArguedSide(
         side=side,
         response=response,
         support=support,
         relevance={d: used[d].relevance for d in response.references},
-        stance={d: used[d].stance[side] for d in response.references},
+        stance={d: used[d].sided.verdicts[side] for d in response.references},
         measures={
             "sentence_precision": sentence_precision(response, support),
             "citation_precision": citation_precision(response, support),
@@ -226,7 +206,7 @@ def _response(
     )
 
 
-def _judge_citations(
+async def _judge_citations(
     question: Question, response: Response, used: Mapping[str, Placed], judge: Judge
 ) -> dict[tuple[int, str], Answer]:
     keys = [
@@ -244,4 +224,4 @@ def _judge_citations(
         )
         for position, doc_id in keys
     ]
-    return dict(zip(keys, ask(judge, asked), strict=True))
+    return dict(zip(keys, await ask_async(judge, asked), strict=True))

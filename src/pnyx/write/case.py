@@ -79,10 +79,9 @@ class Case:
 
 
 def scored_response(side: ArguedSide) -> Response:
-    """Return a side's response with each citation's probability of support as its score.
+    """Return a side's response with each citation's probability of support, if any, as its score.
 
-    This is the confidence that the citation style `scores` (RAGTIME) wants; a citation without a
-    probability keeps no score.
+    The citation style `scores` (RAGTIME) wants that confidence.
     """
     sentences = []
     for position, sentence in enumerate(side.response.sentences):

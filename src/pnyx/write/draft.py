@@ -32,7 +32,7 @@ class Writer(Protocol):
     @property
     def name(self) -> str: ...  # noqa: D102
 
-    def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Write the argument for `side` from `documents` (best first), citing their ids."""
         ...
 

@@ -20,6 +20,7 @@ from pnyx.corpora.segment import split_sentences
 from pnyx.models.encoder import Encoder, load_encoder
 from pnyx.records import Argument, Evidence, Question, Sentence, Side
 from pnyx.write.draft import Draft, conclusion, premise
+from pnyx.write.plan import POINTS
 
 __all__ = ["ExtractiveWriter"]
 
@@ -66,7 +67,7 @@ class ExtractiveWriter:
     def __init__(
         self,
         *,
-        points: int = 4,
+        points: int = POINTS,
         premises: int = 2,
         repeat: float = 0.85,
         novelty: float = 0.2,
@@ -80,8 +81,13 @@ class ExtractiveWriter:
         self.order = order
         self._encoder = encoder
 
-    def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:  # noqa: ARG002
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:  # noqa: ARG002
         """Return up to `points` conclusions with their premises; empty without documents."""
+        import anyio
+
+        return await anyio.to_thread.run_sync(self._write, question, documents)
+
+    def _write(self, question: Question, documents: Sequence[Evidence]) -> Draft:
         if self._encoder is None:
             self._encoder = load_encoder()
         encoder = self._encoder
@@ -95,10 +101,7 @@ class ExtractiveWriter:
         return Draft(tuple(self._sentences(chosen, candidates, query)))
 
     def _choose(self, candidates: list[_Point]) -> list[_Point]:
-        """Pick points by maximal marginal relevance; likeness is measured on conclusions.
-
-        A conclusion that near-repeats a chosen one is passed over: it would not be written.
-        """
+        """Pick points by maximal marginal relevance; likeness is measured on conclusions."""
         support = [
             borne_out - self.order * position
             for position, borne_out in enumerate(_mutual_support(candidates))

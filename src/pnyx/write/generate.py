@@ -14,22 +14,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pnyx.corpora.trim import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
-from pnyx.judge.base import run_blocking
 from pnyx.judge.claims import claims
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import block, load_prompt
 from pnyx.judge.reading import UnreadableReply, cut_reason, validated
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
-from pnyx.write.context import pack
 from pnyx.write.draft import Draft, conclusion, premise
+from pnyx.write.plan import CONTEXT, POINTS
 
 if TYPE_CHECKING:
     import pydantic
 
-__all__ = ["LlmWriter", "WorkedExample", "read_examples"]
+__all__ = ["WORDS_PER_TOKEN", "LlmWriter", "WorkedExample", "pack", "read_examples"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class LlmWriter:
         self,
         model: StoredModel,
         *,
-        points: int = 4,
-        context: int = 6000,
+        points: int = POINTS,
+        context: int = CONTEXT,
         examples: Sequence[WorkedExample] = (),
     ) -> None:
         self.model = model
@@ -109,14 +109,14 @@ class LlmWriter:
         """The model's name and the prompt's."""
         return f"{self.model.name} ({load_prompt('argue').label})"
 
-    def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Ask for the argument; a failed or unreadable reply gives a failed draft, no guess."""
         shown, trimmed = pack(documents, self.context)
         problems = []
         if trimmed:
             problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
         request = self._request(question, side, shown)
-        request, reply = run_blocking(self.model.whole(request))
+        request, reply = await self.model.whole(request)
         if isinstance(reply, CallFailed):
             fault: str | None = reply.reason
         else:
@@ -173,11 +173,7 @@ class LlmWriter:
 
 
 def _parse(text: str) -> list[tuple[str, str, list[int]]]:
-    """Return (role, text, document numbers) of each sentence of a reply.
-
-    Raises:
-        UnreadableReply: the reply is not the one JSON object that was asked for.
-    """
+    """Return (role, text, document numbers) of each sentence of a reply."""
     sentences: list[tuple[str, str, list[int]]] = []
     for point in validated(_reply_model(), text).points:
         sentences.append(("conclusion", point.conclusion.text, point.conclusion.citations))
@@ -204,10 +200,7 @@ def _reply_model() -> type[pydantic.BaseModel]:
 
 
 def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
-    """Take citation marks such as `[2]` or `[1, 3]` out of a text that should hold none.
-
-    Only marks of documents that were given are taken for citations; `[1984]` may be a quotation.
-    """
+    """Take citation marks such as `[2]` or `[1, 3]` out of a text that should hold none."""
     marked: list[int] = []
 
     def take(match: re.Match[str]) -> str:
@@ -219,3 +212,37 @@ def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
 
     clean = re.sub(r"(?<!\s)\s*\[\d{1,4}(?:\s*,\s*\d{1,4})*\]", take, text)
     return " ".join(clean.split()), marked
+
+
+# Packing ---------------------------------------------------------------------------
+
+
+WORDS_PER_TOKEN = 0.7
+"""English words for each token, on the low side: an estimate, since tokenizers differ."""
+
+
+def pack(documents: Sequence[Evidence], max_tokens: int) -> tuple[list[Document], int]:
+    """Trim every document by the same proportion so that all fit into `max_tokens` (estimated).
+
+    No document is dropped while each can keep at least one word: dropping the last ones would
+    silence whole sources (ConQRet, section 3.2.2). Returns the documents, trimmed at word
+    boundaries, and how many were.
+    """
+    budget = max(len(documents), int(max_tokens * WORDS_PER_TOKEN))
+    plain = [_plain(d) for d in documents]
+    # A "word" without spaces can be arbitrarily long, so words are weighed by their letters too.
+    sizes = [word_weight(d.text) for d in plain]
+    total = sum(sizes)
+    if total <= budget:
+        return plain, 0
+    trimmed = [
+        replace(d, text=trim(d.text, max(1, size * budget // total)))
+        for d, size in zip(plain, sizes, strict=True)
+    ]
+    return trimmed, sum(a.text != b.text for a, b in zip(plain, trimmed, strict=True))
+
+
+def _plain(document: Evidence) -> Document:
+    if isinstance(document, Document):
+        return document
+    return Document(document.id, document.text, document.title, document.url, document.source)

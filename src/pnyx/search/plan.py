@@ -1,0 +1,321 @@
+"""What can be chosen of a search, with its defaults; importing it loads no numpy.
+
+Each number is written once, here: what makes options of these classes reads their fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.claims import claims
+from pnyx.records import SIDES, Question, Side
+
+__all__ = [
+    "AUTO",
+    "CERTAINTY",
+    "FOUND",
+    "FUSIONS",
+    "LEXICAL",
+    "MODEL_PARAMETERS",
+    "PARAMETERS",
+    "PERSPECTIVES",
+    "SCORINGS",
+    "Listwise",
+    "Parameter",
+    "Scoring",
+    "SearchPlan",
+    "check_least",
+    "check_parameter",
+]
+
+
+class Parameter(NamedTuple):
+    """A number that a scoring model depends on: its default and its range."""
+
+    default: float
+    low: float
+    high: float
+
+
+PARAMETERS: Final[Mapping[str, Parameter]] = {
+    "mu": Parameter(2000.0, 1e-6, 1e12),
+    "k1": Parameter(1.2, 0.0, 1e6),
+    "b": Parameter(0.75, 0.0, 1.0),
+    # The weights of topic and quality in the Touché paper's run of highest relevance (Table 1,
+    # first row).
+    "wc": Parameter(10.0, 0.0, 1e6),
+    "wq": Parameter(5.0, 0.0, 1e6),
+}
+"""Every parameter of every lexical model."""
+
+MODEL_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "dirichlet": ("mu",),
+    "bm25": ("k1", "b"),
+    "touche": ("mu", "wc", "wq"),
+}
+"""The parameters of each model that ranks by the words of the question."""
+
+LEXICAL: Final = tuple(MODEL_PARAMETERS)
+"""Models that rank by the words of the question."""
+
+AUTO: Final = "auto"
+"""The model that stands for the best that an index can do; see `scoring.choose_scoring`."""
+
+SCORINGS: Final = (AUTO, *LEXICAL, "dense", "hybrid")
+"""Every model."""
+
+FUSIONS: Final = ("minmax", "zscore", "rrf")
+"""How a hybrid makes two rankings one."""
+
+CERTAINTY: Final = 0.6
+"""The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
+
+PERSPECTIVES: Final = 8
+"""How many perspectives a question gets at most."""
+
+FOUND: Final = 10
+"""How many documents a question gets."""
+
+Rerank: TypeAlias = Literal["listwise", "pointwise"]
+Diversify: TypeAlias = Literal["mmr", "perspectives"]
+
+
+def check_parameter(name: str, value: float) -> None:
+    """Refuse a parameter (a key of `PARAMETERS`) that is out of its range.
+
+    Raises:
+        InputError: it is, or is no number.
+    """
+    _, low, high = PARAMETERS[name]
+    _check_range(name, value, low, high)
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:  # also refuses NaN
+        raise InputError(f"{name} is {value:g}, expected a number from {low:g} to {high:g}")
+
+
+def check_least(name: str, value: int, least: int) -> None:
+    """Refuse a whole number that is too small."""
+    if value < least:
+        raise InputError(f"{name} is {value}, expected at least {least}")
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A model with its parameters.
+
+    Attributes:
+        model: one of `SCORINGS`. `touche` is Dirichlet boosted by topic and quality, `dense` the
+            cosine of vectors, `hybrid` both kinds fused, `auto` a hybrid or, where an index has no
+            vectors, its lexical part (`scoring.choose_scoring`).
+        parameters: the model's own (`MODEL_PARAMETERS`); those of `lexical` in a hybrid.
+        flat: Touché with R fixed to 1.
+        lexical: what a hybrid fuses with the dense ranking, one of `LEXICAL`.
+        fusion: of `FUSIONS`: scores made comparable, or reciprocal ranks.
+        dense_weight: of the dense scores in `minmax` and `zscore`, 0 to 1; the others have the
+            rest. Chosen, with partner and fusion, on development topics of six sets
+            (docs/decisions/hybrid.md).
+
+    Raises:
+        InputError: none of these, or a parameter that the model does not have. What a parameter may
+            be is checked when something is ranked.
+    """
+
+    model: str = AUTO
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    flat: bool = False
+    lexical: str = "dirichlet"
+    fusion: str = "minmax"
+    dense_weight: float = 0.6
+
+    def __post_init__(self) -> None:
+        for what, name, known in (
+            ("model", self.model, SCORINGS),
+            ("lexical model", self.lexical, LEXICAL),
+            ("fusion", self.fusion, FUSIONS),
+        ):
+            if name not in known:
+                shown = shorten(name, 40)
+                raise InputError(f"unknown {what} {shown!r}, expected one of: {', '.join(known)}")
+        _check_range("the weight of the dense ranking", self.dense_weight, 0.0, 1.0)
+        allowed = MODEL_PARAMETERS.get(self.by_words, ())
+        for name in self.parameters:
+            if name not in allowed:
+                found = f"model {self.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{found}, expected: {', '.join(allowed) or 'none'}")
+        if self.flat and self.by_words != "touche":
+            raise InputError(f"model {self.model} has no relevance score to fix at 1")
+
+    @property
+    def by_words(self) -> str:
+        """The lexical model that takes part; empty if none does."""
+        fused = self.lexical
+        return {AUTO: fused, "dense": "", "hybrid": fused}.get(self.model, self.model)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the question is embedded; of `auto`, whether it may be."""
+        topics = self.by_words == "touche" and self.parameter("wc") != 0.0
+        return topics or self.model in (AUTO, "dense", "hybrid")
+
+    @property
+    def parts(self) -> tuple[Scoring, ...]:
+        """The models whose rankings are fused, the dense one last; none but of a hybrid."""
+        if self.model != "hybrid":
+            return ()
+        return Scoring(self.lexical, self.parameters, flat=self.flat), Scoring("dense")
+
+    def parameter(self, name: str) -> float:
+        """Return the value of a parameter (a key of `PARAMETERS`), given or default."""
+        return self.parameters.get(name, PARAMETERS[name].default)
+
+    def __str__(self) -> str:
+        parts = [self.model]
+        if self.model == "hybrid":
+            how = self.fusion
+            if how != "rrf":
+                how += f", weight {self.dense_weight:g} on dense"
+            parts = [f"hybrid of {self.lexical} and dense ({how})"]
+        if self.flat:
+            parts.append("R fixed to 1")
+        parts += [f"{name} {value:g}" for name, value in self.parameters.items()]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Listwise:
+    """How a ranked list is put to a judge.
+
+    Attributes:
+        window: documents in one question to the judge, at least 2.
+        step: the window's stride, from 1 to `window`; the best `window - step` of one window are in
+            the next one, so so many can rise from the back to the front.
+        stance: the side that the documents are to help argue; None for relevance alone.
+        definition: what is relevant, in place of the question's own definition.
+        words: a document longer than this is trimmed, so that a window fits a model's context
+            (long words count for several). RankGPT shows 300.
+
+    Raises:
+        InputError: a number out of range.
+    """
+
+    window: int = 20
+    step: int = 10
+    stance: Side | None = None
+    definition: str = ""
+    words: int = 300
+
+    def __post_init__(self) -> None:
+        check_least("window", self.window, 2)
+        if not 1 <= self.step <= self.window:
+            raise InputError(f"step is {self.step}, expected 1 to the window, {self.window}")
+        check_least("words", self.words, 1)
+
+    def windows(self, count: int) -> list[range]:
+        """Return the ranks (0-based) of each window over `count` documents, as they are asked.
+
+        The last one begins at rank 0, whatever `count` is; one document alone is not asked about.
+        """
+        found = []
+        stop = count
+        while stop > 0:
+            start = max(0, stop - self.window)
+            if stop - start > 1:
+                found.append(range(start, stop))
+            stop = stop - self.step if start > 0 else 0
+        return found
+
+    def criterion(self, question: Question) -> str:
+        """Return what makes a document better, in words; empty for plain relevance."""
+        parts = []
+        if definition := (self.definition or question.definition).strip():
+            parts.append(f"What is relevant to the query:\n{definition}")
+        if self.stance is not None:
+            claim = claims(question.text)[SIDES.index(self.stance)]
+            parts.append(
+                f"Documents are wanted that help to argue the {self.stance} side of the query, "
+                f"which asserts: {claim}\n"
+                "A document is better the more, and the better, reasons and evidence it gives for "
+                "that side. One that speaks for the other side only, or for none, comes behind "
+                "all that help."
+            )
+        return "\n\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What is done to find the documents of a question; see `pnyx.search.pipeline`.
+
+    Attributes:
+        scoring: the model that ranks.
+        rerank: `listwise`, `pointwise` or None.
+        listwise: window and step of listwise reranking.
+        diversify: `mmr` (BERDS, Eq. 1), `perspectives` (BERDS, section 5) or None.
+        lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
+        stance: put the documents on this side first. A listwise reranking asks for that order
+            itself; otherwise the corpus's labels and the judge's verdicts on each document tell.
+        certainty: the least probability with which a judge's verdict decides a side, .5 to 1.
+        depth: how many of the best documents of a ranking the later stages look at, at least 1.
+        threshold: of the first `depth` documents, keep those with at least this P(relevant), in
+            (0, 1], and no others (DIRAS, section 5); it needs `pointwise`. None keeps all.
+
+    Raises:
+        InputError: a number out of range, or no such stage.
+    """
+
+    scoring: Scoring = field(default_factory=Scoring)
+    rerank: Rerank | None = None
+    listwise: Listwise = field(default_factory=Listwise)
+    diversify: Diversify | None = None
+    lam: float = 0.75
+    stance: Side | None = None
+    certainty: float = CERTAINTY
+    depth: int = 100
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        known: Iterable[str]
+        for what, value, known in (
+            ("rerank", self.rerank, ("listwise", "pointwise")),
+            ("diversify", self.diversify, ("mmr", "perspectives")),
+            ("stance", self.stance, SIDES),
+        ):
+            if value is not None and value not in known:
+                raise InputError(f"{what} is {value!r}, expected one of: {', '.join(known)}")
+        _check_range("lambda", self.lam, 0.0, 1.0)
+        _check_range("certainty", self.certainty, 0.5, 1.0)
+        check_least("depth", self.depth, 1)
+        if self.threshold is None:
+            return
+        if not 0.0 < self.threshold <= 1.0:
+            raise InputError(f"threshold is {self.threshold:g}, expected above 0, at most 1")
+        if self.rerank != "pointwise":
+            raise InputError("a threshold needs pointwise reranking, which gives probabilities")
+
+    @property
+    def asks_sides(self) -> bool:
+        """Whether each document's side is found out."""
+        return self.stance is not None and self.rerank != "listwise"
+
+    @property
+    def staged(self) -> bool:
+        """Whether anything is done after ranking."""
+        return bool(self.rerank or self.diversify or self.stance)
+
+    def __str__(self) -> str:
+        parts = [str(self.scoring)]
+        if self.rerank:
+            parts.append(f"{self.rerank} reranking of {self.depth}")
+        if self.threshold is not None:
+            parts.append(f"relevant with a probability of at least {self.threshold:g}")
+        if self.diversify == "mmr":
+            parts.append(f"MMR of {self.depth} with lambda {self.lam:g}")
+        elif self.diversify:
+            parts.append("for each perspective")
+        if self.stance:
+            parts.append(f"{self.stance} side first")
+        return "; ".join(parts)
