@@ -42,21 +42,15 @@ from reader import OPPOSES, SUPPORTS, Reader, Words, export
 from rounding import keep_rounded, round_weights
 from shipped import measure, open_detector
 
-from pnyx.annotate.students.loop import Loop, Pace
 from pnyx.files import atomic_folder
 from pnyx.judge.curves import Platt
 from pnyx.judge.questions import Support
-from pnyx.judge.students.combined import Standard
-from pnyx.judge.students.files import CARD, Student, write_manifest
-from pnyx.judge.students.reader import (
-    CLOSENESS,
-    MODEL,
-    READER,
-    TOKENIZER,
-    closest_sentences,
-    open_reader,
-)
 from pnyx.models.encoder import load_encoder
+from pnyx.students.combined import Standard
+from pnyx.students.files import CARD, Student, write_manifest
+from pnyx.students.network import MODEL, TOKENIZER
+from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
+from pnyx.students.train.loop import Loop, Pace
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/models/weights/perspectives")

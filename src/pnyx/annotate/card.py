@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pnyx.errors import shorten
-from pnyx.judge.students.files import Student
+from pnyx.students.files import Student
 
 __all__ = ["figure_rows", "student_card"]
 

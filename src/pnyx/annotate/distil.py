@@ -19,19 +19,22 @@ from typing import Any
 
 from pnyx.annotate.card import student_card
 from pnyx.annotate.labelled import LabelledPair
-from pnyx.annotate.students.base import Example, Report, Trained, Trainer, example_of, quiet
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder, atomic_text, make_folder
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
-from pnyx.judge.students.files import CARD, MANIFEST, Student, check_name, write_manifest
-from pnyx.judge.students.judge import Score, load_scorer
+from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Measured
 from pnyx.measure.gold import Gold, Joined, Pair
+from pnyx.students.files import CARD, MANIFEST, Student, check_name, write_manifest
+from pnyx.students.judge import Score, load_scorer
+from pnyx.students.train.base import Example, Report, Trained, Trainer, quiet
 
-__all__ = ["Distillation", "Distilled", "calibrate", "distil", "split_questions"]
+__all__ = ["Distillation", "Distilled", "calibrate", "distil", "example_of", "split_questions"]
 
 _FOLDS = 5
+_PARTLY = 0.75
+"""Target of a pair that is relevant only in part, where no probability is known."""
 _PLAN = "plan.json"
 _BY_ORDER = frozenset({"auroc", "average_precision", "ndcg", "map"})
 _FIGURES = ("f1", "accuracy", "auroc", "average_precision", "ece", "brier", "ndcg", "map")
@@ -77,6 +80,19 @@ class Distilled:
     student: Student
     counts: Mapping[str, Any]
     figures: Mapping[str, Measured] = field(default_factory=dict)
+
+
+def example_of(pair: LabelledPair) -> Example:
+    """Return what a student learns of a pair that has a verdict."""
+    if pair.value is None:
+        raise ValueError(f"{pair.id} has no verdict")
+    target = pair.probability
+    if target is None:
+        target = _PARTLY if pair.partial else float(pair.value)
+    question = ask_relevance(
+        pair.id, pair.question, pair.document, definition=pair.definition, group=pair.group
+    )
+    return Example(question, target, pair.value, pair.group, pair.explanation)
 
 
 def split_questions(

@@ -19,12 +19,12 @@ from pnyx.errors import InputError, shorten
 if TYPE_CHECKING:
     from pnyx.annotate.distil import Distilled
     from pnyx.annotate.labelled import LabelledPair
-    from pnyx.annotate.students.base import Trainer
+    from pnyx.students.train.base import Trainer
 
 __all__ = ["distil"]
 
-_KINDS = ("combined", "late-interaction", "cross-encoder", "logistic", "lexical", "lora")
-_TRAINED = ("combined", "late-interaction", "cross-encoder", "lora")
+_KINDS = ("combined", "late-interaction", "logistic", "lexical", "lora")
+_TRAINED = ("combined", "late-interaction", "lora")
 _OF_KIND = {
     "base": _TRAINED,
     "epochs": _TRAINED,
@@ -45,9 +45,8 @@ _OF_KIND = {
     default="combined",
     show_default=True,
     help="A small encoder whose sentences meet, alone or added to shared words and the packaged "
-    "encoder (combined), or a small cross-encoder, trained on the CPU; a logistic regression over "
-    "the packaged encoder, or over shared words alone, in seconds; or a language model with "
-    "low-rank adapters.",
+    "encoder (combined), trained on the CPU; a logistic regression over the packaged encoder, or "
+    "over shared words alone, in seconds; or a language model with low-rank adapters.",
 )
 @click.option("--name", metavar="NAME", help="Of the student  [default: the folder's].")
 @click.option(
@@ -173,27 +172,23 @@ def _trainer(options: dict[str, Any]) -> Trainer:
         if options[name] is not None
     }
     if options["kind"] == "combined":
-        from pnyx.annotate.students.combined import CombinedTrainer
-        from pnyx.annotate.students.late import LateTrainer
+        from pnyx.students.train.combined import CombinedTrainer
+        from pnyx.students.train.late import LateTrainer
 
         return CombinedTrainer(LateTrainer(seed=options["seed"], **given))
     if options["kind"] == "logistic":
-        from pnyx.annotate.students.logistic import LogisticTrainer
+        from pnyx.students.train.logistic import LogisticTrainer
 
         return LogisticTrainer()
     if options["kind"] == "lexical":
-        from pnyx.annotate.students.lexical import LexicalTrainer
+        from pnyx.students.train.lexical import LexicalTrainer
 
         return LexicalTrainer()
     if options["kind"] == "late-interaction":
-        from pnyx.annotate.students.late import LateTrainer
+        from pnyx.students.train.late import LateTrainer
 
         return LateTrainer(seed=options["seed"], **given)
-    if options["kind"] == "cross-encoder":
-        from pnyx.annotate.students.cross import CrossTrainer
-
-        return CrossTrainer(seed=options["seed"], **given)
-    from pnyx.annotate.students.lora import LoraTrainer
+    from pnyx.students.train.lora import LoraTrainer
 
     return LoraTrainer(
         seed=options["seed"], reason=options["reason"], four_bit=options["four_bit"], **given

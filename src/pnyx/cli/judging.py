@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.llm import LlmJudge
     from pnyx.judge.prompting import Prompt
-    from pnyx.judge.students.judge import StudentJudge
     from pnyx.judge.tasks import Task
     from pnyx.models.ledger import Ledger
     from pnyx.models.prices import Price
+    from pnyx.students.judge import StudentJudge
 
 __all__ = [
     "Opened",
@@ -165,7 +165,7 @@ def names_student(cheap: str | None) -> bool:
     """Tell whether --cheap names a student's folder, and no language model."""
     if cheap is None:
         return False
-    from pnyx.judge.students.files import MANIFEST
+    from pnyx.students.files import MANIFEST
 
     # Any other folder is one as well, so that the message is about the folder.
     return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
@@ -280,7 +280,7 @@ def _packaged(task: Task, options: dict[str, Any]) -> Judge:
     if options["student"] is not None:
         return _student(task, "student", options)
     if options.get("as_perspectives"):
-        from pnyx.judge.packaged import load_perspective_student
+        from pnyx.students.judge import load_perspective_student
 
         return load_perspective_student()
     from pnyx.judge.encoder import EncoderJudge
@@ -289,7 +289,7 @@ def _packaged(task: Task, options: dict[str, Any]) -> Judge:
 
 
 def _student(task: Task, option: str, options: dict[str, Any]) -> StudentJudge:
-    from pnyx.judge.students.judge import open_student
+    from pnyx.students.judge import open_student
 
     if task.name != "relevance":
         raise InputError(f"--{option} answers relevance, not {task.name}")
@@ -403,7 +403,7 @@ def _cascade(
 
 def _check_students(options: dict[str, Any]) -> None:
     """Refuse a cascade from a student to itself, whatever its folder is called."""
-    from pnyx.judge.students.files import read_student
+    from pnyx.students.files import read_student
 
     if read_student(options["cheap"]).digest == read_student(options["student"]).digest:
         raise InputError("--cheap and --student are the same student")

@@ -20,8 +20,8 @@ from torch import nn
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
-from pnyx.judge.students.segments import read_tokenizer
 from pnyx.native import load_onnxruntime
+from pnyx.students.network import read_tokenizer
 
 __all__ = [
     "PACKAGED",
@@ -111,16 +111,11 @@ class Bert(nn.Module):  # type: ignore[misc]
         for module in (self.words, self.places, self.types, self.norm, *self.layers[:layers]):
             module.requires_grad_(requires_grad=False)
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        types: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Return hidden states; ids, mask and types (0 or 1) are int64 [batch, tokens]."""
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return hidden states; ids and mask are int64 [batch, tokens]."""
         bias = (1.0 - attention_mask.to(torch.float32))[:, None, None, :] * -1e9
         places = torch.arange(input_ids.shape[1], device=input_ids.device)[None, :]
-        kinds = torch.zeros_like(input_ids) if types is None else types
+        kinds = torch.zeros_like(input_ids)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             summed = self.words(input_ids) + self.places(places) + self.types(kinds)
             hidden = self.norm(summed)
@@ -159,13 +154,12 @@ def load_bert(base: str) -> Bert:
     return bert
 
 
-def check_base(base: str, tokens: int, types: int = 1) -> Shape:
+def check_base(base: str, tokens: int) -> Shape:
     """Check that a base and its tokenizer fit each other and what they are to read.
 
     Args:
         base: as for `load_bert`.
         tokens: of the longest input.
-        types: how many types of tokens there are.
 
     Raises:
         InputError: they do not, or it is no base.
@@ -174,8 +168,6 @@ def check_base(base: str, tokens: int, types: int = 1) -> Shape:
     if shape.max_position_embeddings < tokens:
         problem = f"reads up to {shape.max_position_embeddings} tokens, expected at least {tokens}"
         raise InputError(problem, path=base)
-    if shape.type_vocab_size < types:
-        raise InputError("tells no types of tokens apart, expected question and text", path=base)
     try:
         tokenizer = read_tokenizer(tokenizer_of(base))
         highest = max(tokenizer.get_vocab().values(), default=0)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from pnyx.annotate.students.base import Example, Report
-from pnyx.annotate.students.bert import Bert, export_int8, load_bert, optimizer_of
-from pnyx.annotate.students.loop import Loop, Pace
 from pnyx.judge.questions import Support
-from pnyx.judge.students.segments import Piece, pieces_of, read_tokenizer
+from pnyx.students.late import Piece, pieces_of
+from pnyx.students.network import read_tokenizer
+from pnyx.students.train.base import Example, Report
+from pnyx.students.train.bert import Bert, export_int8, load_bert, optimizer_of
+from pnyx.students.train.loop import Loop, Pace
 
 if TYPE_CHECKING:
-    from pnyx.annotate.students.late import LateTrainer
+    from pnyx.students.train.late import LateTrainer
 
 __all__ = ["LateNet", "train_net"]
 
@@ -113,7 +114,7 @@ def _interact(
     whole: torch.Tensor,
     parts: torch.Tensor,
 ) -> torch.Tensor:
-    """The same as `pnyx.judge.students.late.interact`, with gradients; a test holds them equal."""
+    """The same as `pnyx.students.late.interact`, with gradients; a test holds them equal."""
     best = (sentences @ parts.T).max(0).values.sort().values
     return torch.stack(
         [

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pnyx.annotate.students.base import Report
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.students.train.base import Report
 
 __all__ = ["Loop", "Pace"]
 

@@ -37,7 +37,7 @@ _STATED = re.compile(
 
 @cache
 def _wording() -> dict[str, Any]:
-    path = resources.files("pnyx.judge.students").joinpath("lora.toml")
+    path = resources.files("pnyx.students").joinpath("lora.toml")
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 

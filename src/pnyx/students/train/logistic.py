@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.annotate.students.base import Example, Report, Trained
-from pnyx.annotate.students.regression import STRENGTHS, fit_regressions
 from pnyx.judge.questions import Support
-from pnyx.judge.students.logistic import WEIGHTS
-from pnyx.judge.students.similarity import FEATURES, FEATURES_VERSION, similarity_features
 from pnyx.models.encoder import load_encoder
+from pnyx.students.linear import WEIGHTS
+from pnyx.students.similarity import FEATURES, FEATURES_VERSION, similarity_features
+from pnyx.students.train.base import Example, Report, Trained
+from pnyx.students.train.regression import STRENGTHS, fit_regressions
 
 __all__ = ["LogisticTrainer"]
 

@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.annotate.students.base import Example, Report, Trained, Trainer
-from pnyx.annotate.students.late import LateTrainer
-from pnyx.annotate.students.lexical import LexicalTrainer
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
-from pnyx.judge.students.combined import (
+from pnyx.students.combined import (
     CLOSENESS,
     LEAST_DEVIATION,
     PARTS,
@@ -25,7 +22,10 @@ from pnyx.judge.students.combined import (
     Standard,
     open_parts,
 )
-from pnyx.judge.students.similarity import FEATURES_VERSION
+from pnyx.students.similarity import FEATURES_VERSION
+from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.late import LateTrainer
+from pnyx.students.train.lexical import LexicalTrainer
 
 __all__ = ["CombinedTrainer"]
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from pnyx.annotate.students.base import Example, Report, Trained
-from pnyx.annotate.students.loop import Pace
-from pnyx.annotate.students.lora_loop import CausalLoop, Lesson, Rate
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.questions import Support
-from pnyx.judge.students.causal import (
+from pnyx.students.causal import (
     PACKAGED,
     Base,
     adapter_weights,
@@ -30,11 +27,12 @@ from pnyx.judge.students.causal import (
     require_libraries,
     revision_of,
 )
-from pnyx.judge.students.causal_text import Texts, label, render
-from pnyx.judge.students.lora import ADAPTER, Calibration
+from pnyx.students.causal_text import Texts, label, render
+from pnyx.students.lora import ADAPTER, Calibration
+from pnyx.students.train.base import Example, Report, Trained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from pnyx.students.train.causal import Lesson
 
 __all__ = ["LoraTrainer"]
 
@@ -156,19 +154,18 @@ class LoraTrainer:
                 be loaded, or the loss is no number.
         """
         require_libraries()
-        import torch
         from safetensors.torch import save_file
+
+        from pnyx.students.train.causal import fit_adapter, own_randomness
 
         base = self._base()
         tokenizer = load_tokenizer(base)
         rendered = render(tokenizer, reason=self.reason)
-        with torch.random.fork_rng():
+        with own_randomness():
             model = self._model(base)
             texts = self._texts(tokenizer, rendered, model.config)
             lessons, left_out = _lessons(texts, examples, reason=self.reason)
-            pace = self._pace(len(lessons))
-            loop = CausalLoop(model, pace, self._rate(), pad=texts.pad)
-            loss = loop.run(lessons, work, report)
+            steps, loss = fit_adapter(model, lessons, self, texts.pad, work, report)
         weights = adapter_weights(model)
         save_file(weights, out / ADAPTER)
         about_adapter = model.peft_config["default"]
@@ -185,7 +182,7 @@ class LoraTrainer:
             },
         }
         about = {
-            "steps": pace.steps,
+            "steps": steps,
             "loss": None if loss is None else round(loss, 4),
             "left_out": ", ".join(f"{count} ({why})" for why, count in left_out.items()) or 0,
             "weights": sum(value.numel() for value in weights.values()),
@@ -226,20 +223,6 @@ class LoraTrainer:
             target_tokens=self.target_tokens,
         )
 
-    def _pace(self, count: int) -> Pace:
-        return Pace(
-            steps=self.epochs * math.ceil(count / self.batch),
-            warmup=self.warmup,
-            decay=False,
-            max_grad_norm=self.max_grad_norm,
-            checkpoint_steps=self.checkpoint_steps,
-            seed=self.seed,
-        )
-
-    def _rate(self) -> Rate:
-        names = ("batch", "device_batch", "learning_rate", "beta2", "weight_decay", "seed")
-        return Rate(**{name: getattr(self, name) for name in names})
-
 
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
@@ -251,6 +234,8 @@ def _lessons(
     texts: Texts, examples: Iterable[Example], *, reason: bool
 ) -> tuple[list[Lesson], Counter[str]]:
     """Return what is learned, and why the other pairs are not."""
+    from pnyx.students.train.causal import Lesson
+
     lessons: list[Lesson] = []
     left_out: Counter[str] = Counter()
     verdicts = set()

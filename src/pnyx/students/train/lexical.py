@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.annotate.students.base import Example, Report, Trained
-from pnyx.annotate.students.regression import STRENGTHS, fit_regressions
 from pnyx.judge.questions import Support
-from pnyx.judge.students.lexical import MAX_WORDS, WEIGHTS, WORDS
-from pnyx.judge.students.lexicon import FEATURES_VERSION, Lexicon
+from pnyx.students.lexical import MAX_WORDS, WORDS
+from pnyx.students.lexicon import FEATURES_VERSION, Lexicon
+from pnyx.students.linear import WEIGHTS
+from pnyx.students.train.base import Example, Report, Trained
+from pnyx.students.train.regression import STRENGTHS, fit_regressions
 
 __all__ = ["LexicalTrainer", "learn_lexicon"]
 

@@ -7,15 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
 
-__all__ = ["Example", "Report", "Trained", "Trainer", "example_of", "need_torch", "quiet"]
-
-PARTLY = 0.75
-"""Target of a pair that is relevant only in part, where no probability is known."""
+__all__ = ["Example", "Report", "Trained", "Trainer", "need_torch", "quiet"]
 
 Report: TypeAlias = Callable[[int, int, str], None]
 """Told of progress: steps done, of how many, and a word on how it goes."""
@@ -57,8 +52,8 @@ class Trainer(Protocol):
     """Trains one kind of student.
 
     Attributes:
-        kind: a key of `pnyx.judge.students.judge.SCORERS`.
-        what: a few words for the card, such as "cross-encoder of 6 layers".
+        kind: a key of `pnyx.students.judge.SCORERS`.
+        what: a few words for the card, such as "logistic regression over minilm-int8".
     """
 
     @property
@@ -102,19 +97,6 @@ class Trainer(Protocol):
 
 def quiet(done: int, of: int, word: str) -> None:
     """Report progress to nobody."""
-
-
-def example_of(pair: LabelledPair) -> Example:
-    """Return what a student learns of a pair that has a verdict."""
-    if pair.value is None:
-        raise ValueError(f"{pair.id} has no verdict")
-    target = pair.probability
-    if target is None:
-        target = PARTLY if pair.partial else float(pair.value)
-    question = ask_relevance(
-        pair.id, pair.question, pair.document, definition=pair.definition, group=pair.group
-    )
-    return Example(question, target, pair.value, pair.group, pair.explanation)
 
 
 def need_torch() -> None:
