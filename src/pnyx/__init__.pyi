@@ -7,8 +7,12 @@ from .annotate.distil import Distillation, Distilled, distil
 from .annotate.grades import write_graded_qrels
 from .annotate.labelled import LabelledPair, read_labelled
 from .annotate.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
-from .annotate.review_files import read_review, write_review
-from .annotate.reviewing import Disagreement, draw_disagreements
+from .annotate.reviewing import (
+    Disagreement,
+    draw_disagreements,
+    read_review,
+    write_review,
+)
 from .annotate.sampling import PairSample, SampledPair, sample_pairs
 from .audit.perspective_bench import Benched, PerspectiveBench, bench_perspectives
 from .audit.settings import Tuning
