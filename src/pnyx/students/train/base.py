@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
@@ -48,21 +49,21 @@ class Trained:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Trainer(Protocol):
-    """Trains one kind of student.
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """Trains one kind of student; the fields of each kind are its settings.
 
     Attributes:
         kind: a key of `pnyx.students.judge.SCORERS`.
         what: a few words for the card, such as "logistic regression over minilm-int8".
     """
 
-    @property
-    def kind(self) -> str:
-        """See the class."""
+    kind: ClassVar[str]
 
     @property
     def what(self) -> str:
         """See the class."""
+        raise NotImplementedError
 
     def plan(self) -> Mapping[str, Any]:
         """Return all settings of the training, ready for JSON: another plan does not resume.
@@ -71,6 +72,7 @@ class Trainer(Protocol):
             PnyxError: a library is missing.
             InputError: what it is to start from is not what it needs.
         """
+        return dataclasses.asdict(self)
 
     def train(
         self,
@@ -78,7 +80,7 @@ class Trainer(Protocol):
         work: Path,
         out: Path,
         report: Report,
-        unseen: Sequence[Support],
+        unseen: Sequence[Support] = (),
     ) -> Trained:
         """Train, and write the weights to `out`.
 
@@ -91,8 +93,10 @@ class Trainer(Protocol):
             unseen: pairs of other questions, without labels: how scores lie that were not fitted.
 
         Raises:
+            InputError: what it starts from, or a checkpoint, is not what it needs.
             PnyxError: a library is missing, or the training failed.
         """
+        raise NotImplementedError
 
 
 def quiet(done: int, of: int, word: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
-class CombinedTrainer:
+class CombinedTrainer(Trainer):
     """Trains two parts, and brings three to the same scale.
 
     Attributes:
@@ -42,14 +42,10 @@ class CombinedTrainer:
         encoder: name of the packaged encoder, which is asked as it is.
     """
 
+    kind: ClassVar[str] = "combined"
     late: LateTrainer = field(default_factory=LateTrainer)
     lexical: LexicalTrainer = field(default_factory=LexicalTrainer)
     encoder: str = "minilm-int8"
-
-    @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "combined"
 
     @property
     def what(self) -> str:
@@ -66,7 +62,7 @@ class CombinedTrainer:
         work: Path,
         out: Path,
         report: Report,
-        unseen: Sequence[Support],
+        unseen: Sequence[Support] = (),
     ) -> Trained:
         """See `Trainer`.
 

@@ -11,18 +11,18 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pnyx.judge.questions import Support
 from pnyx.students.late import MAX_TOKENS
 from pnyx.students.network import MODEL, TOKENIZER
-from pnyx.students.train.base import Example, Report, Trained, need_torch
+from pnyx.students.train.base import Example, Report, Trained, Trainer, need_torch
 
 __all__ = ["LateTrainer"]
 
 
 @dataclass(frozen=True, slots=True)
-class LateTrainer:
+class LateTrainer(Trainer):
     """Trains the upper layers of an encoder.
 
     Attributes:
@@ -38,6 +38,7 @@ class LateTrainer:
         seed: of order and dropout.
     """
 
+    kind: ClassVar[str] = "late-interaction"
     base: str = "minilm-int8"
     frozen: int | None = None
     epochs: int = 2
@@ -47,11 +48,6 @@ class LateTrainer:
     order: float = 1.0
     gap: float = 0.2
     seed: int = 0
-
-    @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "late-interaction"
 
     @property
     def what(self) -> str:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from pnyx.judge.questions import Support
-from pnyx.students.late import Piece, pieces_of
+from pnyx.students.late import Piece, asked_texts, pieces_of
 from pnyx.students.network import read_tokenizer
 from pnyx.students.train.base import Example, Report
 from pnyx.students.train.bert import Bert, export_int8, load_bert, optimizer_of
-from pnyx.students.train.loop import Loop, Pace
+from pnyx.students.train.loop import Loop
 
 if TYPE_CHECKING:
     from pnyx.students.train.late import LateTrainer
@@ -158,14 +157,10 @@ def train_net(
     steps = list(trainer.batches(examples))
     learned = {name: p for name, p in net.named_parameters() if p.requires_grad}
     optimizer = optimizer_of(learned, trainer.learning_rate)
-    pace = Pace(
-        len(steps), 0.1, decay=True, max_grad_norm=1.0, checkpoint_steps=50, seed=trainer.seed
-    )
+    loop = Loop(optimizer, learned, len(steps), seed=trainer.seed)
     lesson = _Lesson(trainer, net, examples, groups, read_tokenizer(tokenizer))
     net.train()
-    loss = Loop(optimizer, learned, pace).run(
-        lambda step: lesson.backward(steps[step]), work, report
-    )
+    loss = loop.run(lambda step: lesson.backward(steps[step]), work, report)
     net.eval()
     ids = torch.randint(1000, 2000, (2, 12))
     export_int8(_States(bert), {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, out)
@@ -195,12 +190,12 @@ class _Lesson:
         names: dict[str, int] = {}
         pairs = []
         for example in drawn:
-            passage, asked, whole = _texts(example.question)
-            pairs.append(tuple(names.setdefault(t, len(names)) for t in (passage, asked, whole)))
+            own = asked_texts(example.question)
+            pairs.append(tuple(names.setdefault(text, len(names)) for text in own))
         z = self._net([self._read(text) for text in names], pairs)
-        own = self._net.own[torch.tensor([self._groups[e.group] for e in drawn])]
+        shift = self._net.own[torch.tensor([self._groups[e.group] for e in drawn])]
         target = torch.tensor([e.target for e in drawn])
-        loss = nn.functional.binary_cross_entropy_with_logits(z + own, target)
+        loss = nn.functional.binary_cross_entropy_with_logits(z + shift, target)
         if self._trainer.order:
             loss = loss + self._trainer.order * self._disorder(z, target, drawn)
         loss.backward()
@@ -221,7 +216,3 @@ class _Lesson:
         if not above.any():
             return torch.zeros(())
         return nn.functional.softplus(-(z[:, None] - z[None, :]))[above].mean()
-
-
-def _texts(question: Support) -> tuple[str, str, str]:
-    return question.text, question.statement, question.sought

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.questions import Support
@@ -29,7 +29,7 @@ from pnyx.students.causal import (
 )
 from pnyx.students.causal_text import Texts, label, render
 from pnyx.students.lora import ADAPTER, Calibration
-from pnyx.students.train.base import Example, Report, Trained
+from pnyx.students.train.base import Example, Report, Trained, Trainer
 
 if TYPE_CHECKING:
     from pnyx.students.train.causal import Lesson
@@ -41,7 +41,7 @@ _LEAST_TARGET = 32
 
 
 @dataclass(frozen=True, slots=True)
-class LoraTrainer:
+class LoraTrainer(Trainer):
     """Trains one adapter; the defaults are the paper's (Appendix F).
 
     Attributes:
@@ -73,6 +73,7 @@ class LoraTrainer:
         InputError: a value out of range.
     """
 
+    kind: ClassVar[str] = "lora"
     base: str = PACKAGED
     reason: bool = False
     calibration: Calibration = "tok"
@@ -107,11 +108,6 @@ class LoraTrainer:
         if self.calibration not in get_args(Calibration):
             found = shorten(self.calibration, 40)
             raise InputError(f"calibration: found {found!r}, expected 'tok' or 'ask'")
-
-    @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "lora"
 
     @property
     def what(self) -> str:

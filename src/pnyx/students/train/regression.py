@@ -20,8 +20,10 @@ from pnyx.errors import PnyxError
 from pnyx.judge.curves import folds_of
 from pnyx.measure.binary import weighted_auroc
 from pnyx.measure.weighted import measured_once
+from pnyx.students.linear import Floats
+from pnyx.students.train.base import Example
 
-__all__ = ["STRENGTHS", "Regression", "fit_regression", "fit_regressions"]
+__all__ = ["STRENGTHS", "Regression", "fit_examples", "fit_regression", "fit_regressions"]
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the penalty to choose from."""
@@ -33,8 +35,6 @@ _STEPS = 200
 _HALVINGS = 40
 _ENOUGH = 1e-10
 """Newton's decrement for each pair below which the fit is done."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,20 @@ def fit_regressions(
                 scores[~rest] = x[~rest] @ fitted.weights
             found.append(_mean_auroc(targets, scores, names))
         return fit_regression(x, targets, groups, strengths[int(np.argmax(found))])
+
+
+def fit_examples(
+    x: Floats, examples: Sequence[Example], scale: Floats, strengths: Sequence[float]
+) -> tuple[Floats, float]:
+    """Fit to examples, with each feature penalised as if it were multiplied by its scale.
+
+    Returns:
+        The weights of the features as they are, the intercept after them; and the strength.
+    """
+    targets = np.array([example.target for example in examples])
+    groups = [example.group for example in examples]
+    found = fit_regressions(x * scale, targets, groups, strengths)
+    return np.append(found.weights * scale, found.intercept), found.strength
 
 
 def _one_thread() -> AbstractContextManager[Any]:
