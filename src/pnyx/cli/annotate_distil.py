@@ -161,38 +161,18 @@ def _read(paths: Sequence[str]) -> list[LabelledPair]:
 
 def _trainer(options: dict[str, Any]) -> Trainer:
     """Return the trainer of the kind that is asked for, with the settings that were given."""
-    given = {
-        field: options[name]
-        for name, field in (
-            ("base", "base"),
-            ("epochs", "epochs"),
-            ("batch", "batch"),
-            ("learning_rate", "learning_rate"),
-        )
-        if options[name] is not None
-    }
-    if options["kind"] == "combined":
-        from pnyx.students.train.combined import CombinedTrainer
-        from pnyx.students.train.late import LateTrainer
+    import pnyx
 
-        return CombinedTrainer(LateTrainer(seed=options["seed"], **given))
-    if options["kind"] == "logistic":
-        from pnyx.students.train.logistic import LogisticTrainer
-
-        return LogisticTrainer()
-    if options["kind"] == "lexical":
-        from pnyx.students.train.lexical import LexicalTrainer
-
-        return LexicalTrainer()
-    if options["kind"] == "late-interaction":
-        from pnyx.students.train.late import LateTrainer
-
-        return LateTrainer(seed=options["seed"], **given)
-    from pnyx.students.train.lora import LoraTrainer
-
-    return LoraTrainer(
-        seed=options["seed"], reason=options["reason"], four_bit=options["four_bit"], **given
-    )
+    kind = options["kind"]
+    if kind in ("logistic", "lexical"):
+        return pnyx.LogisticTrainer() if kind == "logistic" else pnyx.LexicalTrainer()
+    names = ("base", "epochs", "batch", "learning_rate")
+    given = {name: options[name] for name in names if options[name] is not None}
+    given["seed"] = options["seed"]
+    if kind == "lora":
+        return pnyx.LoraTrainer(reason=options["reason"], four_bit=options["four_bit"], **given)
+    late = pnyx.LateTrainer(**given)
+    return late if kind == "late-interaction" else pnyx.CombinedTrainer(late)
 
 
 def _report(found: Distilled, out: str) -> list[str]:

@@ -51,8 +51,8 @@ class Base:
         name: `local`, an absolute path or a name on the hub.
         folder: what `from_pretrained` is given.
         gguf: the GGUF file in `folder`; empty where it holds safetensors.
-        fingerprint: tells local files apart; empty for a model of the hub.
-        revision: commit on the hub; empty for local files, or where it is not known yet.
+        fingerprint: of local files; empty for a model of the hub.
+        revision: commit on the hub; empty for local files, or while it is not known.
     """
 
     name: str
@@ -163,12 +163,8 @@ def load_tokenizer(base: Base) -> Any:
 def load_model(base: Base, *, four_bit: bool) -> Any:
     """Return the base on the GPU in bf16 where there is one, else on the CPU in fp32.
 
-    Args:
-        base: the model.
-        four_bit: quantise it to 4 bits on loading, as QLoRA does (bitsandbytes).
-
     Raises:
-        PnyxError: it cannot be loaded, or 4 bits are asked for without a CUDA GPU.
+        PnyxError: it cannot be loaded, or 4 bits (QLoRA) are asked for without a CUDA GPU.
     """
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
@@ -255,7 +251,7 @@ def _loading(base: Base) -> Iterator[None]:
     hub = logging.getLogger("huggingface_hub")  # tells of each retry
     hub_level = hub.level
     hub.setLevel(logging.ERROR)
-    # Of GGUF files there is one more bar, which has no switch.
+    # Reading GGUF shows one more bar, which has no switch.
     silence = contextlib.redirect_stderr(io.StringIO()) if base.gguf else contextlib.nullcontext()
     try:
         with silence:

@@ -1,7 +1,7 @@
 """Trains a LoRA adapter of a causal language model on a teacher's labels (DIRAS, 3.3 and App. F).
 
 The student learns to write the teacher's verdict, how sure it is, and if wanted its reason first;
-the loss is on what it writes alone. Weights and checkpoints are safetensors.
+the loss is on what it writes alone.
 """
 
 from __future__ import annotations
@@ -40,6 +40,17 @@ _LEAST_TARGET = 32
 """Tokens that a verdict and its confidence take, and a word of reason."""
 
 
+_COUNTS = "epochs batch rank alpha device_batch checkpoint_steps source_tokens".split()
+_BOUNDS = {
+    **dict.fromkeys(_COUNTS, (1, math.inf)),
+    "target_tokens": (_LEAST_TARGET, math.inf),
+    "learning_rate": (1e-9, 1),
+    "max_grad_norm": (1e-6, math.inf),
+    **dict.fromkeys(("warmup", "weight_decay"), (0, 1)),
+    **dict.fromkeys(("dropout", "beta2"), (0, math.nextafter(1, 0))),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LoraTrainer(Trainer):
     """Trains one adapter; the defaults are the paper's (Appendix F).
@@ -64,9 +75,9 @@ class LoraTrainer(Trainer):
         weight_decay: of AdamW.
         source_tokens: longest prompt; documents are cut to it at their end.
         target_tokens: longest reply; reasons are cut to it.
-        device_batch: pairs that go through the model at once; bounds the memory, and changes the
-            result only by the rounding of floating point.
-        checkpoint_steps: steps between two checkpoints; one is also written every two minutes.
+        device_batch: at most so many pairs go through the model at once; bounds the memory, and
+            changes the result only by the rounding of floating point.
+        checkpoint_steps: steps between two checkpoints; one is also written every minute.
         seed: of the adapter's first weights, the order of the pairs and the dropout.
 
     Raises:
@@ -95,16 +106,8 @@ class LoraTrainer(Trainer):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        counts = ("epochs", "batch", "rank", "alpha", "device_batch", "checkpoint_steps")
-        for name in (*counts, "source_tokens"):
-            _within(name, getattr(self, name), 1, math.inf)
-        _within("target_tokens", self.target_tokens, _LEAST_TARGET, math.inf)
-        _within("learning_rate", self.learning_rate, 1e-9, 1)
-        _within("warmup", self.warmup, 0, 1)
-        _within("max_grad_norm", self.max_grad_norm, 1e-6, math.inf)
-        _within("weight_decay", self.weight_decay, 0, 1)
-        for name in ("dropout", "beta2"):
-            _within(name, getattr(self, name), 0, math.nextafter(1, 0))
+        for name, (low, high) in _BOUNDS.items():
+            _within(name, getattr(self, name), low, high)
         if self.calibration not in get_args(Calibration):
             found = shorten(self.calibration, 40)
             raise InputError(f"calibration: found {found!r}, expected 'tok' or 'ask'")
@@ -114,24 +117,18 @@ class LoraTrainer(Trainer):
         """See `Trainer`."""
         how = "QLoRA" if self.four_bit else "LoRA"
         reason = "CoT-" if self.reason else ""
-        return f"{how} ({reason}{self.calibration.title()}, r {self.rank}) of {self._base().short}"
+        base = find_base(self.base)
+        return f"{how} ({reason}{self.calibration.title()}, r {self.rank}) of {base.short}"
 
     def plan(self) -> Mapping[str, Any]:
-        """See `Trainer`; names the base by its files.
-
-        Raises:
-            InputError: the base is not to be found.
-        """
-        base = self._base()
+        """See `Trainer`; the base is named by its files."""
+        base = find_base(self.base)
         settings = dataclasses.asdict(self) | {"base": base.name, "wording": label()}
         if base.fingerprint:
             settings["base_fingerprint"] = base.fingerprint
         for name in ("device_batch", "checkpoint_steps"):
             del settings[name]
         return settings
-
-    def _base(self) -> Base:
-        return find_base(self.base)
 
     def train(
         self,
@@ -141,20 +138,13 @@ class LoraTrainer(Trainer):
         report: Report,
         unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
     ) -> Trained:
-        """See `Trainer`.
-
-        Raises:
-            InputError: the base is not to be found or not fit for this, a checkpoint is damaged,
-                or no pairs of both verdicts are left to learn from.
-            PnyxError: a library is missing, 4 bits are wanted without a CUDA GPU, the base cannot
-                be loaded, or the loss is no number.
-        """
+        """See `Trainer`; a PnyxError, too, where no pairs of both verdicts can be learned from."""
         require_libraries()
         from safetensors.torch import save_file
 
         from pnyx.students.train.causal import fit_adapter, own_randomness
 
-        base = self._base()
+        base = find_base(self.base)
         tokenizer = load_tokenizer(base)
         rendered = render(tokenizer, reason=self.reason)
         with own_randomness():

@@ -123,17 +123,11 @@ def fit_regression(
     """Fit weights, the questions' own intercepts and the common one by Newton's method.
 
     It minimises the log loss in nats, summed, plus the squared weights, and the intercepts a
-    hundredth as much, over twice the strength. The own intercepts are eliminated from each step
-    (their Hessian is diagonal), so any number of questions costs next to nothing.
-
-    Args:
-        x: float64 [n, features].
-        targets: probabilities of yes, in [0, 1].
-        groups: the question of each.
-        strength: inverse strength of the penalty, above 0.
+    hundredth as much, over twice the strength, which is above 0. The own intercepts are eliminated
+    from each step: their Hessian is diagonal. See `fit_regressions` for the arguments.
 
     Raises:
-        PnyxError: a feature is no finite number, or the fit does not come to an end.
+        PnyxError: a feature is no finite number, or the fit does not converge.
     """
     if not np.isfinite(x).all():
         raise PnyxError("a feature is no finite number: nothing can be fitted to it")
