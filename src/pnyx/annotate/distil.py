@@ -127,19 +127,12 @@ def split_questions(
                 break
             held.add(name)
             pairs += sizes[name]
-        parts = _parts(examples, held)
-        if all({example.value for example in part} == {True, False} for part in parts):
-            return parts
+        train, test = ([e for e in examples if (e.group in held) is on] for on in (False, True))
+        if all({example.value for example in part} == {True, False} for part in (train, test)):
+            return train, test
     raise InputError(
         "no questions can be held out so that both parts hold relevant and irrelevant documents: "
         "label more pairs"
-    )
-
-
-def _parts(examples: Sequence[Example], held: set[str]) -> tuple[list[Example], list[Example]]:
-    return (
-        [example for example in examples if example.group not in held],
-        [example for example in examples if example.group in held],
     )
 
 
@@ -261,9 +254,8 @@ def calibrate(
         method: the kind of curve.
 
     Returns:
-        The curve; the threshold with the best F1; and figures of the pairs: those of verdicts and
-        probabilities by a curve and a threshold that were fitted on other questions, those of
-        their order by the raw scores.
+        The curve; the threshold with the best F1; and the figures: of verdicts and probabilities
+        by a curve and a threshold fitted on other questions, of the order by the raw scores.
 
     Raises:
         InputError: the pairs that have a score are all of one verdict.

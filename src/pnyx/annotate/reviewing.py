@@ -138,7 +138,8 @@ def draw_disagreements(
 def _disagreement(
     one: Annotation, confidence: float, bin_: Sequence[float], number: int
 ) -> Disagreement:
-    texts = {name: value for name in _TEXTS if isinstance(value := one.extra.get(name), str)}
+    known = {name: one.extra.get(name) for name in _TEXTS}
+    texts: dict[str, Any] = {n: value for n, value in known.items() if isinstance(value, str)}
     return Disagreement(
         one.id, one.question_id, one.doc_id, one.judge, bool(one.value), not one.value,
         one.probability or 0.0, confidence, *bin_, number, 0, 0, 0, {}, **texts,

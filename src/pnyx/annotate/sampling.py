@@ -29,7 +29,7 @@ class PairSample:
         k: how many of the best documents count as the top, at least 1.
         top: how many of these are drawn; all where there are fewer.
         rest: how many are drawn of all others.
-        seed: of the draw; a question's draw depends on it and on the question's id alone.
+        seed: a question's draw depends on it and on the question's id alone.
 
     Raises:
         InputError: a number out of range.
@@ -71,7 +71,7 @@ class SampledPair:
     def row(self) -> dict[str, Any]:
         """Return the pair as a line of relevance items (docs/formats.md)."""
         question, document = self.question, self.document
-        row: dict[str, Any] = {
+        return {
             "id": f"{question.id}/{document.id}",
             "question": question.text,
             "document": searched_text(document),
@@ -81,10 +81,8 @@ class SampledPair:
             "stratum": self.stratum,
             "rank": self.rank,
             "weight": self.weight,
+            **({"definition": question.definition} if question.definition else {}),
         }
-        if question.definition:
-            row["definition"] = question.definition
-        return row
 
 
 def sample_pairs(
@@ -114,20 +112,14 @@ def sample_pairs(
         for number in drawn:
             document = searcher.index.document_at(number)
             yield SampledPair(question, document, "top", ranks[number], weight)
-        others = len(searcher.index) - len(ranks)
-        wanted = min(plan.rest, others)
-        for number in _beyond(rng, len(searcher.index), set(ranks), wanted):
+        rest = [n for n in range(len(searcher.index)) if n not in ranks] if plan.rest else []
+        drawn = sorted(rng.sample(rest, min(plan.rest, len(rest))))
+        for number in drawn:
             document = searcher.index.document_at(number)
-            yield SampledPair(question, document, "rest", None, others / wanted)
+            yield SampledPair(question, document, "rest", None, len(rest) / len(drawn))
 
 
 def _seed(seed: int, question_id: str) -> int:
     """Return a seed of the question's own: another question more or less changes no other draw."""
     digest = hashlib.sha256(f"{seed}\n{question_id}".encode()).digest()
     return int.from_bytes(digest[:8], "big")
-
-
-def _beyond(rng: random.Random, documents: int, top: set[int], wanted: int) -> list[int]:
-    """Draw document numbers that are not of the top, each with the same chance."""
-    rest = [number for number in range(documents) if number not in top] if wanted else []
-    return sorted(rng.sample(rest, wanted))

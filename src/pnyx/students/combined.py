@@ -131,12 +131,7 @@ def _closeness(settings: Mapping[str, Any]) -> Part:
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
-    """Load a combined student.
-
-    Raises:
-        InputError: its parts are others than `PARTS`, their means or deviations are out of range,
-            or a part cannot be loaded.
-    """
+    """Load a combined student, or raise InputError: a part or its numbers cannot be used."""
     parts = read_parts(settings, PARTS)
     opened = open_parts(folder, {name: own for name, (own, _) in parts.items()})
     return CombinedScorer([(opened[name], standard) for name, (_, standard) in parts.items()])

@@ -89,20 +89,10 @@ class StudentJudge:
     kinds: frozenset[type] = frozenset({Support})
 
     def __init__(self, student: Student, scorer: Scorer) -> None:
-        self.student = student
-        self._name = f"student:{student.name}@{student.digest[:8]}"
+        self.student, self.card = student, student.card
+        self.name = f"student:{student.name}@{student.digest[:8]}"
         self._scorer = scorer
         self._busy = threading.Lock()  # a cascade asks again while an answer is under way
-
-    @property
-    def name(self) -> str:
-        """See the class."""
-        return self._name
-
-    @property
-    def card(self) -> str:
-        """See the class."""
-        return self.student.card
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together.

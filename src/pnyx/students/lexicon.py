@@ -61,35 +61,23 @@ Phrase = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A passage as words.
+    """A passage as words."""
 
-    Attributes:
-        bags: the different terms of the passage, then those of each sentence.
-        norms: float64 [bags]: of their vectors of weights.
-        sentences: the terms of each sentence in order.
-    """
-
-    bags: Sequence[frozenset[str]]
-    norms: Floats
-    sentences: Sequence[Sequence[str]]
+    bags: Sequence[frozenset[str]]  # the terms of the passage, then those of each sentence
+    norms: Floats  # [bags], of their vectors of weights
+    sentences: Sequence[Sequence[str]]  # terms in order
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What is looked for; columns are the terms of question and definition.
 
-    Attributes:
-        terms: all of them.
-        columns: term -> column.
-        held: float64 [2 + parts, columns]: weights of the question, of the definition and of each
-            part as shares of their sums.
-        like: float64 [1 + parts, columns]: squared weights of the definition and of each part
-            over their vectors' norms.
-        phrases: terms that follow each other -> shares of their weights in the question's and in
-            the definition's.
+    `held`, [2 + parts, columns], are weights of the question, of the definition and of each part as
+    shares of their sums; `like`, [1 + parts, columns], squared weights of the definition and of
+    each part over their vectors' norms; `phrases`, for two terms that follow each other, the shares
+    of their weights in the question's and in the definition's.
     """
 
-    terms: frozenset[str]
     columns: Mapping[str, int]
     held: Floats
     like: Floats
@@ -191,7 +179,6 @@ class Lexicon:
         like = np.stack([whole, *parts]) * weights**2
         norms = np.sqrt(like.sum(axis=1, keepdims=True))
         return _Asked(
-            frozenset(columns),
             columns,
             held / np.maximum(held.sum(axis=1, keepdims=True), _TINY),
             like / np.maximum(norms, _TINY),
@@ -216,7 +203,7 @@ def _compare(text: _Text, asked: _Asked) -> list[float]:
     stands = np.zeros((len(text.bags), len(asked.columns)))
     columns = asked.columns
     for row, bag in enumerate(text.bags):
-        if common := bag & asked.terms:
+        if common := bag & columns.keys():
             stands[row, [columns[term] for term in common]] = 1
     held = stands @ asked.held.T
     like = (stands @ asked.like.T) / text.norms[:, None]

@@ -54,11 +54,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 class Ids:
-    """Token ids of texts.
-
-    Args:
-        tokenizer: of `read_tokenizer`.
-    """
+    """Token ids of texts, by a tokenizer of `read_tokenizer`."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -115,12 +111,8 @@ class ReaderScorer:
 def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:
     """Return the largest cosine of each statement to one to three sentences, in [-1, 1].
 
-    Almost the similarity of the encoder's judge, in a quarter of the time: sentences are encoded
+    About the similarity of the encoder's judge, in a quarter of the time: sentences are encoded
     once, and their vectors added.
-
-    Args:
-        encoder: of texts.
-        questions: with words in text and statement.
     """
     sentences = {q.text: read_passage(q.text).sentences or (q.text,) for q in questions}
     texts = dict.fromkeys(sentence for own in sentences.values() for sentence in own)
@@ -173,11 +165,7 @@ def _better(known: float | str | None, score: float | str) -> float | str:
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
-    """Load the detector.
-
-    Raises:
-        InputError: its files or settings are not what it needs.
-    """
+    """Load the detector, or raise InputError: its files or settings are not what it needs."""
     parts = read_parts(settings, (READER, CLOSENESS))
     (_, reading), (own, closeness) = parts.values()
     close = partial(closest_sentences, load_encoder(str(own.get("encoder"))))
@@ -185,11 +173,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
 
 
 def open_reader(folder: Path) -> ReaderScorer:
-    """Load the network alone.
-
-    Raises:
-        InputError: its files are not what it needs.
-    """
+    """Load the network alone, or raise InputError: its files are not what it needs."""
     session, tokenizer = open_network(folder)
 
     def run(tokens: Ints, places: Ints, texts: Ints, asked: Ints) -> Floats:

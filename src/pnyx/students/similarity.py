@@ -39,11 +39,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Floats:
-    """Return the features of pairs.
-
-    Args:
-        encoder: of texts.
-        questions: with words in text and statement.
+    """Return the features of pairs, which have words in text and statement.
 
     Returns:
         Float64 [n, len(FEATURES) + encoder.dimensions]: the cosines of `FEATURES`, then the
@@ -52,9 +48,7 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
     texts: dict[str, None] = {}
     parts = {text: _parts(text) for q in questions for text in (q.text, q.sought)}
     for q in questions:
-        definition = q.sought
-        texts.update(dict.fromkeys((q.statement, definition)))
-        texts.update(dict.fromkeys((*parts[q.text], *parts[definition])))
+        texts |= dict.fromkeys((q.statement, q.sought, *parts[q.text], *parts[q.sought]))
     vectors = _vectors(encoder, texts)
     sentences_of = {q.text: np.stack([vectors[part] for part in parts[q.text]]) for q in questions}
     passages = {text: _mean(found, parts[text]) for text, found in sentences_of.items()}
@@ -81,16 +75,9 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
 
 
 def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
-    """Return the one feature "passage-definition" of pairs, to the same bits.
+    """Return the one feature "passage-definition" of pairs, to the same bits: float64 [n].
 
     It embeds no parts of the definition, which stand in no other pair.
-
-    Args:
-        encoder: of texts.
-        questions: with words in text and statement.
-
-    Returns:
-        Float64 [n]: cosines, in [-1, 1].
     """
     parts = {q.text: _parts(q.text) for q in questions}
     texts = dict.fromkeys(part for own in parts.values() for part in own)

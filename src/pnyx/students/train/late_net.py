@@ -128,18 +128,6 @@ def _interact(
     )
 
 
-class _States(nn.Module):  # type: ignore[misc]
-    """What is exported: the encoder alone."""
-
-    def __init__(self, bert: Bert) -> None:
-        super().__init__()
-        self.bert = bert
-
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        states: torch.Tensor = self.bert(input_ids, attention_mask)
-        return states
-
-
 def train_net(
     trainer: LateTrainer,
     examples: Sequence[Example],
@@ -163,7 +151,7 @@ def train_net(
     loss = loop.run(lambda step: lesson.backward(steps[step]), work, report)
     net.eval()
     ids = torch.randint(1000, 2000, (2, 12))
-    export_int8(_States(bert), {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, out)
+    export_int8(bert, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, out)
     shares = torch.bincount(torch.tensor([groups[e.group] for e in examples])) / len(examples)
     intercept = float(net.intercept.detach() + shares @ net.own.detach())
     return net.weights.detach().tolist(), intercept, loss
