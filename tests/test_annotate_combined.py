@@ -28,7 +28,7 @@ from pnyx.students.combined import (
     open_parts,
 )
 from pnyx.students.judge import open_student
-from pnyx.students.similarity import FEATURES, closeness, similarity_features
+from pnyx.students.logistic import FEATURES, closeness, similarity_features
 from pnyx.students.train.combined import CombinedTrainer
 from pnyx.students.train.late import LateTrainer
 from student_fixture import labelled_rows, write_rows

@@ -19,8 +19,7 @@ from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.students.judge import open_student
-from pnyx.students.lexical import WORDS
-from pnyx.students.lexicon import FEATURES, Lexicon
+from pnyx.students.lexical import FEATURES, WORDS, Lexicon
 from pnyx.students.linear import WEIGHTS
 from pnyx.students.train import lexical as training
 from pnyx.students.train.lexical import LexicalTrainer, learn_lexicon

@@ -246,7 +246,14 @@ class Hostile:
 
 @pytest.mark.parametrize(
     "name",
-    ["optimizer.pt", "scheduler.pt", "rng_state.pth", "adapter_model.safetensors", "adapter.bin"],
+    [
+        "optimizer.pt",
+        "scheduler.pt",
+        "rng_state.pth",
+        "adapter_model.safetensors",
+        "adapter_model.bin",
+        "pytorch_model.bin",
+    ],
 )
 @pytest.mark.parametrize("zipped", [True, False])
 def test_a_hostile_checkpoint_runs_nothing(base, tmp_path, name, zipped):
@@ -256,12 +263,10 @@ def test_a_hostile_checkpoint_runs_nothing(base, tmp_path, name, zipped):
 
     trainer, plan = interrupted(base, tmp_path / "s")
     checkpoint, mark = tmp_path / "s.partial" / "checkpoint-1", tmp_path / "ran"
-    if name == "adapter.bin":
+    if name == "adapter_model.bin":
         (checkpoint / "adapter_model.safetensors").unlink()
-        name = "adapter_model.bin"
     torch.save(Hostile(mark), checkpoint / name, _use_new_zipfile_serialization=zipped)
     torch.save(Hostile(mark), checkpoint / "training_args.bin")
-    torch.save(Hostile(mark), checkpoint / "pytorch_model.bin")
     pickle.loads(pickle.dumps(Hostile(mark)))
     mark.rmdir()  # it would have run
     with pytest.raises(InputError, match="no checkpoint of this training"):

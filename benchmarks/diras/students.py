@@ -80,7 +80,7 @@ def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool)
 def mean_of_sentences(asked: Sequence[Support]) -> Scores:
     """The cosine of the mean of the sentences' vectors with question and definition."""
     from pnyx.models.encoder import load_encoder
-    from pnyx.students.similarity import FEATURES, similarity_features
+    from pnyx.students.logistic import FEATURES, similarity_features
 
     place = FEATURES.index("passage-definition")
     return (similarity_features(load_encoder(), asked)[:, place] + 1) / 2

@@ -129,7 +129,11 @@ def draw_disagreements(
     drawn: list[Disagreement] = []
     for _, found_there in sorted(strata.items()):
         some = rng.sample(found_there, min(per_stratum, len(found_there)))
-        known = {"stratum_size": len(found_there), "drawn": len(some), "scored": counts["scored"]}
+        known: dict[str, Any] = {
+            "stratum_size": len(found_there),
+            "drawn": len(some),
+            "scored": counts["scored"],
+        }
         drawn += [replace(found, **known, above=above) for found in some]
     rng.shuffle(drawn)  # so that nobody sees from the place how sure the judge was
     return drawn, counts
@@ -138,11 +142,12 @@ def draw_disagreements(
 def _disagreement(
     one: Annotation, confidence: float, bin_: Sequence[float], number: int
 ) -> Disagreement:
+    low, high = bin_
     known = {name: one.extra.get(name) for name in _TEXTS}
     texts: dict[str, Any] = {n: value for n, value in known.items() if isinstance(value, str)}
     return Disagreement(
         one.id, one.question_id, one.doc_id, one.judge, bool(one.value), not one.value,
-        one.probability or 0.0, confidence, *bin_, number, 0, 0, 0, {}, **texts,
+        one.probability or 0.0, confidence, low, high, number, 0, 0, 0, {}, **texts,
     )  # fmt: skip
 
 

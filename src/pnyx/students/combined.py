@@ -20,7 +20,7 @@ from pnyx.judge.questions import Support
 from pnyx.models.encoder import load_encoder
 from pnyx.students import late, lexical
 from pnyx.students.linear import LinearScorer, check_version, logistic
-from pnyx.students.similarity import FEATURES_VERSION, closeness
+from pnyx.students.logistic import FEATURES_VERSION, closeness
 
 __all__ = [
     "CLOSENESS",

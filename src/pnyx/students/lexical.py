@@ -2,24 +2,248 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pnyx.corpora.fields import number
+from pnyx.corpora.folded import FoldedWords
 from pnyx.errors import InputError
 from pnyx.files import parse_json_object, read_lines
-from pnyx.students.lexicon import FEATURES, FEATURES_VERSION, Lexicon
-from pnyx.students.linear import WEIGHTS, LinearScorer, check_version, read_arrays
+from pnyx.judge.passages import read_sentences
+from pnyx.judge.questions import Support
+from pnyx.students.linear import WEIGHTS, Floats, LinearScorer, check_version, read_arrays
 
-__all__ = ["MAX_WORDS", "WORDS", "load"]
+__all__ = ["FEATURES", "FEATURES_VERSION", "MAX_WORDS", "WORDS", "Lexicon", "load"]
 
 WORDS = "words.json"
 MAX_WORDS = 50_000
 """Words whose frequency a student knows, at most; all others count as never seen."""
+
+FEATURES_VERSION = 1
+"""Of what the features mean, the words they count (`FoldedWords`, version 1) included: weights that
+were fitted to another version are worth nothing."""
+
+FEATURES = (
+    "question held by passage",
+    "question held by sentence, best",
+    "definition held by passage",
+    "definition like passage",
+    "definition like sentence, best",
+    "definition like sentence, mean",
+    "part held by passage, mean",
+    "part held by passage, best",
+    "part held by sentence, mean",
+    "part held by sentence, best",
+    "part held by sentence, best 3",
+    "part like sentence, mean",
+    "part like sentence, best",
+    "part like sentence, best 3",
+    "question's phrases held by passage",
+    "definition's phrases held by passage",
+    "length of passage",
+)
+"""*Held*: the share of the one's words that stand in the other, each word counting by its inverse
+document frequency. *Like*: the cosine of both, by the same weights. *Definition* is question and
+definition in one, *parts* are its sentences, *phrases* pairs of words that follow each other. All
+lie in [0, 1] but for the length: the logarithm of the passage's words, over 5. Lengths of question
+and definition are left out: they tell one question from another, not one passage from another."""
+
+_BEST = 3
+_FEWEST = 2
+"""Different words of a part; what has fewer is a bullet or a number."""
+_MOST_TERMS = 1000
+"""Different words of question and definition that are looked for: memory, at hostile lengths."""
+_REMEMBERED_WORDS = 200_000
+_REMEMBERED_QUESTIONS = 1000
+_LOG_SCALE = 5.0
+_TINY = 1e-12
+
+Phrase = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A passage as words."""
+
+    bags: Sequence[frozenset[str]]  # the terms of the passage, then those of each sentence
+    norms: Floats  # [bags], of their vectors of weights
+    sentences: Sequence[Sequence[str]]  # terms in order
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is looked for; columns are the terms of question and definition.
+
+    `held`, [2 + parts, columns], are weights of the question, of the definition and of each part as
+    shares of their sums; `like`, [1 + parts, columns], squared weights of the definition and of
+    each part over their vectors' norms; `phrases`, for two terms that follow each other, the shares
+    of their weights in the question's and in the definition's.
+    """
+
+    columns: Mapping[str, int]
+    held: Floats
+    like: Floats
+    phrases: Mapping[Phrase, tuple[float, float]]
+
+
+class _Terms(dict[str, str | None]):
+    """Word -> term; None where it is left out."""
+
+    term: Callable[[str], str | None]
+
+    def __missing__(self, word: str) -> str | None:
+        found = self[word] = self.term(word)
+        return found
+
+
+class _Squares(dict[str, float]):
+    """Term -> squared weight."""
+
+    unseen: float
+
+    def __missing__(self, _: str) -> float:
+        return self.unseen
+
+
+class Lexicon:
+    """Words, how much each of them says, and the features that come of it.
+
+    Args:
+        weights: inverse document frequency of each term that is known.
+        unseen: of all others.
+    """
+
+    def __init__(self, weights: Mapping[str, float], unseen: float) -> None:
+        self.weights, self.unseen = weights, unseen
+        self._squares = _Squares({term: weight**2 for term, weight in weights.items()})
+        self._squares.unseen = unseen**2
+        self._tokenizer = FoldedWords("english")
+        self._terms = _Terms()
+        self._terms.term = self._tokenizer.term
+        self._asked: dict[tuple[str, str], _Asked] = {}
+
+    def features(self, questions: Sequence[Support]) -> Floats:
+        """Return the features of pairs, float64 [n, len(FEATURES)]; see `FEATURES`."""
+        out = np.empty((len(questions), len(FEATURES)))
+        read: dict[str, _Text] = {}
+        for row, question in zip(out, questions, strict=True):
+            text = read.get(question.text)
+            if text is None:
+                text = read[question.text] = self._read(question.text)
+            row[:] = _compare(text, self._look_for(question.statement, question.guideline))
+        return out
+
+    def sentences(self, text: str) -> list[list[str]]:
+        """Return the terms of each sentence, in order; those of very long texts are cut off."""
+        known = self._terms
+        if len(known) > _REMEMBERED_WORDS:
+            known.clear()
+        words = self._tokenizer.words
+        return [
+            [term for term in map(known.__getitem__, words(sentence)) if term]
+            for sentence in read_sentences(text)
+        ]
+
+    def _weight(self, term: str) -> float:
+        return self.weights.get(term, self.unseen)
+
+    def _read(self, text: str) -> _Text:
+        sentences = self.sentences(text)
+        bags = [frozenset(terms) for terms in sentences]
+        bags.insert(0, frozenset().union(*bags))
+        square = self._squares.__getitem__
+        # A set has no order of its own that would last; fsum needs none.
+        norms = np.sqrt([math.fsum(map(square, bag)) for bag in bags])
+        return _Text(bags, np.maximum(norms, _TINY), sentences)
+
+    def _look_for(self, statement: str, guideline: str) -> _Asked:
+        key = statement, guideline
+        if key not in self._asked:
+            if len(self._asked) >= _REMEMBERED_QUESTIONS:
+                self._asked.clear()
+            self._asked[key] = self._new_asked(self.sentences(statement), self.sentences(guideline))
+        return self._asked[key]
+
+    def _new_asked(self, question: list[list[str]], definition: list[list[str]]) -> _Asked:
+        terms = dict.fromkeys(t for sentence in [*question, *definition] for t in sentence)
+        columns = {term: column for column, term in enumerate(list(terms)[:_MOST_TERMS])}
+        weights = np.array([self._weight(term) for term in columns])
+
+        def bag(sentences: Iterable[Sequence[str]]) -> Floats:
+            row = np.zeros(len(columns))
+            row[[columns[t] for sentence in sentences for t in sentence if t in columns]] = 1
+            return row
+
+        rows = (bag([sentence]) for sentence in (definition or question))
+        parts = [row for row in rows if row.sum() >= _FEWEST] or [np.ones(len(columns))]
+        whole = np.ones(len(columns))
+        held = np.stack([bag(question), whole, *parts]) * weights
+        like = np.stack([whole, *parts]) * weights**2
+        norms = np.sqrt(like.sum(axis=1, keepdims=True))
+        return _Asked(
+            columns,
+            held / np.maximum(held.sum(axis=1, keepdims=True), _TINY),
+            like / np.maximum(norms, _TINY),
+            self._phrases(question, [*question, *definition]),
+        )
+
+    def _phrases(
+        self, question: Sequence[Sequence[str]], definition: Sequence[Sequence[str]]
+    ) -> dict[Phrase, tuple[float, float]]:
+        weights: list[dict[Phrase, float]] = []
+        for sentences in (question, definition):
+            found = {phrase for terms in sentences for phrase in pairwise(terms)}
+            own = {phrase: sum(map(self._weight, phrase)) for phrase in found}
+            total = max(math.fsum(own.values()), _TINY)
+            weights.append({phrase: weight / total for phrase, weight in own.items()})
+        asked, whole = weights
+        return {phrase: (asked.get(phrase, 0.0), weight) for phrase, weight in whole.items()}
+
+
+def _compare(text: _Text, asked: _Asked) -> list[float]:
+    """Return the features of a pair."""
+    stands = np.zeros((len(text.bags), len(asked.columns)))
+    columns = asked.columns
+    for row, bag in enumerate(text.bags):
+        if common := bag & columns.keys():
+            stands[row, [columns[term] for term in common]] = 1
+    held = stands @ asked.held.T
+    like = (stands @ asked.like.T) / text.norms[:, None]
+    own = slice(1, None) if len(text.bags) > 1 else slice(None)  # no sentence: the passage is one
+    inside, best_held, best_like = held[0].tolist(), held[own].max(0), like[own].max(0)
+    in_sentence, like_sentence = best_held[2:].tolist(), best_like[1:].tolist()
+    phrases = asked.phrases.keys() & set(chain.from_iterable(map(pairwise, text.sentences)))
+    return [
+        inside[0],
+        best_held[0],
+        inside[1],
+        like[0, 0],
+        best_like[0],
+        like[own, 0].mean(),
+        _mean(inside[2:]),
+        max(inside[2:]),
+        *_summary(in_sentence),
+        *_summary(like_sentence),
+        math.fsum(asked.phrases[phrase][0] for phrase in phrases),
+        math.fsum(asked.phrases[phrase][1] for phrase in phrases),
+        math.log1p(sum(map(len, text.sentences))) / _LOG_SCALE,
+    ]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _summary(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return mean, maximum and the mean of the highest."""
+    ordered = sorted(values)
+    return _mean(ordered), ordered[-1], _mean(ordered[-_BEST:])
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
@@ -51,6 +275,6 @@ def _words(path: Path) -> list[str]:
     words = row.get("words")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise InputError(f"{WORDS}: expected words, a list of strings")
-    if len(words) > MAX_WORDS or any(a >= b for a, b in itertools.pairwise(words)):
+    if len(words) > MAX_WORDS or any(a >= b for a, b in pairwise(words)):
         raise InputError(f"{WORDS}: expected up to {MAX_WORDS} words, in order and each once")
     return words

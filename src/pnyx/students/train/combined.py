@@ -22,7 +22,7 @@ from pnyx.students.combined import (
     Standard,
     open_parts,
 )
-from pnyx.students.similarity import FEATURES_VERSION
+from pnyx.students.logistic import FEATURES_VERSION
 from pnyx.students.train.base import Example, Report, Trained, Trainer
 from pnyx.students.train.late import LateTrainer
 from pnyx.students.train.lexical import LexicalTrainer

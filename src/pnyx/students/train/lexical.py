@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from pnyx.judge.questions import Support
-from pnyx.students.lexical import MAX_WORDS, WORDS
-from pnyx.students.lexicon import FEATURES_VERSION, Lexicon
+from pnyx.students.lexical import FEATURES_VERSION, MAX_WORDS, WORDS, Lexicon
 from pnyx.students.linear import WEIGHTS
 from pnyx.students.train.base import Example, Report, Trained, Trainer
 from pnyx.students.train.regression import STRENGTHS, fit_examples

@@ -12,7 +12,7 @@ import numpy as np
 from pnyx.judge.questions import Support
 from pnyx.models.encoder import load_encoder
 from pnyx.students.linear import WEIGHTS, Floats
-from pnyx.students.similarity import FEATURES, FEATURES_VERSION, similarity_features
+from pnyx.students.logistic import FEATURES, FEATURES_VERSION, similarity_features
 from pnyx.students.train.base import Example, Report, Trained, Trainer
 from pnyx.students.train.regression import STRENGTHS, fit_examples
 
