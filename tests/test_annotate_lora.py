@@ -540,6 +540,18 @@ def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
         trainer.train([example_of(p) for p in make_pairs(16)], work, out, quiet)
 
 
+def test_a_disk_that_is_full_is_one_line(base, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise RuntimeError("PytorchStreamWriter failed writing file")
+
+    monkeypatch.setattr("torch.save", full)
+    work, out = folders(tmp_path)
+    with pytest.raises(PnyxError, match=r"failed after step 1: PytorchStreamWriter"):
+        quick(base, checkpoint_steps=1).train(
+            [example_of(p) for p in make_pairs(16)], work, out, quiet
+        )
+
+
 def test_the_callers_random_numbers_are_its_own(base, tmp_path):
     import numpy as np
     import torch

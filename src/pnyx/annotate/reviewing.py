@@ -127,10 +127,10 @@ def draw_disagreements(
         strata.setdefault(number, []).append(found)
     rng = random.Random(seed)
     drawn: list[Disagreement] = []
-    for _, found_there in sorted(strata.items()):
-        some = rng.sample(found_there, min(per_stratum, len(found_there)))
+    for _, stratum in sorted(strata.items()):
+        some = rng.sample(stratum, min(per_stratum, len(stratum)))
         known: dict[str, Any] = {
-            "stratum_size": len(found_there),
+            "stratum_size": len(stratum),
             "drawn": len(some),
             "scored": counts["scored"],
         }

@@ -10,6 +10,7 @@ import contextlib
 import json
 import math
 import random
+import shutil
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -90,7 +91,7 @@ def fit_adapter(
 
     Raises:
         InputError: the checkpoint is damaged or not of this training.
-        PnyxError: the loss is no number.
+        PnyxError: the loss is no number, or memory or disk do not suffice.
     """
     progress = _Progress(report)
     trainer = Trainer(
@@ -108,9 +109,10 @@ def fit_adapter(
             trainer.train(resume_from_checkpoint=last and str(last))
     except PnyxError:
         raise
-    except Exception as error:  # whatever torch makes of a file that is none of its own
+    except Exception as error:  # of a full disk or memory, or of a file that is no checkpoint
         if last is None or progress.begun:
-            raise
+            step, why = trainer.state.global_step, shorten(" ".join(str(error).split()), 200)
+            raise PnyxError(f"the training failed after step {step}: {why}") from error
         problem = f"is no checkpoint of this training ({shorten(str(error), 60)}): remove it"
         raise InputError(problem, path=last) from error
     losses = [row["loss"] for row in trainer.state.log_history if "loss" in row]
@@ -149,12 +151,17 @@ def _arguments(model: Any, plan: LoraTrainer, count: int, work: Path) -> Trainin
 
 
 def _last_checkpoint(work: Path) -> Path | None:
-    """Return the last checkpoint that was written to its end: its state comes last."""
-    found = sorted(work.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
-    return next(filter(_whole, reversed(found)), None)
+    """Return the last checkpoint that was written to its end; those after it are removed."""
+    found = [path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()]
+    for path in sorted(found, key=lambda path: -int(path.name[11:])):
+        if _whole(path):
+            return path
+        shutil.rmtree(path, ignore_errors=True)  # the Trainer would keep it for a newer one
+    return None
 
 
 def _whole(folder: Path) -> bool:
+    """Say whether a checkpoint holds its state, which is written last."""
     try:
         json.loads((folder / "trainer_state.json").read_bytes())
     except (OSError, ValueError, RecursionError):
