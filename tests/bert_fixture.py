@@ -67,7 +67,7 @@ def write_bert(folder: Path) -> str:
     import torch
     from safetensors.torch import save_file
 
-    from pnyx.annotate.students.bert import PACKAGED, Bert, Shape, tokenizer_of
+    from pnyx.students.train.bert import PACKAGED, Bert, Shape, tokenizer_of
 
     torch.manual_seed(3)
     state = {}

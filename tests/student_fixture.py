@@ -12,11 +12,11 @@ import pytest
 
 from pnyx.annotate.distil import Distillation, distil
 from pnyx.annotate.labelled import read_labelled
-from pnyx.annotate.students.logistic import LogisticTrainer
 from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.files import json_line
-from pnyx.judge.students.judge import StudentJudge, open_student
+from pnyx.students.judge import StudentJudge, open_student
+from pnyx.students.train.logistic import LogisticTrainer
 
 
 def labelled_rows(questions: int = 4, passages: int = 4) -> list[dict[str, Any]]:

@@ -14,23 +14,23 @@ import pytest
 
 from bert_fixture import animal_pairs, write_bert
 from pnyx.annotate.distil import Distillation, distil
-from pnyx.annotate.students.combined import CombinedTrainer
-from pnyx.annotate.students.late import LateTrainer
 from pnyx.cli import main
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.students.combined import (
+from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.models.encoder import load_encoder
+from pnyx.students.combined import (
     PARTS,
     CombinedScorer,
     Standard,
     load,
     open_parts,
 )
-from pnyx.judge.students.judge import open_student
-from pnyx.judge.students.similarity import FEATURES, closeness, similarity_features
-from pnyx.judge.tasks.relevance import ask_relevance
-from pnyx.models.encoder import load_encoder
+from pnyx.students.judge import open_student
+from pnyx.students.logistic import FEATURES, closeness, similarity_features
+from pnyx.students.train.combined import CombinedTrainer
+from pnyx.students.train.late import LateTrainer
 from student_fixture import labelled_rows, write_rows
 
 PLAN = Distillation("three", held_out=0.5)
@@ -239,7 +239,7 @@ def test_labels_of_held_out_questions_change_nothing_but_the_curve(made, base, t
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["late-interaction: loss", "lexical: fitting", "scale: "])
 def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.annotate.students.loop._SECONDS", 0.0)  # a checkpoint each step
+    monkeypatch.setattr("pnyx.students.train.loop._SECONDS", 0.0)  # a checkpoint each step
     out, _, _ = made
 
     def stop(step, of, word):
@@ -303,7 +303,8 @@ def test_a_part_that_says_the_same_of_all_pairs_adds_nothing(base, tmp_path):
 
 @pytest.mark.slow
 def test_pairs_of_other_questions_are_needed(base, tmp_path):
-    from pnyx.annotate.students.base import example_of, quiet
+    from pnyx.annotate.distil import example_of
+    from pnyx.students.train.base import quiet
 
     work, out = tmp_path / "work", tmp_path / "out"
     work.mkdir()

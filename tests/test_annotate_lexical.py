@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from pnyx.annotate.distil import Distillation, distil
 from pnyx.annotate.labelled import LabelledPair
-from pnyx.annotate.students import lexical as training
-from pnyx.annotate.students.lexical import LexicalTrainer, learn_lexicon
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask
-from pnyx.judge.students.judge import open_student
-from pnyx.judge.students.lexical import WEIGHTS, WORDS
-from pnyx.judge.students.lexicon import FEATURES, Lexicon
 from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.students.judge import open_student
+from pnyx.students.lexical import FEATURES, WORDS, Lexicon
+from pnyx.students.linear import WEIGHTS
+from pnyx.students.train import lexical as training
+from pnyx.students.train.lexical import LexicalTrainer, learn_lexicon
 
 PASSAGES = (
     "Rivers flood the valley. Farmers move their cattle.",

@@ -5,6 +5,7 @@ The base is a Llama of two layers with random weights, so that training takes se
 
 import dataclasses
 import json
+import os
 import random
 import shutil
 from importlib.util import find_spec
@@ -14,22 +15,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx import ask
-from pnyx.annotate.distil import Distillation, distil
+from pnyx.annotate.distil import Distillation, distil, example_of
 from pnyx.annotate.labelled import LabelledPair
-from pnyx.annotate.students.base import example_of, quiet
-from pnyx.annotate.students.lora import LoraTrainer, _lessons
-from pnyx.annotate.students.lora_loop import CausalLoop, Lesson, Rate
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.students.causal import ELSEWHERE, find_base, load_tokenizer
-from pnyx.judge.students.causal_text import Texts, _wording, render, stated
-from pnyx.judge.students.judge import open_student
-from pnyx.judge.students.lora import ADAPTER, load
 from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.students.causal import ELSEWHERE, find_base, load_tokenizer
+from pnyx.students.causal_text import Texts, _wording, render, stated
+from pnyx.students.judge import open_student
+from pnyx.students.lora import ADAPTER, load
+from pnyx.students.train.base import quiet
+from pnyx.students.train.lora import LoraTrainer, _lessons
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("torch", "transformers", "peft")),
     reason="needs pnyx[distil]",
 )
+
+if find_spec("torch"):
+    from pnyx.students.train.causal import Lesson, collate
 
 FILLER = (
     "the firm reports its water use and staff in all plants of this year with some detail".split()
@@ -200,7 +203,7 @@ def test_what_is_interrupted_ends_with_the_same_weights(base, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         distil(pairs, trainer, plan, tmp_path / "resumed", report=interrupt)
     kept = [path.name for path in (tmp_path / "resumed.partial").iterdir()]
-    assert sorted(kept) == ["checkpoint.safetensors", "plan.json"]
+    assert sorted(kept) == ["checkpoint-2", "plan.json"]
     assert not (tmp_path / "resumed").exists()
     told = []
     distil(pairs, trainer, plan, tmp_path / "resumed", report=lambda *a: told.append(a[0]))
@@ -210,41 +213,101 @@ def test_what_is_interrupted_ends_with_the_same_weights(base, tmp_path):
 
 
 def test_a_training_with_other_settings_does_not_go_on(base, tmp_path):
-    def interrupt(done, of, word):
-        raise KeyboardInterrupt
-
-    trainer = quick(base, checkpoint_steps=1)
-    plan = Distillation("s", held_out=0.5)
-    with pytest.raises(KeyboardInterrupt):
-        distil(make_pairs(16), trainer, plan, tmp_path / "s", report=interrupt)
+    _, plan = interrupted(base, tmp_path / "s")
     with pytest.raises(InputError, match="other settings"):
         distil(make_pairs(16), quick(base, rank=4), plan, tmp_path / "s")
-    (tmp_path / "s.partial" / "checkpoint.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0{}")
-    with pytest.raises(InputError, match="no checkpoint of this training"):
-        distil(make_pairs(16), trainer, plan, tmp_path / "s")
     assert not (tmp_path / "s").exists()
 
 
+def interrupted(base, out):
+    """Leave a checkpoint of one step."""
+
+    def interrupt(done, of, word):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    trainer = quick(base, batch=4, checkpoint_steps=1)
+    plan = Distillation("s", held_out=0.5)
+    with pytest.raises(KeyboardInterrupt):
+        distil(make_pairs(16), trainer, plan, out, report=interrupt)
+    assert (out.with_name("s.partial") / "checkpoint-1" / "trainer_state.json").is_file()
+    return trainer, plan
+
+
+class Hostile:
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, mark):
+        self.mark = str(mark)
+
+    def __reduce__(self):
+        return os.mkdir, (self.mark,)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "optimizer.pt",
+        "scheduler.pt",
+        "rng_state.pth",
+        "adapter_model.safetensors",
+        "adapter_model.bin",
+        "pytorch_model.bin",
+    ],
+)
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_hostile_checkpoint_runs_nothing(base, tmp_path, name, zipped):
+    import pickle
+
+    import torch
+
+    trainer, plan = interrupted(base, tmp_path / "s")
+    checkpoint, mark = tmp_path / "s.partial" / "checkpoint-1", tmp_path / "ran"
+    if name == "adapter_model.bin":
+        (checkpoint / "adapter_model.safetensors").unlink()
+    torch.save(Hostile(mark), checkpoint / name, _use_new_zipfile_serialization=zipped)
+    torch.save(Hostile(mark), checkpoint / "training_args.bin")
+    pickle.loads(pickle.dumps(Hostile(mark)))
+    mark.rmdir()  # it would have run
+    with pytest.raises(InputError, match="no checkpoint of this training"):
+        distil(make_pairs(16), trainer, plan, tmp_path / "s")
+    assert not mark.exists()
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("state", ["", "{", "{}", '{"global_step": "x"}', "[1]"])
+def test_a_checkpoint_that_was_cut_off_is_passed_over_or_named(base, tmp_path, state):
+    trainer, plan = interrupted(base, tmp_path / "s")
+    (tmp_path / "s.partial" / "checkpoint-1" / "trainer_state.json").write_text(state)
+    told = []
+    if state in ("", "{"):
+        distil(make_pairs(16), trainer, plan, tmp_path / "s", report=lambda *a: told.append(a[0]))
+        assert told == [1, 2, 3, 4]
+        return
+    with pytest.raises(InputError, match="no checkpoint of this training"):
+        distil(make_pairs(16), trainer, plan, tmp_path / "s")
+
+
 def test_the_loss_is_that_of_the_replies_alone(base):
+    """Of a padded batch, in which lessons are of different lengths."""
     import torch
 
     texts = texts_of(base)
     examples = [example_of(p) for p in make_pairs(12)[4:]]
     lessons, left_out = _lessons(texts, examples, reason=False)
     assert not left_out
-    lessons[0] = Lesson(lessons[0].prompt * 2, lessons[0].reply)  # of another length
-    trainer = quick(base)
-    model = trainer._model(find_base(base))
-    loop = CausalLoop(model, trainer._pace(8), trainer._rate(), pad=texts.pad)
+    lessons[0] = Lesson(lessons[0].prompt * 2, lessons[0].reply)
+    lessons[1] = Lesson(lessons[1].prompt, lessons[1].reply[:-1])
+    model = quick(base)._model(find_base(base))
     with torch.no_grad():
-        together = float(loop._loss(lessons))
+        together = float(model(**collate(lessons, texts.pad)).loss)
         apart = 0.0
         for lesson in lessons:
             ids = torch.tensor([lesson.prompt + lesson.reply])
             said = model(input_ids=ids).logits[0].log_softmax(dim=-1)
             start = len(lesson.prompt)
             apart -= sum(float(said[start + i - 1, token]) for i, token in enumerate(lesson.reply))
-    assert together == pytest.approx(apart, rel=1e-4)
+    assert together == pytest.approx(apart / sum(len(le.reply) for le in lessons), rel=1e-4)
 
 
 def texts_of(base, *, reason=False, source_tokens=900, target_tokens=64):
@@ -382,8 +445,8 @@ def test_another_base_is_refused(trained, base, tmp_path, monkeypatch):
         ({"alpha": 0}, "alpha: found 0"),
         ({"rank": True}, "rank: found True"),
         ({"calibration": "guess"}, "expected 'tok' or 'ask'"),
-        ({"base": "x"}, "base: found"),
-        ({"reason": 1}, "reason: found 1"),
+        ({"base": "x"}, "base: found x"),
+        ({"reason": 1}, "reason: found 1, expected a valid boolean"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(trained, change, message):
@@ -470,13 +533,40 @@ def test_four_bits_need_a_gpu(base, tmp_path):
         quick(base, four_bit=True).train([example_of(p) for p in make_pairs(16)], work, out, quiet)
 
 
-@given(st.integers(1, 60), st.integers(1, 16), st.integers(1, 3))
-def test_an_epoch_sees_each_pair_once(count, batch, epochs):
-    each = -(-count // batch)
-    rate = Rate(batch, 4, 1e-3, 0.999, 0.0, 0)
-    for epoch in range(epochs):
-        seen = [i for step in range(each) for i in rate.drawn(epoch * each + step, count)]
-        assert sorted(seen) == list(range(count))
+def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
+    work, out = folders(tmp_path)
+    trainer = quick(base, epochs=30, learning_rate=1, max_grad_norm=1e9, alpha=10**30)
+    with pytest.raises(PnyxError, match="no number"):
+        trainer.train([example_of(p) for p in make_pairs(16)], work, out, quiet)
+
+
+def test_a_disk_that_is_full_is_one_line(base, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise RuntimeError("PytorchStreamWriter failed writing file")
+
+    monkeypatch.setattr("torch.save", full)
+    work, out = folders(tmp_path)
+    with pytest.raises(PnyxError, match=r"failed after step 1: PytorchStreamWriter"):
+        quick(base, checkpoint_steps=1).train(
+            [example_of(p) for p in make_pairs(16)], work, out, quiet
+        )
+
+
+def test_the_callers_random_numbers_are_its_own(base, tmp_path):
+    import numpy as np
+    import torch
+
+    def drawn():
+        return random.random(), np.random.random(), float(torch.rand(()))  # noqa: NPY002
+
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    expected = drawn()
+    random.setstate(states[0])
+    np.random.set_state(states[1])  # noqa: NPY002
+    torch.set_rng_state(states[2])
+    work, out = folders(tmp_path)
+    quick(base, epochs=1).train([example_of(p) for p in make_pairs(16)], work, out, quiet)
+    assert drawn() == expected
 
 
 def test_the_packaged_model_is_a_base(tmp_path):

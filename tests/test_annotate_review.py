@@ -1,4 +1,4 @@
-"""`pnyx annotate review` and `reviewed`: strata, files that people fill in, Tables 5 and 8."""
+"""`pnyx annotate review` and `pnyx measure review`: strata, files to fill in, Tables 5 and 8."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.annotate.review_files import read_review, write_review
-from pnyx.annotate.reviewing import Disagreement, draw_disagreements
+from pnyx.annotate.reviewing import (
+    Disagreement,
+    draw_disagreements,
+    read_review,
+    write_review,
+)
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.measure.annotations import Annotation
@@ -21,7 +25,7 @@ from pnyx.measure.reviewed import measure_review
 
 def run(capsys, *arguments):
     with pytest.raises(SystemExit) as stopped:
-        main(["annotate", *map(str, arguments)])
+        main([*map(str, arguments)])
     captured = capsys.readouterr()
     return stopped.value.code, captured.out, captured.err
 
@@ -82,7 +86,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @settings(max_examples=60, deadline=None)
 @given(
-    name=st.sampled_from(["r.jsonl", "r.csv", "r.md", "r.jsonl.gz"]),
+    name=st.sampled_from(["r.jsonl", "r.csv", "r.jsonl.gz"]),
     found=st.lists(
         st.builds(
             lambda n, text, right, label: one(
@@ -103,9 +107,7 @@ def test_what_is_written_is_read_again_whatever_documents_hold(tmp_path_factory,
     path = tmp_path_factory.mktemp("review") / name
     write_review(path, found)
     shown = read_review(path)
-    if name.endswith(".md"):  # texts are there to be read, not to be read back
-        found = [replace(d, question="", document="") for d in found]
-    elif name.endswith(".csv"):  # CSV has one line end
+    if name.endswith(".csv"):  # CSV has one line end
         found, shown = [_folded(d) for d in found], [_folded(d) for d in shown]
     assert [_stripped(d) for d in shown] == [_stripped(d) for d in found]
 
@@ -135,17 +137,15 @@ def test_a_spreadsheet_gets_no_formula_and_may_write_semicolons(tmp_path):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["r.jsonl", "r.csv", "r.md"])
+@pytest.mark.parametrize("name", ["r.jsonl", "r.csv"])
 def test_a_wrong_answer_is_one_line_that_says_where(tmp_path, capsys, name):
     path = tmp_path / name
     write_review(path, [one(n, 0.97, 0.95, 0.98, True, "judge", 5, 9) for n in range(3)])
     text = path.read_text()
-    at = text.rindex(
-        "judge" if name == "r.csv" else 'right": "judge' if "json" in name else "right:"
-    )
+    at = text.rindex("judge" if name == "r.csv" else 'right": "judge')
     path.write_text(text[:at] + text[at:].replace("judge", "nobody", 1))
     line = next(i for i, t in enumerate(path.read_text().split("\n"), 1) if "nobody" in t)
-    status, _, error = run(capsys, "reviewed", path)
+    status, _, error = run(capsys, "measure", "review", path)
     assert status == 2
     assert error == (
         f"pnyx: {path}:{line}: right: found 'nobody', expected judge, labels, unclear or nothing\n"
@@ -216,7 +216,7 @@ def test_all_disagreements_are_estimated_by_the_sizes_of_the_strata():
 # --- from the command line
 
 
-@pytest.mark.parametrize("name", ["review.jsonl", "review.csv", "review.md"])
+@pytest.mark.parametrize("name", ["review.jsonl", "review.csv"])
 def test_from_annotations_to_the_table(capsys, tmp_path, name):
     annotations, labels = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
     items, qrels = tmp_path / "items.jsonl", tmp_path / "qrels.txt"
@@ -231,7 +231,7 @@ def test_from_annotations_to_the_table(capsys, tmp_path, name):
         path.write_text("".join(json.dumps(row) + "\n" for row in some))
     out = tmp_path / name
     options = ("--labels", labels, "--items", items, "--per-bin", 4, "--out", out)
-    status, shown, error = run(capsys, "review", annotations, *options, "--json")
+    status, shown, error = run(capsys, "annotate", "review", annotations, *options, "--json")
     assert (status, error) == (0, "")
     assert json.loads(shown) == {
         "annotations": 60, "scored": 60, "unscored": 0, "labelled": 60, "disagreements": 30,
@@ -240,12 +240,12 @@ def test_from_annotations_to_the_table(capsys, tmp_path, name):
     assert out.read_text().count("Is tea healthy?") == 12
     filled = read_review(out)
     write_review(out, [replace(d, right="judge" if d.confidence > 0.95 else "") for d in filled])
-    status, shown, _ = run(capsys, "reviewed", out)
+    status, shown, _ = run(capsys, "measure", "review", out)
     assert status == 0
     assert "disagreements of j with labels (66.67% above 0.95)" in shown
     assert "estimate for all 20 disagreements" in shown
     assert "nothing is said of 10 in strata without an answer" in shown
-    found = json.loads(run(capsys, "reviewed", out, "--json")[1])
+    found = json.loads(run(capsys, "measure", "review", out, "--json")[1])
     assert found["table"]["above"]["all"]["value"] == 1.0
     assert found["table"]["at_most"]["all"] == {
         "value": None, "low": None, "high": None, "scored": 0, "asked": 4, "answered": 0,
@@ -254,9 +254,9 @@ def test_from_annotations_to_the_table(capsys, tmp_path, name):
     # Qrels that hold only what people looked for: the rest counts as irrelevant on demand.
     qrels.write_text("q 0 d1 1\nq 0 d2 0\n")
     unjudged = ("--qrels", qrels, "--out", tmp_path / "o.jsonl", "--json")
-    shown = run(capsys, "review", annotations, *unjudged)[1]
+    shown = run(capsys, "annotate", "review", annotations, *unjudged)[1]
     assert json.loads(shown)["labelled"] == 2
-    shown = run(capsys, "review", annotations, *unjudged, "--unjudged", "irrelevant")[1]
+    shown = run(capsys, "annotate", "review", annotations, *unjudged, "--unjudged", "irrelevant")[1]
     assert json.loads(shown)["labelled"] == 60
 
 
@@ -275,19 +275,17 @@ def row(**changed):
         ("a.jsonl", row(confidence=7), "confidence: found 7, expected 0 to 1"),
         ("a.jsonl", row() + row(id="p2", stratum_size=9), ":2: is of another draw"),
         ("a.jsonl", row() + row(id="p2", scored=99), ":2: is of another draw"),
-        ("a.md", "<!-- pnyx [1] -->\nright: judge\n", ":1: the comment was changed"),
-        ("a.md", f"<!-- pnyx {'[' * 100_000} -->\nright: judge\n", ":1: the comment was changed"),
         ("a.csv", f"id,right,above\np,judge,{'[' * 100_000}\n", ":2: "),
     ],
 )
 def test_a_review_that_was_damaged_is_one_line(capsys, tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
-    status, shown, error = run(capsys, "reviewed", tmp_path / name)
+    status, shown, error = run(capsys, "measure", "review", tmp_path / name)
     assert (status, shown, error.count("\n")) == (2, "", 1)
     assert said in error
 
 
-@pytest.mark.parametrize("name", ["review.jsonl", "review.csv", "review.md"])
+@pytest.mark.parametrize("name", ["review.jsonl", "review.csv"])
 def test_peoples_answers_and_the_inputs_are_never_written_over(capsys, tmp_path, name):
     annotations, labels = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
     annotations.write_text('{"id": "1", "value": true, "probability": 0.9, "judge": "j"}\n')
@@ -295,19 +293,19 @@ def test_peoples_answers_and_the_inputs_are_never_written_over(capsys, tmp_path,
     out = tmp_path / name
     options = (annotations, "--labels", labels, "--out")
     for _ in range(2):  # without answers it may be drawn anew
-        assert run(capsys, "review", *options, out)[0] == 0
+        assert run(capsys, "annotate", "review", *options, out)[0] == 0
     write_review(out, [replace(one, right="unclear") for one in read_review(out)])
     kept = out.read_bytes()
-    status, _, error = run(capsys, "review", *options, out)
+    status, _, error = run(capsys, "annotate", "review", *options, out)
     assert (status, out.read_bytes()) == (2, kept)
     assert "holds 1 answers of people: name another file" in error
     out.write_bytes(kept.replace(b"unclear", b"perhaps"))  # a fault is no reason to lose the rest
-    status, _, error = run(capsys, "review", *options, out)
+    status, _, error = run(capsys, "annotate", "review", *options, out)
     assert (status, error.count("\n")) == (2, 1)
     assert "found 'perhaps'" in error
     for path in (annotations, labels):
         before = path.read_bytes()
-        status, _, error = run(capsys, "review", *options, path)
+        status, _, error = run(capsys, "annotate", "review", *options, path)
         assert (status, path.read_bytes()) == (2, before)
         assert "--out names the same file as" in error
 
@@ -324,7 +322,9 @@ def test_wrong_usage_is_one_line(capsys, tmp_path):
         (("--labels", labels, "--index", "i"), "--index and --topics go together"),
         (("--labels", labels, "--edges", "x"), "expected numbers like 0.9,0.95"),
     ):
-        status, _, error = run(capsys, "review", path, *arguments, "--out", tmp_path / "o.jsonl")
+        status, _, error = run(
+            capsys, "annotate", "review", path, *arguments, "--out", tmp_path / "o.jsonl"
+        )
         assert (status, error.count("\n")) == (2, 1)
         assert said in error
     assert not (tmp_path / "o.jsonl").exists()

@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 
 from bert_fixture import BERT_SIZES, DEFINITION, write_bert
 from bert_fixture import animal_pairs as pairs
-from pnyx.annotate.distil import Distillation, distil, split_questions
-from pnyx.annotate.students.base import example_of
-from pnyx.annotate.students.loop import Pace
+from pnyx.annotate.distil import Distillation, distil, example_of, split_questions
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.students.judge import open_student
-from pnyx.judge.students.segments import MAX_TOKENS, pieces_of, read_tokenizer, sentence_spans
 from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.students.judge import open_student
+from pnyx.students.late import MAX_TOKENS, pieces_of, sentence_spans
+from pnyx.students.network import read_tokenizer
+from pnyx.students.train.loop import rate_share
 
 torch = pytest.importorskip("torch", reason="the extra distil is not installed")
 pytest.importorskip("onnx", reason="the extra distil is not installed")
 
-from pnyx.annotate.students.bert import PACKAGED, load_bert, tokenizer_of  # noqa: E402
-from pnyx.annotate.students.cross import CrossTrainer  # noqa: E402
-from pnyx.annotate.students.late import LateTrainer  # noqa: E402
-from pnyx.annotate.students.late_net import LateNet  # noqa: E402
+
+from pnyx.students.train.bert import PACKAGED, load_bert, tokenizer_of  # noqa: E402
+from pnyx.students.train.late import LateTrainer  # noqa: E402
+from pnyx.students.train.late_net import LateNet  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -91,7 +91,7 @@ def test_the_packaged_encoder_starts_a_training_as_it_is():
 
 def test_what_is_trained_is_what_scores(base, tokenizer):
     """The network with gradients and the scorer in numpy agree on the same weights."""
-    from pnyx.judge.students.late import LateScorer
+    from pnyx.students.late import LateScorer
 
     net = LateNet(load_bert(base), 1).eval()
 
@@ -113,9 +113,8 @@ def test_what_is_trained_is_what_scores(base, tokenizer):
     assert scorer.score(asked[1:2]) == scorer.score(asked)[1:2]
 
 
-@pytest.mark.parametrize("trainer", [LateTrainer, CrossTrainer])
-def test_a_student_learns_a_rule_and_keeps_to_it_on_other_questions(trainer, base, tmp_path):
-    made = trainer(base=base, frozen=0, epochs=12, batch=10, learning_rate=3e-3)
+def test_a_student_learns_a_rule_and_keeps_to_it_on_other_questions(base, tmp_path):
+    made = LateTrainer(base=base, frozen=0, epochs=12, batch=10, learning_rate=3e-3)
     done = []
     found = distil(
         pairs(),
@@ -136,11 +135,10 @@ def test_a_student_learns_a_rule_and_keeps_to_it_on_other_questions(trainer, bas
     assert files == {"card.md", "model.onnx", "student.json", "tokenizer.json"}
 
 
-@pytest.mark.parametrize("trainer", [LateTrainer, CrossTrainer])
-def test_an_interrupted_training_ends_with_the_same_weights(trainer, base, tmp_path, monkeypatch):
-    made = trainer(base=base, frozen=0, epochs=4, batch=10, learning_rate=1e-3)
+def test_an_interrupted_training_ends_with_the_same_weights(base, tmp_path, monkeypatch):
+    made = LateTrainer(base=base, frozen=0, epochs=4, batch=10, learning_rate=1e-3)
     plan = Distillation("rule", held_out=0.5)
-    monkeypatch.setattr("pnyx.annotate.students.loop._SECONDS", 0.0)  # a checkpoint each step
+    monkeypatch.setattr("pnyx.students.train.loop._SECONDS", 0.0)  # a checkpoint each step
 
     class StopError(Exception):
         pass
@@ -161,7 +159,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(trainer, base, tmp_p
 
 
 def test_another_training_does_not_take_up_the_checkpoints(base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.annotate.students.loop._SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.students.train.loop._SECONDS", 0.0)
 
     def stop(step, of, word):
         raise KeyboardInterrupt
@@ -176,7 +174,7 @@ def test_another_training_does_not_take_up_the_checkpoints(base, tmp_path, monke
 
 
 def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.annotate.students.loop._SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.students.train.loop._SECONDS", 0.0)
 
     def stop(step, of, word):
         raise KeyboardInterrupt
@@ -194,7 +192,7 @@ def test_a_rate_that_breaks_the_weights_is_an_error(base, tmp_path):
     with pytest.raises(PnyxError, match="no number"):
         distil(
             pairs(),
-            CrossTrainer(base=base, epochs=30, batch=10, learning_rate=1e30),
+            LateTrainer(base=base, epochs=30, batch=10, learning_rate=1e30),
             Distillation("rule", held_out=0.5),
             tmp_path / "s",
         )
@@ -242,8 +240,7 @@ BASES = {
 
 
 @pytest.mark.parametrize("fault", BASES)
-@pytest.mark.parametrize("trainer", [LateTrainer, CrossTrainer])
-def test_a_base_that_does_not_fit_is_refused_before_anything_is_trained(trainer, fault, tmp_path):
+def test_a_base_that_does_not_fit_is_refused_before_anything_is_trained(fault, tmp_path):
     sizes, change, said = BASES[fault]
     folder = tmp_path / "mybase"
     folder.mkdir()
@@ -254,23 +251,17 @@ def test_a_base_that_does_not_fit_is_refused_before_anything_is_trained(trainer,
         change(row)
     (folder / "tokenizer.json").write_text(json.dumps(row), encoding="utf-8")
     with pytest.raises(InputError, match="mybase") as refused:
-        distil(pairs(), trainer(base=str(folder)), Distillation("x"), tmp_path / "s")
+        distil(pairs(), LateTrainer(base=str(folder)), Distillation("x"), tmp_path / "s")
     assert said in str(refused.value)
     assert [path.name for path in tmp_path.iterdir()] == ["mybase"]
 
 
-def test_each_kind_needs_what_it_reads(base, tmp_path):
-    """A sentence encoder of 320 tokens and one type of tokens is no cross-encoder's base."""
-    for sizes, said in (
-        ({"max_position_embeddings": 320}, "reads up to 320 tokens, expected at least 512"),
-        ({"type_vocab_size": 1}, "tells no types of tokens apart"),
-    ):
-        config = {"model_type": "bert", "hidden_act": "gelu", **BERT_SIZES, **sizes}
-        (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        (tmp_path / "tokenizer.json").write_bytes(tokenizer_of(PACKAGED))
-        assert LateTrainer(base=str(tmp_path)).plan()["base"] == str(tmp_path)
-        with pytest.raises(InputError, match=said):
-            CrossTrainer(base=str(tmp_path)).plan()
+def test_a_sentence_encoder_of_320_tokens_is_a_base(tmp_path):
+    sizes = {**BERT_SIZES, "max_position_embeddings": 320, "type_vocab_size": 1}
+    config = {"model_type": "bert", "hidden_act": "gelu", **sizes}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (tmp_path / "tokenizer.json").write_bytes(tokenizer_of(PACKAGED))
+    assert LateTrainer(base=str(tmp_path)).plan()["base"] == str(tmp_path)
 
 
 @pytest.mark.parametrize(("layers", "frozen"), [(1, 0), (2, 1), (3, 2), (4, 3), (6, 4), (12, 8)])
@@ -288,13 +279,12 @@ def test_the_plan_says_how_many_layers_stay(base):
 # --- steps and splits
 
 
-@given(st.integers(1, 200), st.floats(0, 1), st.booleans())
-def test_the_rate_rises_and_never_leaves_its_bounds(steps, warmup, decay):
-    pace = Pace(steps, warmup, decay, 1.0, 10, 0)
-    shares = [pace.share(step) for step in range(steps)]
+@given(st.integers(1, 200), st.floats(0, 1))
+def test_the_rate_rises_falls_and_never_leaves_its_bounds(steps, warmup):
+    shares = [rate_share(step, steps, warmup) for step in range(steps)]
     assert all(0 < share <= 1 for share in shares)
-    if not decay:
-        assert shares == sorted(shares)
+    top = shares.index(max(shares))
+    assert shares == [*sorted(shares[:top]), *sorted(shares[top:], reverse=True)]
 
 
 @given(st.integers(2, 9), st.floats(0.05, 0.95), st.integers(0, 99))

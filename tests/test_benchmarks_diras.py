@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from pnyx.judge.curves import Temperature
-from pnyx.judge.students.files import Student
-from pnyx.judge.students.judge import StudentJudge
 from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.students.files import Student
+from pnyx.students.judge import StudentJudge
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "diras"

@@ -111,7 +111,7 @@ def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
 
 
 def test_nothing_is_judged_twice(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.judge.students.judge import StudentJudge
+    from pnyx.students.judge import StudentJudge
 
     out = tmp_path / "out"
     _, first, _ = _call(capsys, *_bench(index, views, out))
@@ -132,7 +132,7 @@ def test_a_language_model_is_asked_what_berds_asks(capsys, index, views, tmp_pat
 
 
 def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.judge.students.judge import StudentJudge
+    from pnyx.students.judge import StudentJudge
 
     def judge(self, questions):
         by = Provenance(self.name, method="calibrated")

@@ -16,10 +16,10 @@ from chat_server import ChatServer
 from pnyx.judge.curves import Platt
 from pnyx.judge.questions import Support
 from pnyx.judge.recalibration import Recalibration, write_calibration
-from pnyx.judge.students.files import Student
-from pnyx.judge.students.judge import StudentJudge, open_student
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.students.files import Student
+from pnyx.students.judge import StudentJudge, open_student
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
 pytestmark = pytest.mark.usefixtures("own_place")

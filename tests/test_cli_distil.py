@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from chat_server import ChatServer
-from pnyx.annotate.students.logistic import LogisticTrainer
 from pnyx.app.judge_specs import JudgeSpec
-from pnyx.judge.students.logistic import WEIGHTS
+from pnyx.students.linear import WEIGHTS
+from pnyx.students.train.logistic import LogisticTrainer
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
 KIND = ("--kind", "logistic")
@@ -220,7 +220,10 @@ DAMAGE = {
     "no files": (_manifest(lambda r: r.update(files={})), "weights.safetensors: is not in stud"),
     "one file more": (lambda f: (f / "more.onnx").write_bytes(b"?"), "more.onnx: is not in stud"),
     "threshold": (_manifest(lambda r: r["calibration"].update(threshold=2)), "threshold: found 2"),
-    "no threshold": (_manifest(lambda r: r["calibration"].pop("threshold")), "threshold: found No"),
+    "no threshold": (
+        _manifest(lambda r: r["calibration"].pop("threshold")),
+        "threshold: found no",
+    ),
     "curve": (_manifest(lambda r: r["calibration"].update(method="guess")), "guess"),
     "task": (_manifest(lambda r: r.update(task="stance")), "task: found stance, expected 'rel"),
     "kind": (_manifest(lambda r: r.update(kind="os")), "kind: found 'os', expected one of"),

@@ -64,7 +64,7 @@ def files(tmp_path):
 
 def test_the_defaults_and_tasks_are_those_of_python():
     commands = dict(importlib.import_module("pnyx.cli.measure").command.commands)
-    for name in ("retrieval", "perspectives", "retrievers", "thresholds", "amount"):
+    for name in ("retrieval", "perspectives", "retrievers", "thresholds", "amount", "review"):
         del commands[name]
     for command in commands.values():
         assert {p.name: p for p in command.params}["draws"].default == DRAWS

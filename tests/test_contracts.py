@@ -45,7 +45,6 @@ from pnyx.judge.prompting import load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.store import Store
-from pnyx.judge.students.judge import SCORERS, StudentJudge
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import TASKS, Task
 from pnyx.judge.templates import _environment
@@ -68,6 +67,7 @@ from pnyx.search.pipeline import SearchPlan
 from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring
 from pnyx.search.rerank import Listwise
 from pnyx.search.topic_points import SPACES
+from pnyx.students.judge import SCORERS, StudentJudge
 from pnyx.write.argue import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
@@ -195,7 +195,8 @@ def modules(package: Any) -> Iterator[Any]:
 def test_every_judge_and_every_kind_of_question_is_covered():
     judges = {
         value
-        for module in modules(importlib.import_module("pnyx.judge"))
+        for room in ("pnyx.judge", "pnyx.students")
+        for module in modules(importlib.import_module(room))
         for value in vars(module).values()
         if inspect.isclass(value) and value is not Judge and hasattr(value, "answer")
     }
@@ -507,7 +508,7 @@ def test_the_command_line_offers_every_model_style_and_task():
 def test_every_kind_of_student_can_be_asked_for_and_loaded():
     distil = importlib.import_module("pnyx.cli.annotate").command.commands["distil"]
     (kind,) = (parameter for parameter in distil.params if parameter.name == "kind")
-    assert set(kind.type.choices) == set(SCORERS)
+    assert set(kind.type.choices) == set(SCORERS) - {"reader"}
     for name in SCORERS.values():
         assert callable(importlib.import_module(name).load)
 

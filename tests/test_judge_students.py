@@ -9,42 +9,38 @@ import pytest
 
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged
-from pnyx.judge.students import cross
-from pnyx.judge.students.cross import MAX_TOKENS
-from pnyx.judge.students.judge import StudentJudge
-from pnyx.judge.students.late import MODEL, TOKENIZER
 from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.students import late
+from pnyx.students.judge import StudentJudge
+from pnyx.students.network import MODEL, TOKENIZER
 from student_fixture import tiny_student
 
 onnx = pytest.importorskip("onnx")
-INPUTS = ("input_ids", "attention_mask", "types")
+INPUTS = ("input_ids", "attention_mask")
+SETTINGS = {"weights": [1.0] * len(late.FEATURES), "intercept": -7.0}
 
 
-def cross_encoder(folder, *, inputs=INPUTS, value=0.5, words=30_522, positions=MAX_TOKENS):
-    """Write a model that says `value` of every pair, whatever stands in it."""
+def encoder(folder, *, inputs=INPUTS, value=0.5, words=30_522, positions=late.MAX_TOKENS):
+    """Write an encoder that has one dimension and says 2 `value` of every token."""
     from onnx import TensorProto, helper, numpy_helper
 
-    words_and_places = [np.full((size, 1), value, np.float32) for size in (words, positions)]
+    tables = {"words": words, "places": positions}
     weights = [
-        numpy_helper.from_array(table, name)
-        for table, name in zip(words_and_places, ("words", "places"), strict=True)
+        numpy_helper.from_array(np.full((size, 1), value, np.float32), name)
+        for name, size in tables.items()
     ]
-    weights.append(numpy_helper.from_array(np.array([1], np.int64), "one"))
+    weights += [numpy_helper.from_array(np.array([n], np.int64), name) for n, name in enumerate(
+        ("zero", "one", "two"))]  # fmt: skip
     nodes = [
         helper.make_node("Gather", ["words", inputs[0]], ["seen"]),
         helper.make_node("NonZero", [inputs[1]], ["places_of"]),
         helper.make_node("Slice", ["places_of", "one", "two"], ["place"]),
         helper.make_node("Gather", ["places", "place"], ["known"]),
-        helper.make_node("ReduceMax", ["known"], ["most"], keepdims=0),
-        helper.make_node("ReduceMax", ["seen"], ["best"], keepdims=0),
-        helper.make_node("Max", ["most", "best"], ["z"]),
-        helper.make_node("Unsqueeze", ["z", "zero"], ["out"]),
+        helper.make_node("Add", ["seen", "known"], ["out"]),
     ]
-    weights.append(numpy_helper.from_array(np.array([2], np.int64), "two"))
-    weights.append(numpy_helper.from_array(np.array([0], np.int64), "zero"))
     graph = helper.make_graph(
         nodes,
-        "cross",
+        "encoder",
         [helper.make_tensor_value_info(n, TensorProto.INT64, [1, None]) for n in inputs],
         [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)],
         weights,
@@ -59,28 +55,26 @@ def cross_encoder(folder, *, inputs=INPUTS, value=0.5, words=30_522, positions=M
 QUESTION = ask_relevance("1", "Is tea healthy?", "Tea calms people. " * 400)
 
 
-def test_a_cross_encoder_that_runs_is_opened(tmp_path):
-    (score,) = cross.load(cross_encoder(tmp_path), {}).score([QUESTION])
-    assert score == pytest.approx(1 / (1 + np.exp(-0.5)))
+def test_an_encoder_that_runs_is_opened(tmp_path):
+    """In one dimension all cosines are 1."""
+    (score,) = late.load(encoder(tmp_path), SETTINGS).score([QUESTION])
+    assert score == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"inputs": ("tokens", "attention_mask", "types")},
-        {"words": 100},
-        {"positions": 128},
-    ],
+    [{"inputs": ("tokens", "attention_mask")}, {"words": 100}, {"positions": 128}],
     ids=["other inputs", "fewer words", "fewer tokens"],
 )
-def test_a_cross_encoder_that_cannot_be_run_is_refused_when_it_is_opened(tmp_path, wrong):
+def test_an_encoder_that_cannot_be_run_is_refused_when_it_is_opened(tmp_path, wrong):
     with pytest.raises(InputError, match="the model cannot be run: "):
-        cross.load(cross_encoder(tmp_path, **wrong), {})
+        late.load(encoder(tmp_path, **wrong), SETTINGS)
 
 
-def test_a_cross_encoder_s_nan_is_unscored(tmp_path):
-    scorer = cross.load(cross_encoder(tmp_path, value=np.nan), {})
-    assert scorer.score([QUESTION]) == ["no_number: the model gives none"]
+@pytest.mark.parametrize("weights", [None, [1.0], [10**400] * 7, ["1"] * 7, [float("nan")] * 7])
+def test_weights_that_are_none_are_refused(tmp_path, weights):
+    with pytest.raises(InputError, match="settings: "):
+        late.load(tmp_path, {"weights": weights, "intercept": 0.0})
 
 
 def test_what_a_student_says_that_is_no_number_is_unscored():

@@ -42,21 +42,15 @@ from reader import OPPOSES, SUPPORTS, Reader, Words, export
 from rounding import keep_rounded, round_weights
 from shipped import measure, open_detector
 
-from pnyx.annotate.students.loop import Loop, Pace
 from pnyx.files import atomic_folder
 from pnyx.judge.curves import Platt
 from pnyx.judge.questions import Support
-from pnyx.judge.students.combined import Standard
-from pnyx.judge.students.files import CARD, Student, write_manifest
-from pnyx.judge.students.reader import (
-    CLOSENESS,
-    MODEL,
-    READER,
-    TOKENIZER,
-    closest_sentences,
-    open_reader,
-)
 from pnyx.models.encoder import load_encoder
+from pnyx.students.combined import Standard
+from pnyx.students.files import CARD, Student, write_manifest
+from pnyx.students.network import MODEL, TOKENIZER
+from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
+from pnyx.students.train.loop import Loop
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/models/weights/perspectives")
@@ -122,7 +116,6 @@ def train(
     head = [p for name, p in learned.items() if not name.startswith("body.")]
     groups: list[dict[str, Any]] = [{"params": inner}, {"params": head, "lr": 10 * rate}]
     optimizer = torch.optim.AdamW(groups, lr=rate, weight_decay=0.01, fused=True)
-    pace = Pace(steps, 0.06, decay=True, max_grad_norm=1.0, checkpoint_steps=100, seed=0)
     todo, drawn, start = losses(), 0, time.monotonic()
 
     def backward(number: int) -> float:
@@ -140,7 +133,7 @@ def train(
             print(f"{done} of {of}, {word}, {time.monotonic() - start:.0f} s", file=sys.stderr)
 
     reader.train()
-    return Loop(optimizer, learned, pace).run(backward, work, report)
+    return Loop(optimizer, learned, steps, warmup=0.06, every=100).run(backward, work, report)
 
 
 def feed_of(

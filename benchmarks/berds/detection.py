@@ -15,8 +15,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.questions import Support
-from pnyx.judge.students.reader import closest_window
 from pnyx.models.encoder import Encoder, load_encoder
 
 DEVELOPMENT, PAGES, BERDS = "development", "debatewise", "berds"
@@ -80,10 +80,11 @@ def held_out(data: Path) -> HeldOut:
     apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
     parts = split_topics(debates.topics, vectors, apart)
     sets = sets_of(debates, parts, encyclopaedic(data), rows, encoder)
-    near = {
-        name: np.array(closest_window(encoder, [Support("", p.text, p.statement) for p in pairs]))
-        for name, pairs in sets.items()
-    }
+    judge = EncoderJudge()
+    near = {}
+    for name, pairs in sets.items():
+        found = judge.features([Support("", p.text, p.statement) for p in pairs])
+        near[name] = np.array([row["similarity"] for row in found])
     return HeldOut(sets, near, parts)
 
 

@@ -22,8 +22,8 @@ from mpnet import END, WIDTH, Mpnet
 from rounding import BLOCK
 from torch import nn
 
-from pnyx.judge.students.reader import MOST_PASSAGE, MOST_STATEMENT, Ids
-from pnyx.judge.students.segments import read_tokenizer
+from pnyx.students.network import read_tokenizer
+from pnyx.students.reader import MOST_PASSAGE, MOST_STATEMENT, Ids
 
 SUPPORTS, OPPOSES, NEITHER = 0, 1, 2
 _PADDING = -1

@@ -22,10 +22,9 @@ import numpy as np
 from card import Figures, rows_of
 from detection import BERDS, DEVELOPMENT, PAGES, HeldOut
 
-from pnyx.judge.packaged import load_perspective_student
 from pnyx.judge.questions import Support
-from pnyx.judge.students.files import read_student
-from pnyx.judge.students.judge import StudentJudge, load_scorer
+from pnyx.students.files import read_student
+from pnyx.students.judge import StudentJudge, load_perspective_student, load_scorer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

@@ -25,9 +25,9 @@ from students import mean_of_sentences, similarities
 import pnyx
 from pnyx import Support, ndcg
 from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.students.judge import open_student
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.measure.registry import MEASURES
+from pnyx.students.judge import open_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

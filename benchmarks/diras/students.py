@@ -25,9 +25,9 @@ from recipe import guess_answers, read_table, relevance_label
 from pnyx import Support, ndcg, ranking_average_precision
 from pnyx.judge.answers import Judged
 from pnyx.judge.curves import best_f1_threshold, crossfit
-from pnyx.judge.students.judge import open_student
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.measure.registry import MEASURES
+from pnyx.students.judge import open_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -79,8 +79,8 @@ def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool)
 
 def mean_of_sentences(asked: Sequence[Support]) -> Scores:
     """The cosine of the mean of the sentences' vectors with question and definition."""
-    from pnyx.judge.students.similarity import FEATURES, similarity_features
     from pnyx.models.encoder import load_encoder
+    from pnyx.students.logistic import FEATURES, similarity_features
 
     place = FEATURES.index("passage-definition")
     return (similarity_features(load_encoder(), asked)[:, place] + 1) / 2

@@ -26,12 +26,12 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.claims import claims
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.packaged import load_perspective_student
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.judge.tasks.stance import ask_stance
 from pnyx.records import Perspective
+from pnyx.students.judge import load_perspective_student
 
 DRAWS, SEED = 10_000, 0
 TITLED, BARE = "title and text", "text alone"

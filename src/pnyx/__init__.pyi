@@ -5,15 +5,13 @@ from .annotate.definitions import DraftedDefinition, draft_definitions
 from .annotate.distil import Distillation, Distilled, distil
 from .annotate.grades import write_graded_qrels
 from .annotate.labelled import LabelledPair, read_labelled
-from .annotate.review_files import read_review, write_review
-from .annotate.reviewing import Disagreement, draw_disagreements
+from .annotate.reviewing import (
+    Disagreement,
+    draw_disagreements,
+    read_review,
+    write_review,
+)
 from .annotate.sampling import PairSample, SampledPair, sample_pairs
-from .annotate.students.combined import CombinedTrainer
-from .annotate.students.cross import CrossTrainer
-from .annotate.students.late import LateTrainer
-from .annotate.students.lexical import LexicalTrainer
-from .annotate.students.logistic import LogisticTrainer
-from .annotate.students.lora import LoraTrainer
 from .audit.perspective_bench import Benched, bench_perspectives
 from .audit.perspective_plan import PerspectiveBench
 from .audit.perspective_runs import BenchJudge, BenchSearch
@@ -56,7 +54,6 @@ from .judge.encoder import EncoderJudge
 from .judge.labels import HumanLabels
 from .judge.llm import LlmJudge
 from .judge.lookup import Lookup
-from .judge.packaged import load_perspective_student
 from .judge.panel import Panel, Repeats
 from .judge.perspectives import ask_perspectives
 from .judge.questions import Preference, Ranking, Rating, Support
@@ -67,8 +64,6 @@ from .judge.recalibration import (
     write_calibration,
 )
 from .judge.store import Store
-from .judge.students.files import Student, read_student
-from .judge.students.judge import StudentJudge, open_student
 from .judge.sure import Sure, choose_thresholds
 from .measure.agreement import Agreement, measure_agreement
 from .measure.amount import Amount, measure_amount
@@ -143,6 +138,13 @@ from .search.rerank import Listwise, rerank, rerank_many, rerank_pointwise
 from .search.scoring import Scoring, rank_documents
 from .search.touche import touche_rank, touche_scores
 from .search.vectors import embed_documents, embed_question
+from .students.files import Student, read_student
+from .students.judge import StudentJudge, load_perspective_student, open_student
+from .students.train.combined import CombinedTrainer
+from .students.train.late import LateTrainer
+from .students.train.lexical import LexicalTrainer
+from .students.train.logistic import LogisticTrainer
+from .students.train.lora import LoraTrainer
 from .view.markdown import render_markdown
 from .view.report import render_html
 from .web.corpus import WebCorpus, WebPlan, build_web_corpus
@@ -171,7 +173,6 @@ __all__ = [
     "Citation",
     "Clusters",
     "CombinedTrainer",
-    "CrossTrainer",
     "DebateClaim",
     "Disagreement",
     "Distillation",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pnyx.errors import shorten
-from pnyx.judge.students.files import Student
+from pnyx.students.files import Student
 
-__all__ = ["figure_rows", "student_card"]
+__all__ = ["student_card"]
 
 _NAMES = {
     "f1": "F1",
@@ -42,17 +42,13 @@ def student_card(student: Student) -> str:
         "- **Limits**: it imitates its teacher, against whose labels the figures are; on other "
         "domains measure it anew (`pnyx measure relevance`).",
         "",
-        *figure_rows(about["figures"]),
+        *_figure_rows(about["figures"]),
     ]
     return "\n".join([*lines, "", f"Training: {_settings(about['training'])}.", ""])
 
 
-def figure_rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the lines of a Markdown table.
-
-    Args:
-        figures: rows of `pnyx.measure.base.Measured`, by the measure's name.
-    """
+def _figure_rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the lines of a Markdown table of figures (rows of `Measured`)."""
     lines = [
         "| held-out questions | value | 95 % interval | scored of asked |",
         "| --- | --- | --- | --- |",

@@ -19,19 +19,22 @@ from typing import Any
 
 from pnyx.annotate.card import student_card
 from pnyx.annotate.labelled import LabelledPair
-from pnyx.annotate.students.base import Example, Report, Trained, Trainer, example_of, quiet
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder, atomic_text, make_folder
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
-from pnyx.judge.students.files import CARD, MANIFEST, Student, check_name, write_manifest
-from pnyx.judge.students.judge import Score, load_scorer
+from pnyx.judge.tasks.relevance import ask_relevance
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Measured
 from pnyx.measure.gold import Gold, Joined, Pair
+from pnyx.students.files import CARD, MANIFEST, Student, check_name, write_manifest
+from pnyx.students.judge import Score, load_scorer
+from pnyx.students.train.base import Example, Report, Trained, Trainer, quiet
 
-__all__ = ["Distillation", "Distilled", "calibrate", "distil", "split_questions"]
+__all__ = ["Distillation", "Distilled", "calibrate", "distil", "example_of", "split_questions"]
 
 _FOLDS = 5
+_PARTLY = 0.75
+"""Target of a pair that is relevant only in part, where no probability is known."""
 _PLAN = "plan.json"
 _BY_ORDER = frozenset({"auroc", "average_precision", "ndcg", "map"})
 _FIGURES = ("f1", "accuracy", "auroc", "average_precision", "ece", "brier", "ndcg", "map")
@@ -79,6 +82,19 @@ class Distilled:
     figures: Mapping[str, Measured] = field(default_factory=dict)
 
 
+def example_of(pair: LabelledPair) -> Example:
+    """Return what a student learns of a pair that has a verdict."""
+    if pair.value is None:
+        raise ValueError(f"{pair.id} has no verdict")
+    target = pair.probability
+    if target is None:
+        target = _PARTLY if pair.partial else float(pair.value)
+    question = ask_relevance(
+        pair.id, pair.question, pair.document, definition=pair.definition, group=pair.group
+    )
+    return Example(question, target, pair.value, pair.group, pair.explanation)
+
+
 def split_questions(
     examples: Sequence[Example], share: float, seed: int
 ) -> tuple[list[Example], list[Example]]:
@@ -111,19 +127,12 @@ def split_questions(
                 break
             held.add(name)
             pairs += sizes[name]
-        parts = _parts(examples, held)
-        if all({example.value for example in part} == {True, False} for part in parts):
-            return parts
+        train, test = ([e for e in examples if (e.group in held) is on] for on in (False, True))
+        if all({example.value for example in part} == {True, False} for part in (train, test)):
+            return train, test
     raise InputError(
         "no questions can be held out so that both parts hold relevant and irrelevant documents: "
         "label more pairs"
-    )
-
-
-def _parts(examples: Sequence[Example], held: set[str]) -> tuple[list[Example], list[Example]]:
-    return (
-        [example for example in examples if example.group not in held],
-        [example for example in examples if example.group in held],
     )
 
 
@@ -245,9 +254,8 @@ def calibrate(
         method: the kind of curve.
 
     Returns:
-        The curve; the threshold with the best F1; and figures of the pairs: those of verdicts and
-        probabilities by a curve and a threshold that were fitted on other questions, those of
-        their order by the raw scores.
+        The curve; the threshold with the best F1; and the figures: of verdicts and probabilities
+        by a curve and a threshold fitted on other questions, of the order by the raw scores.
 
     Raises:
         InputError: the pairs that have a score are all of one verdict.

@@ -107,25 +107,16 @@ class SlidingJudge:
         how: window and step. The criterion of a question is its definition of relevance.
 
     Attributes:
+        name, card: the judge's that ranks the windows.
         counts: what went wrong so far, as in `Reranked.counts`, and `windows` and `kept`.
     """
 
     kinds: frozenset[type] = frozenset({Ranking})
 
     def __init__(self, judge: Judge, how: Listwise) -> None:
-        self._judge = judge
-        self._how = how
+        self._judge, self._how = judge, how
+        self.name, self.card = judge.name, judge.card
         self.counts: Counter[str] = Counter()
-
-    @property
-    def name(self) -> str:
-        """The judge's that ranks the windows."""
-        return self._judge.name
-
-    @property
-    def card(self) -> str:
-        """The judge's that ranks the windows."""
-        return self._judge.card
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`.
@@ -177,7 +168,7 @@ def write_ranking(
     write_run(stream, as_ranked(entries))
 
 
-def _order(one: Listed, answer: Answer) -> list[int]:
+def _order(one: Listed, answer: Answer) -> Sequence[int]:
     if isinstance(answer, Judged) and isinstance(answer.value, list):
         return answer.value
-    return list(range(len(one.doc_ids)))
+    return range(len(one.doc_ids))

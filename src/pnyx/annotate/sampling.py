@@ -29,7 +29,7 @@ class PairSample:
         k: how many of the best documents count as the top, at least 1.
         top: how many of these are drawn; all where there are fewer.
         rest: how many are drawn of all others.
-        seed: of the draw; a question's draw depends on it and on the question's id alone.
+        seed: a question's draw depends on it and on the question's id alone.
 
     Raises:
         InputError: a number out of range.
@@ -71,7 +71,7 @@ class SampledPair:
     def row(self) -> dict[str, Any]:
         """Return the pair as a line of relevance items (docs/formats.md)."""
         question, document = self.question, self.document
-        row: dict[str, Any] = {
+        return {
             "id": f"{question.id}/{document.id}",
             "question": question.text,
             "document": judged_text(document),
@@ -81,10 +81,8 @@ class SampledPair:
             "stratum": self.stratum,
             "rank": self.rank,
             "weight": self.weight,
+            **({"definition": question.definition} if question.definition else {}),
         }
-        if question.definition:
-            row["definition"] = question.definition
-        return row
 
 
 def sample_pairs(

@@ -24,8 +24,8 @@ _WORDS = 300
 class ShotPool:
     """Labelled pairs to draw examples from.
 
-    Each item is shown the first pairs of one shuffled order that are not its own question and
-    document; so nearly all items are shown the same, in the same order, which servers can reuse.
+    Each item is shown the first pairs of one shuffled order that are not its own; so nearly all
+    items are shown the same, in the same order, which servers can reuse.
 
     Args:
         pairs: those without a verdict are passed over.

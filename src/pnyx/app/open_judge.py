@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.llm import LlmJudge
     from pnyx.judge.prompting import Prompt
-    from pnyx.judge.students.judge import StudentJudge
     from pnyx.judge.tasks import Task
+    from pnyx.students.judge import StudentJudge
 
 __all__ = [
     "Opened",
@@ -70,7 +70,7 @@ def names_student(cheap: str | None) -> bool:
     """Tell whether --cheap names a student's folder, and no language model."""
     if cheap is None:
         return False
-    from pnyx.judge.students.files import MANIFEST
+    from pnyx.students.files import MANIFEST
 
     # Any other folder is one as well, so that the message is about the folder.
     return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
@@ -239,7 +239,7 @@ class _Maker:
         if self.spec.cheap is None:
             return self._local()
         if self.spec.student is not None:
-            from pnyx.judge.students.files import read_student
+            from pnyx.students.files import read_student
 
             if read_student(self.spec.cheap).digest == read_student(self.spec.student).digest:
                 raise InputError("--cheap and --student are the same student")
@@ -250,13 +250,13 @@ class _Maker:
         if self.spec.student is not None:
             return self._student("student", self.spec.student)
         if self.as_perspectives:
-            from pnyx.judge.packaged import load_perspective_student
+            from pnyx.students.judge import load_perspective_student
 
             return load_perspective_student()
         return default_judge(None)
 
     def _student(self, option: str, folder: str) -> StudentJudge:
-        from pnyx.judge.students.judge import open_student
+        from pnyx.students.judge import open_student
 
         if self.task.name != "relevance":
             raise InputError(f"--{option} answers relevance, not {self.task.name}")

@@ -14,7 +14,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate_apply import apply
 from pnyx.cli.annotate_distil import distil
 from pnyx.cli.annotate_label import label
-from pnyx.cli.annotate_review import review, reviewed
+from pnyx.cli.annotate_review import review
 from pnyx.cli.options import (
     default_judge,
     json_option,
@@ -198,5 +198,5 @@ def _counted(pairs: Iterable[SampledPair], counts: Counter[str]) -> Iterator[Sam
         yield pair
 
 
-for _command in (label, distil, apply, review, reviewed):
+for _command in (label, distil, apply, review):
     command.add_command(_command)

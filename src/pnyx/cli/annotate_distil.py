@@ -19,12 +19,12 @@ from pnyx.errors import InputError, shorten
 if TYPE_CHECKING:
     from pnyx.annotate.distil import Distilled
     from pnyx.annotate.labelled import LabelledPair
-    from pnyx.annotate.students.base import Trainer
+    from pnyx.students.train.base import Trainer
 
 __all__ = ["distil"]
 
-_KINDS = ("combined", "late-interaction", "cross-encoder", "logistic", "lexical", "lora")
-_TRAINED = ("combined", "late-interaction", "cross-encoder", "lora")
+_KINDS = ("combined", "late-interaction", "logistic", "lexical", "lora")
+_TRAINED = ("combined", "late-interaction", "lora")
 _OF_KIND = {
     "base": _TRAINED,
     "epochs": _TRAINED,
@@ -45,9 +45,8 @@ _OF_KIND = {
     default="combined",
     show_default=True,
     help="A small encoder whose sentences meet, alone or added to shared words and the packaged "
-    "encoder (combined), or a small cross-encoder, trained on the CPU; a logistic regression over "
-    "the packaged encoder, or over shared words alone, in seconds; or a language model with "
-    "low-rank adapters.",
+    "encoder (combined), trained on the CPU; a logistic regression over the packaged encoder, or "
+    "over shared words alone, in seconds; or a language model with low-rank adapters.",
 )
 @click.option("--name", metavar="NAME", help="Of the student  [default: the folder's].")
 @click.option(
@@ -162,42 +161,18 @@ def _read(paths: Sequence[str]) -> list[LabelledPair]:
 
 def _trainer(options: dict[str, Any]) -> Trainer:
     """Return the trainer of the kind that is asked for, with the settings that were given."""
-    given = {
-        field: options[name]
-        for name, field in (
-            ("base", "base"),
-            ("epochs", "epochs"),
-            ("batch", "batch"),
-            ("learning_rate", "learning_rate"),
-        )
-        if options[name] is not None
-    }
-    if options["kind"] == "combined":
-        from pnyx.annotate.students.combined import CombinedTrainer
-        from pnyx.annotate.students.late import LateTrainer
+    import pnyx
 
-        return CombinedTrainer(LateTrainer(seed=options["seed"], **given))
-    if options["kind"] == "logistic":
-        from pnyx.annotate.students.logistic import LogisticTrainer
-
-        return LogisticTrainer()
-    if options["kind"] == "lexical":
-        from pnyx.annotate.students.lexical import LexicalTrainer
-
-        return LexicalTrainer()
-    if options["kind"] == "late-interaction":
-        from pnyx.annotate.students.late import LateTrainer
-
-        return LateTrainer(seed=options["seed"], **given)
-    if options["kind"] == "cross-encoder":
-        from pnyx.annotate.students.cross import CrossTrainer
-
-        return CrossTrainer(seed=options["seed"], **given)
-    from pnyx.annotate.students.lora import LoraTrainer
-
-    return LoraTrainer(
-        seed=options["seed"], reason=options["reason"], four_bit=options["four_bit"], **given
-    )
+    kind = options["kind"]
+    if kind in ("logistic", "lexical"):
+        return pnyx.LogisticTrainer() if kind == "logistic" else pnyx.LexicalTrainer()
+    names = ("base", "epochs", "batch", "learning_rate")
+    given = {name: options[name] for name in names if options[name] is not None}
+    given["seed"] = options["seed"]
+    if kind == "lora":
+        return pnyx.LoraTrainer(reason=options["reason"], four_bit=options["four_bit"], **given)
+    late = pnyx.LateTrainer(**given)
+    return late if kind == "late-interaction" else pnyx.CombinedTrainer(late)
 
 
 def _report(found: Distilled, out: str) -> list[str]:

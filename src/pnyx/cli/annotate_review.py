@@ -1,4 +1,4 @@
-"""`pnyx annotate review` and `reviewed`: disagreements for people to check, and what they say."""
+"""`pnyx annotate review`: disagreements with labels, for people to check."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli.options import json_option, refuse_same_file, warn
-from pnyx.cli.tables import interval, number, table
-from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from pnyx.annotate.reviewing import Disagreement
     from pnyx.measure.annotations import Truth
-    from pnyx.measure.reviewed import Cell, Reviewed
 
-__all__ = ["review", "reviewed", "truth_from", "truth_options"]
+__all__ = ["review", "truth_from", "truth_options"]
 
 
 def truth_options(function: Any) -> Any:
@@ -81,7 +78,7 @@ def _edges(_: click.Context, __: click.Parameter, value: str) -> tuple[float, ..
     "--out",
     required=True,
     type=click.Path(dir_okay=False),
-    help="What people fill in: .csv, .md, else JSONL; - is stdout.",
+    help="What people fill in: .csv, else JSONL; - is stdout.",
 )
 @click.option(
     "--per-bin",
@@ -106,17 +103,16 @@ def review(annotations: str, out: str, as_json: bool, **options: Any) -> int:
     """Draw pairs on which ANNOTATIONS and existing labels disagree, for people to check.
 
     As many are drawn of each stratum: a bin of the judge's confidence, by what the labels say.
-    People write judge, labels or unclear into `right`; pnyx annotate reviewed reads the file. Texts
+    People write judge, labels or unclear into `right`; pnyx measure review reads the file. Texts
     come from ANNOTATIONS (made --with-text), from --items, or from --index with --topics.
 
     \b
     Example:
       pnyx annotate review labels.jsonl --qrels qrels.txt --index my.index --topics questions.md \\
         --out review.csv
-      pnyx annotate reviewed review.csv
+      pnyx measure review review.csv
     """
-    from pnyx.annotate.review_files import write_review
-    from pnyx.annotate.reviewing import draw_disagreements
+    from pnyx.annotate.reviewing import draw_disagreements, write_review
     from pnyx.measure.annotations import read_annotations
 
     if as_json and out == "-":
@@ -158,7 +154,7 @@ def _keep_answers(out: str) -> None:
     Raises:
         InputError: the file is a review with answers, or cannot be read as one.
     """
-    from pnyx.annotate.review_files import read_review
+    from pnyx.annotate.reviewing import read_review
 
     if out == "-" or not Path(out).is_file():
         return
@@ -205,78 +201,3 @@ def _with_texts(drawn: Sequence[Disagreement], options: dict[str, Any]) -> list[
                     document=judged_text(opened.document(one.doc_id)),
                 )
     return out
-
-
-@click.command(name="reviewed", short_help="What people say of the disagreements.")
-@click.argument("review", type=click.Path())
-@click.option(
-    "--threshold",
-    type=NumberRange(0, 1),
-    default=0.95,
-    show_default=True,
-    help="Confidences above it against those at most it.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of intervals.")
-@json_option
-def reviewed(review: str, threshold: float, seed: int, as_json: bool) -> int:
-    """Say how often the judge is right where it disagrees with the labels, by people's answers.
-
-    REVIEW is what pnyx annotate review wrote, filled in. Shares by the judge's confidence and by
-    what the labels say, as in DIRAS's Tables 5 and 8, with Wilson's 95 % intervals; pairs that are
-    unclear or have no answer count for neither side and are counted. Below, an estimate of how all
-    disagreements would be answered, by the sizes of the strata.
-
-    \b
-    Example:
-      pnyx annotate reviewed review.csv --json
-    """
-    from pnyx.annotate.review_files import read_review
-    from pnyx.measure.reviewed import measure_review
-
-    checked = read_review(review)
-    found = measure_review(checked, threshold=threshold, seed=seed)
-    if as_json:
-        click.echo(json.dumps(found.row(), allow_nan=False))
-        return 0
-    click.echo("\n".join(_report(found, checked[0].judge)))
-    return 0
-
-
-def _report(found: Reviewed, judge: str) -> list[str]:
-    at = f"{found.threshold:g}"
-    share = "" if found.share_above is None else f" ({found.share_above:.2%} above {at})"
-    rows: list[Sequence[str]] = [("confidence", "labels", "judge is right", "95 % interval",
-                                  "clear of asked", "unclear", "open")]  # fmt: skip
-    named = {f"at most {at}": found.table["at_most"], f"above {at}": found.table["above"]}
-    named |= {f"({low:g}, {high:g}]": cells for (low, high), cells in found.bins.items()}
-    named["any"] = found.table["any"]
-    for name, cells in named.items():
-        rows += [
-            _row(name if i == 0 else "", of, cell) for i, (of, cell) in enumerate(cells.items())
-        ]
-    estimate = found.estimate
-    lines = [
-        f"disagreements of {shorten(judge) or 'the judge'} with labels{share}",
-        "",
-        *table(rows, left=2),
-        "",
-        f"estimate for all {estimate.disagreements} disagreements, by the sizes of the strata:",
-    ]
-    for what, m in (
-        ("the judge is right", estimate.judge),
-        ("the labels are right", estimate.labels),
-        ("unclear", estimate.unclear),
-    ):
-        shown = "-" if m.value is None else f"{m.value:.0f}"
-        if m.low is not None and m.high is not None:
-            shown += f" [{m.low:.0f}, {m.high:.0f}]"
-        lines.append(f"  {what}: {shown}")
-    if estimate.left_out:
-        lines.append(f"  nothing is said of {estimate.left_out} in strata without an answer")
-    return lines
-
-
-def _row(name: str, of: str, cell: Cell) -> Sequence[str]:
-    m = cell.accuracy
-    counts = f"{m.scored} of {m.asked}", str(cell.unclear), str(m.asked - cell.answered)
-    return (name, of, number(m.value), interval(m.low, m.high), *counts)

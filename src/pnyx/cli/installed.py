@@ -75,8 +75,8 @@ def packaged() -> dict[str, Any]:
     row |= {"tasks": [], "needs_llm": list(TASKS)}
     try:
         from pnyx.judge.encoder import EncoderJudge
-        from pnyx.judge.packaged import load_perspective_student
         from pnyx.models.encoder import load_encoder
+        from pnyx.students.judge import load_perspective_student
 
         encoder = load_encoder()
         length = float((encoder.encode(["A text of no importance."]) ** 2).sum())

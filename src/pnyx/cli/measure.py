@@ -12,6 +12,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_perspectives import perspectives
 from pnyx.cli.measure_retrieval import retrieval
 from pnyx.cli.measure_retrievers import retrievers
+from pnyx.cli.measure_review import review
 from pnyx.cli.measure_runs import check_plot, draws_legend, few_warning
 from pnyx.cli.measure_thresholds import amount, thresholds
 from pnyx.cli.options import json_option
@@ -291,3 +292,4 @@ command.add_command(perspectives)
 command.add_command(retrievers)
 command.add_command(thresholds)
 command.add_command(amount)
+command.add_command(review)

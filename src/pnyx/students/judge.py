@@ -1,7 +1,8 @@
-"""The judge that a student is: scores pairs, calibrates, and says how far it got in its card."""
+"""The judge that a student is: it scores pairs with its weights and calibrates the scores."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 import threading
@@ -9,29 +10,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, of_kind
 from pnyx.judge.questions import JudgeQuestion, Support, blank
-from pnyx.judge.students.files import Student, read_student
+from pnyx.students.files import Student, read_student
 
-__all__ = ["SCORERS", "Scorer", "StudentJudge", "load_scorer", "open_student"]
+__all__ = [
+    "SCORERS",
+    "Score",
+    "Scorer",
+    "StudentJudge",
+    "load_perspective_student",
+    "load_scorer",
+    "open_student",
+]
 
 _CHUNK = 256
 """Questions scored between two emits."""
 
 SCORERS: Mapping[str, str] = {
-    "combined": "pnyx.judge.students.combined",
-    "cross-encoder": "pnyx.judge.students.cross",
-    "late-interaction": "pnyx.judge.students.late",
-    "lexical": "pnyx.judge.students.lexical",
-    "logistic": "pnyx.judge.students.logistic",
-    "lora": "pnyx.judge.students.lora",
+    "combined": "pnyx.students.combined",
+    "late-interaction": "pnyx.students.late",
+    "lexical": "pnyx.students.lexical",
+    "logistic": "pnyx.students.logistic",
+    "lora": "pnyx.students.lora",
+    "reader": "pnyx.students.reader",
 }
-"""Kind of student -> the module whose `load(folder, settings)` makes its scorer."""
-
-_OTHERS: Mapping[str, str] = {"reader": "pnyx.judge.students.reader"}
-"""Kinds that `pnyx annotate distil` does not train."""
+"""Kind of student -> the module whose `load(folder, settings)` makes its scorer. All but `reader`,
+the packaged detector of perspectives, are trained by `pnyx annotate distil`."""
 
 Score: TypeAlias = float | str
 """A raw probability of yes in [0, 1], or why there is none."""
@@ -51,7 +58,7 @@ def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
     """Load the weights of a student.
 
     Args:
-        kind: a key of `SCORERS`, or `reader`.
+        kind: a key of `SCORERS`.
         folder: holds the weights.
         settings: what the training left beside them.
 
@@ -59,11 +66,10 @@ def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
         InputError: there is no such kind, or the weights are not what the kind needs.
         PnyxError: the library that runs it is not installed.
     """
-    known = {**SCORERS, **_OTHERS}
-    if kind not in known:
-        problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(known)}"
+    if kind not in SCORERS:
+        problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
         raise InputError(problem)
-    scorer: Scorer = importlib.import_module(known[kind]).load(folder, settings)
+    scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
     return scorer
 
 
@@ -83,20 +89,10 @@ class StudentJudge:
     kinds: frozenset[type] = frozenset({Support})
 
     def __init__(self, student: Student, scorer: Scorer) -> None:
-        self.student = student
-        self._name = f"student:{student.name}@{student.digest[:8]}"
+        self.student, self.card = student, student.card
+        self.name = f"student:{student.name}@{student.digest[:8]}"
         self._scorer = scorer
         self._busy = threading.Lock()  # a cascade asks again while an answer is under way
-
-    @property
-    def name(self) -> str:
-        """See the class."""
-        return self._name
-
-    @property
-    def card(self) -> str:
-        """See the class."""
-        return self.student.card
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together.
@@ -141,7 +137,7 @@ class StudentJudge:
 
 
 def _number(score: Score) -> Score:
-    """Keep what is no number from a curve that would make one of it."""
+    """Return why a score is none: a curve would make a probability of it."""
     if isinstance(score, str) or math.isfinite(score):
         return score
     return f"score: found {score}, expected a number"
@@ -158,9 +154,6 @@ def _problem(question: Support, task: str) -> str:
 def open_student(folder: str | Path) -> StudentJudge:
     """Open a student that `pnyx annotate distil` wrote.
 
-    Args:
-        folder: of the student.
-
     Raises:
         InputError: it is no student's folder, or a file in it is missing or damaged.
         PnyxError: the library that runs it is not installed.
@@ -170,3 +163,37 @@ def open_student(folder: str | Path) -> StudentJudge:
         return StudentJudge(student, load_scorer(student.kind, Path(folder), student.settings))
     except InputError as error:
         raise InputError(error.problem, path=folder) from error
+
+
+@functools.cache
+def load_perspective_student() -> StudentJudge:
+    """Open the packaged detector of perspectives; the second call returns the same one.
+
+    It answers Support questions of the task `support`: whether a passage, outright or by
+    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it.
+    docs/decisions/perspective-detector.md says how it was made.
+
+    Raises:
+        PnyxError: a file of it is missing or damaged.
+    """
+    import pnyx.models
+
+    return _open_packaged(Path(pnyx.models.__file__).parent / "weights/perspectives", "support")
+
+
+def _open_packaged(folder: Path, task: str) -> StudentJudge:
+    try:
+        student = read_student(folder, task)
+    except InputError as error:
+        raise PnyxError(f"the packaged student cannot be used: {error}: reinstall pnyx") from error
+    return StudentJudge(student, _Deferred(student.kind, folder, student.settings))
+
+
+class _Deferred:
+    """A scorer that is loaded when it is first asked: a card is read without it."""
+
+    def __init__(self, *what: Any) -> None:
+        self._load = functools.cache(functools.partial(load_scorer, *what))
+
+    def score(self, questions: Sequence[Support]) -> list[Score]:
+        return self._load().score(questions)

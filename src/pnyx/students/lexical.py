@@ -1,4 +1,4 @@
-"""The features of the lexical student: the words that passage and question share."""
+"""Scores pairs by the words they share, with no network: the first stage of a cascade."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pnyx.corpora.fields import number
 from pnyx.corpora.folded import FoldedWords
+from pnyx.errors import InputError
+from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
+from pnyx.students.linear import WEIGHTS, Floats, LinearScorer, check_version, read_arrays
 
-__all__ = ["FEATURES", "FEATURES_VERSION", "Lexicon"]
+__all__ = ["FEATURES", "FEATURES_VERSION", "MAX_WORDS", "WORDS", "Lexicon", "load"]
+
+WORDS = "words.json"
+MAX_WORDS = 50_000
+"""Words whose frequency a student knows, at most; all others count as never seen."""
 
 FEATURES_VERSION = 1
 """Of what the features mean, the words they count (`FoldedWords`, version 1) included: weights that
@@ -55,41 +64,28 @@ _REMEMBERED_QUESTIONS = 1000
 _LOG_SCALE = 5.0
 _TINY = 1e-12
 
-Floats = npt.NDArray[np.float64]
 Phrase = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A passage as words.
+    """A passage as words."""
 
-    Attributes:
-        bags: the different terms of the passage, then those of each sentence.
-        norms: float64 [bags]: of their vectors of weights.
-        sentences: the terms of each sentence in order.
-    """
-
-    bags: Sequence[frozenset[str]]
-    norms: Floats
-    sentences: Sequence[Sequence[str]]
+    bags: Sequence[frozenset[str]]  # the terms of the passage, then those of each sentence
+    norms: Floats  # [bags], of their vectors of weights
+    sentences: Sequence[Sequence[str]]  # terms in order
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What is looked for; columns are the terms of question and definition.
 
-    Attributes:
-        terms: all of them.
-        columns: term -> column.
-        held: float64 [2 + parts, columns]: weights of the question, of the definition and of each
-            part as shares of their sums.
-        like: float64 [1 + parts, columns]: squared weights of the definition and of each part
-            over their vectors' norms.
-        phrases: terms that follow each other -> shares of their weights in the question's and in
-            the definition's.
+    `held`, [2 + parts, columns], are weights of the question, of the definition and of each part as
+    shares of their sums; `like`, [1 + parts, columns], squared weights of the definition and of
+    each part over their vectors' norms; `phrases`, for two terms that follow each other, the shares
+    of their weights in the question's and in the definition's.
     """
 
-    terms: frozenset[str]
     columns: Mapping[str, int]
     held: Floats
     like: Floats
@@ -191,7 +187,6 @@ class Lexicon:
         like = np.stack([whole, *parts]) * weights**2
         norms = np.sqrt(like.sum(axis=1, keepdims=True))
         return _Asked(
-            frozenset(columns),
             columns,
             held / np.maximum(held.sum(axis=1, keepdims=True), _TINY),
             like / np.maximum(norms, _TINY),
@@ -216,7 +211,7 @@ def _compare(text: _Text, asked: _Asked) -> list[float]:
     stands = np.zeros((len(text.bags), len(asked.columns)))
     columns = asked.columns
     for row, bag in enumerate(text.bags):
-        if common := bag & asked.terms:
+        if common := bag & columns.keys():
             stands[row, [columns[term] for term in common]] = 1
     held = stands @ asked.held.T
     like = (stands @ asked.like.T) / text.norms[:, None]
@@ -249,3 +244,37 @@ def _summary(values: Sequence[float]) -> tuple[float, float, float]:
     """Return mean, maximum and the mean of the highest."""
     ordered = sorted(values)
     return _mean(ordered), ordered[-1], _mean(ordered[-_BEST:])
+
+
+def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
+    """Load a lexical student.
+
+    Raises:
+        InputError: it was fitted to other features, or its words or weights are not usable.
+    """
+    check_version(settings, FEATURES_VERSION)
+    words = _words(folder / WORDS)
+    weights, idf = read_arrays(folder, "weights", "idf")
+    unseen = float(number(settings.get("unseen"), "settings.unseen"))
+    expected = (len(FEATURES) + 1,), (len(words),)
+    if (weights.shape, idf.shape) != expected:
+        raise InputError(f"{WEIGHTS}: found shapes {weights.shape} and {idf.shape}, "
+                         f"expected {expected[0]} and {expected[1]}")  # fmt: skip
+    if not np.isfinite(weights).all() or not ((idf >= 0) & (idf <= unseen)).all():
+        raise InputError(f"{WEIGHTS}: expected finite weights, and frequencies up to {unseen:g}")
+    lexicon = Lexicon(dict(zip(words, idf.tolist(), strict=True)), unseen)
+    return LinearScorer(lexicon.features, weights[:-1], float(weights[-1]))
+
+
+def _words(path: Path) -> list[str]:
+    """Return the words of a student, each once and in order."""
+    if not path.is_file():
+        raise InputError(f"{WORDS}: is missing")
+    text = " ".join(line for _, line in read_lines(path))
+    row = parse_json_object(text or "null", path=path, number=1, keep_surrogates=True)
+    words = row.get("words")
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{WORDS}: expected words, a list of strings")
+    if len(words) > MAX_WORDS or any(a >= b for a, b in pairwise(words)):
+        raise InputError(f"{WORDS}: expected up to {MAX_WORDS} words, in order and each once")
+    return words

@@ -8,9 +8,8 @@ docs/decisions/perspective-detector.md.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +17,26 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora.segment import split_words
-from pnyx.errors import InputError, shorten
 from pnyx.judge.passages import MAX_WINDOW, read_passage
 from pnyx.judge.questions import Support
-from pnyx.judge.students.combined import CombinedScorer, standard_of
-from pnyx.judge.students.segments import read_tokenizer
 from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.students.combined import CombinedScorer, read_parts
+from pnyx.students.network import encodable, in_threads, open_network
 
 __all__ = [
     "CLOSENESS",
-    "MODEL",
     "MOST_PASSAGE",
     "MOST_STATEMENT",
     "READER",
-    "TOKENIZER",
     "Ids",
     "ReaderScorer",
     "closest_sentences",
-    "closest_window",
     "load",
     "open_reader",
     "pieces_of",
 ]
 
 READER, CLOSENESS = "reader", "closeness"
-MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 MOST_PASSAGE, MOST_STATEMENT = 256, 48
 """Tokens, the special ones at both ends included."""
 
@@ -60,20 +54,14 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 class Ids:
-    """Token ids of texts.
-
-    Args:
-        tokenizer: of `read_tokenizer`.
-    """
+    """Token ids of texts, by a tokenizer of `read_tokenizer`."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
     def __call__(self, text: str, most: int) -> list[int]:
         """Return at most `most` ids, the special ones at both ends."""
-        # The tokenizer takes no lone surrogates.
-        plain = text[:_MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-        ids: list[int] = self._tokenizer.encode(plain).ids
+        ids: list[int] = self._tokenizer.encode(encodable(text[:_MOST_CHARACTERS])).ids
         return ids if len(ids) <= most else [*ids[: most - 1], ids[-1]]
 
 
@@ -105,10 +93,8 @@ class ReaderScorer:
             return self._odds(one[0], [questions[place].statement for place in one[1]])
 
         found: dict[int, float | str] = {}
-        workers = min(os.cpu_count() or 1, len(todo))
-        with ThreadPoolExecutor(max(1, workers), thread_name_prefix="pnyx-student") as pool:
-            for (_, at), row in zip(todo, pool.map(odds, todo), strict=True):
-                found.update(zip(at, row, strict=True))
+        for (_, at), row in zip(todo, in_threads(odds, todo), strict=True):
+            found.update(zip(at, row, strict=True))
         return [found[place] for place in range(len(questions))]
 
     def _odds(self, text: str, statements: Sequence[str]) -> list[float | str]:
@@ -125,12 +111,8 @@ class ReaderScorer:
 def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:
     """Return the largest cosine of each statement to one to three sentences, in [-1, 1].
 
-    Almost what `closest_window` returns, in a quarter of the time: sentences are encoded once, and
-    their vectors added.
-
-    Args:
-        encoder: of texts.
-        questions: with words in text and statement.
+    About the similarity of the encoder's judge, in a quarter of the time: sentences are encoded
+    once, and their vectors added.
     """
     sentences = {q.text: read_passage(q.text).sentences or (q.text,) for q in questions}
     texts = dict.fromkeys(sentence for own in sentences.values() for sentence in own)
@@ -150,21 +132,6 @@ def _runs(rows: Floats) -> Floats:
     return found
 
 
-def closest_window(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:
-    """Return the largest cosine of each statement to a window of its passage, in [-1, 1].
-
-    Args:
-        encoder: of texts.
-        questions: with words in text and statement.
-    """
-    windows = {q.text: read_passage(q.text).windows or (q.text,) for q in questions}
-    texts = dict.fromkeys(window for own in windows.values() for window in own)
-    names = list(texts | dict.fromkeys(q.statement for q in questions))
-    vectors = dict(zip(names, encoder.encode(names), strict=True))
-    stacked = {text: np.stack([vectors[window] for window in own]) for text, own in windows.items()}
-    return [float((stacked[q.text] @ vectors[q.statement]).max()) for q in questions]
-
-
 def pieces_of(text: str) -> list[str]:
     """Return what a text is judged by: itself, or passages of 100 words of a longer one."""
     pieces = split_words(text, _WORDS)[:_MOST_PIECES]
@@ -178,7 +145,7 @@ class _Pieces:
         self._scorer = scorer
 
     def score(self, questions: Sequence[Support]) -> list[float | str]:
-        """See `pnyx.judge.students.judge.Scorer`."""
+        """See `pnyx.students.judge.Scorer`."""
         asked, owners = [], []
         for place, question in enumerate(questions):
             for piece in pieces_of(question.text):
@@ -198,43 +165,20 @@ def _better(known: float | str | None, score: float | str) -> float | str:
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
-    """Load the detector.
-
-    Raises:
-        InputError: its files or settings are not what it needs.
-    """
-    parts = settings.get("parts")
-    if not isinstance(parts, dict) or set(parts) != {READER, CLOSENESS}:
-        found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
-        problem = f"parts: found {shorten(found, 80)}, expected {READER}, {CLOSENESS}"
-        raise InputError(problem)
-    standards = {name: standard_of(name, parts[name]) for name in (READER, CLOSENESS)}
-    encoder = load_encoder(str(parts[CLOSENESS]["settings"].get("encoder")))
-
-    def closeness(questions: Sequence[Support]) -> list[float | str]:
-        return closest_sentences(encoder, questions)
-
-    reader = open_reader(folder)
-    return _Pieces(CombinedScorer([(reader, standards[READER]), (closeness, standards[CLOSENESS])]))
+    """Load the detector, or raise InputError: its files or settings are not what it needs."""
+    parts = read_parts(settings, (READER, CLOSENESS))
+    (_, reading), (own, closeness) = parts.values()
+    close = partial(closest_sentences, load_encoder(str(own.get("encoder"))))
+    return _Pieces(CombinedScorer([(open_reader(folder), reading), (close, closeness)]))
 
 
 def open_reader(folder: Path) -> ReaderScorer:
-    """Load the network alone.
-
-    Raises:
-        InputError: its files are not what it needs.
-    """
-    from pnyx.models.encoder import open_session
-
-    try:
-        session = open_session((folder / MODEL).read_bytes())
-        ids = Ids(read_tokenizer((folder / TOKENIZER).read_bytes()))
-    except Exception as error:  # onnxruntime raises classes of its own
-        raise InputError(f"the model cannot be loaded: {shorten(str(error), 80)}") from error
+    """Load the network alone, or raise InputError: its files are not what it needs."""
+    session, tokenizer = open_network(folder)
 
     def run(tokens: Ints, places: Ints, texts: Ints, asked: Ints) -> Floats:
         feeds = {"input_ids": tokens, "places": places, "texts": texts, "asked": asked}
         found: Floats = session.run(None, feeds)[0]
         return found
 
-    return ReaderScorer(run, ids)
+    return ReaderScorer(run, Ids(tokenizer))

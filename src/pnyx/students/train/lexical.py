@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from pnyx.annotate.students.base import Example, Report, Trained
-from pnyx.annotate.students.regression import STRENGTHS, fit_regressions
 from pnyx.judge.questions import Support
-from pnyx.judge.students.lexical import MAX_WORDS, WEIGHTS, WORDS
-from pnyx.judge.students.lexicon import FEATURES_VERSION, Lexicon
+from pnyx.students.lexical import FEATURES_VERSION, MAX_WORDS, WORDS, Lexicon
+from pnyx.students.linear import WEIGHTS
+from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.regression import STRENGTHS, fit_examples
 
 __all__ = ["LexicalTrainer", "learn_lexicon"]
 
@@ -25,28 +25,20 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class LexicalTrainer:
+class LexicalTrainer(Trainer):
     """Learns how rare words are, and fits the weights to the teacher's probabilities.
 
     Attributes:
         strengths: inverse strengths of the penalty, of which questions left out choose one.
     """
 
+    kind: ClassVar[str] = "lexical"
     strengths: tuple[float, ...] = STRENGTHS
-
-    @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "lexical"
 
     @property
     def what(self) -> str:
         """See `Trainer`."""
         return "logistic regression over shared words"
-
-    def plan(self) -> Mapping[str, Any]:
-        """See `Trainer`."""
-        return asdict(self)
 
     def train(
         self,
@@ -63,19 +55,16 @@ class LexicalTrainer:
         lexicon = learn_lexicon(example.question.text for example in examples)
         x = lexicon.features([example.question for example in examples])
         report(1, 2, "fitting")
-        targets = np.array([example.target for example in examples])
-        groups = [example.group for example in examples]
         spread = x.std(axis=0)
         scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
-        found = fit_regressions(x * scale, targets, groups, self.strengths)
+        weights, strength = fit_examples(x, examples, scale, self.strengths)
         words = list(lexicon.weights)
         (out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
         idf = np.array(list(lexicon.weights.values()), dtype=np.float64)
-        weights = np.append(found.weights * scale, found.intercept)
         save_file({"weights": weights, "idf": idf}, out / WEIGHTS)
         report(2, 2, "fitting")
         settings = {"features": FEATURES_VERSION, "unseen": lexicon.unseen}
-        return Trained(settings, {"strength": found.strength, "words": len(words)})
+        return Trained(settings, {"strength": strength, "words": len(words)})
 
 
 def learn_lexicon(passages: Iterable[str]) -> Lexicon:

@@ -20,8 +20,10 @@ from pnyx.errors import PnyxError
 from pnyx.judge.curves import folds_of
 from pnyx.measure.binary import weighted_auroc
 from pnyx.measure.weighted import measured_once
+from pnyx.students.linear import Floats
+from pnyx.students.train.base import Example
 
-__all__ = ["STRENGTHS", "Regression", "fit_regression", "fit_regressions"]
+__all__ = ["STRENGTHS", "Regression", "fit_examples", "fit_regression", "fit_regressions"]
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the penalty to choose from."""
@@ -33,8 +35,6 @@ _STEPS = 200
 _HALVINGS = 40
 _ENOUGH = 1e-10
 """Newton's decrement for each pair below which the fit is done."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,20 @@ def fit_regressions(
         return fit_regression(x, targets, groups, strengths[int(np.argmax(found))])
 
 
+def fit_examples(
+    x: Floats, examples: Sequence[Example], scale: Floats, strengths: Sequence[float]
+) -> tuple[Floats, float]:
+    """Fit to examples, with each feature penalised as if it were multiplied by its scale.
+
+    Returns:
+        The weights of the features as they are, the intercept after them; and the strength.
+    """
+    targets = np.array([example.target for example in examples])
+    groups = [example.group for example in examples]
+    found = fit_regressions(x * scale, targets, groups, strengths)
+    return np.append(found.weights * scale, found.intercept), found.strength
+
+
 def _one_thread() -> AbstractContextManager[Any]:
     """Keep the many small products on one core: several only wait for each other.
 
@@ -109,17 +123,11 @@ def fit_regression(
     """Fit weights, the questions' own intercepts and the common one by Newton's method.
 
     It minimises the log loss in nats, summed, plus the squared weights, and the intercepts a
-    hundredth as much, over twice the strength. The own intercepts are eliminated from each step
-    (their Hessian is diagonal), so any number of questions costs next to nothing.
-
-    Args:
-        x: float64 [n, features].
-        targets: probabilities of yes, in [0, 1].
-        groups: the question of each.
-        strength: inverse strength of the penalty, above 0.
+    hundredth as much, over twice the strength, which is above 0. The own intercepts are eliminated
+    from each step: their Hessian is diagonal. See `fit_regressions` for the arguments.
 
     Raises:
-        PnyxError: a feature is no finite number, or the fit does not come to an end.
+        PnyxError: a feature is no finite number, or the fit does not converge.
     """
     if not np.isfinite(x).all():
         raise PnyxError("a feature is no finite number: nothing can be fitted to it")

@@ -12,52 +12,29 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pnyx.annotate.students.base import Report
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.students.train.base import Report
 
-__all__ = ["Loop", "Pace"]
+__all__ = ["Loop", "rate_share"]
 
 _CHECKPOINT = "checkpoint.safetensors"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
+_LONGEST = 1.0
+"""Norm to which longer gradients are cut."""
 _SECONDS = 60
 """A checkpoint is also written when so long has passed since the last: steps may take minutes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How a loop steps.
+def rate_share(step: int, steps: int, warmup: float) -> float:
+    """Return the share of the learning rate at a step, counted from 0, in (0, 1].
 
-    Attributes:
-        steps: how many in all.
-        warmup: share of the steps over which the learning rate rises.
-        decay: whether it falls to 0 afterwards, or stays.
-        max_grad_norm: longer gradients are cut to it.
-        checkpoint_steps: steps from one checkpoint to the next.
-        seed: of all that is drawn.
+    It rises over the share `warmup` of the steps, and then falls to 0.
     """
-
-    steps: int
-    warmup: float
-    decay: bool
-    max_grad_norm: float
-    checkpoint_steps: int
-    seed: int
-
-    def share(self, step: int) -> float:
-        """Return the share of the learning rate at a step, counted from 0, in (0, 1]."""
-        warm = max(1, math.ceil(self.warmup * self.steps))
-        rising = min(1.0, (step + 1) / warm)
-        falling = (self.steps - step) / max(1, self.steps - warm + 1) if self.decay else 1.0
-        return min(rising, falling)
-
-    def step_seed(self, step: int) -> int:
-        """Return the seed of a step's dropout."""
-        digest = hashlib.sha256(f"{self.seed} {step}".encode()).digest()
-        return int.from_bytes(digest[:6], "little")
+    warm = max(1, math.ceil(warmup * steps))
+    return min(1.0, (step + 1) / warm, (steps - step) / max(1, steps - warm + 1))
 
 
 class Loop:
@@ -66,11 +43,24 @@ class Loop:
     Args:
         optimizer: torch.optim.AdamW; the rates of its groups are those at full height.
         learned: what it trains, by name.
-        pace: how.
+        steps: how many in all.
+        warmup: share of the steps in which the learning rate rises.
+        every: steps from one checkpoint to the next.
+        seed: of all that is drawn.
     """
 
-    def __init__(self, optimizer: Any, learned: Mapping[str, Any], pace: Pace) -> None:
-        self._optimizer, self._learned, self._pace = optimizer, learned, pace
+    def __init__(
+        self,
+        optimizer: Any,
+        learned: Mapping[str, Any],
+        steps: int,
+        *,
+        warmup: float = 0.1,
+        every: int = 50,
+        seed: int = 0,
+    ) -> None:
+        self._optimizer, self._learned, self._steps = optimizer, learned, steps
+        self._warmup, self._every, self._seed = warmup, every, seed
         self._rates = [group["lr"] for group in optimizer.param_groups]
 
     def run(self, backward: Callable[[int], float], work: Path, report: Report) -> float | None:
@@ -91,24 +81,25 @@ class Loop:
         path = work / _CHECKPOINT
         done, loss = self._resume(path)
         kept = time.monotonic()
-        for step in range(done, self._pace.steps):
+        for step in range(done, self._steps):
             loss = self._step(step, backward)
             done = step + 1
-            due = done % self._pace.checkpoint_steps == 0 or time.monotonic() - kept > _SECONDS
-            if due or done == self._pace.steps:
+            due = done % self._every == 0 or time.monotonic() - kept > _SECONDS
+            if due or done == self._steps:
                 self._keep(path, done, loss)
                 kept = time.monotonic()
-            report(done, self._pace.steps, f"loss {loss:.3f}")
+            report(done, self._steps, f"loss {loss:.3f}")
         return loss
 
     def _step(self, step: int, backward: Callable[[int], float]) -> float:
         import torch
 
-        torch.manual_seed(self._pace.step_seed(step))
+        digest = hashlib.sha256(f"{self._seed} {step}".encode()).digest()
+        torch.manual_seed(int.from_bytes(digest[:6], "little"))
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = rate * self._pace.share(step)
+            group["lr"] = rate * rate_share(step, self._steps, self._warmup)
         loss = backward(step)
-        norm = torch.nn.utils.clip_grad_norm_(self._learned.values(), self._pace.max_grad_norm)
+        norm = torch.nn.utils.clip_grad_norm_(self._learned.values(), _LONGEST)
         if not math.isfinite(loss) or not math.isfinite(float(norm)):
             raise PnyxError(
                 f"step {step + 1}: the loss or its gradient is no number; a lower learning rate "

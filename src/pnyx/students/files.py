@@ -8,22 +8,22 @@ card.md         the same for people
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pnyx._version import __version__
-from pnyx.corpora.fields import string
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.curves import Curve
 from pnyx.judge.recalibration import curve_from
 
-__all__ = ["CARD", "MANIFEST", "Student", "check_name", "read_student", "write_manifest"]
+__all__ = ["CARD", "MANIFEST", "Student", "check_name", "checked", "read_student", "write_manifest"]
 
 MANIFEST = "student.json"
 CARD = "card.md"
@@ -32,7 +32,6 @@ _FORMAT = "pnyx-student"
 _FORMAT_VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Student:
 
     Attributes:
         name: letters, digits, `.`, `_` and `-`; part of the judge's name.
-        kind: which kind of student: a key of `pnyx.judge.students.judge.SCORERS`.
+        kind: which kind of student: a key of `pnyx.students.judge.SCORERS`.
         settings: what its scorer needs beside the files; ready for JSON.
         curve: from its raw probability of yes to a calibrated one.
         threshold: the lowest calibrated probability that counts as yes, in [0, 1].
@@ -91,7 +90,7 @@ class Student:
 
 
 def check_name(name: str) -> None:
-    """Check that a student can be called so.
+    """Check that a student can have this name.
 
     Raises:
         InputError: it cannot.
@@ -116,6 +115,46 @@ def write_manifest(folder: Path, student: Student) -> Student:
     text = json.dumps(student.row(), indent=1, ensure_ascii=False, allow_nan=False)
     folder.joinpath(MANIFEST).write_text(text + "\n", encoding="utf-8")
     return student
+
+
+def checked(model: Any, row: Any) -> Any:
+    """Return a decoded JSON object as a pydantic model.
+
+    Raises:
+        InputError: names the first field that is not what it should be.
+    """
+    import pydantic
+
+    try:
+        return model.model_validate(row)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(shorten(part, 40) for part in first["loc"]) or "student"
+        expected = first["msg"].removeprefix("Input should be ")
+        found = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
+        raise InputError(f"{name}: found {found}, expected {expected}") from error
+
+
+@functools.cache
+def _manifest() -> Any:
+    """Build the manifest's shape on first use: pydantic is slow to import."""
+    import pydantic
+
+    strict = pydantic.ConfigDict(strict=True, allow_inf_nan=False)
+    calibration: Any = pydantic.create_model(
+        "Calibration",
+        __config__=strict,
+        method=(str, ...),
+        parameters=(dict[str, Any], ...),
+        threshold=(Annotated[float, pydantic.Field(ge=0, le=1)], ...),
+    )
+    fields: dict[str, Any] = {
+        **dict.fromkeys(("name", "kind", "task", "card"), (str, ...)),
+        **dict.fromkeys(("settings", "about"), (dict[str, Any], ...)),
+        "calibration": (calibration, ...),
+        "files": (dict[str, str], ...),
+    }
+    return pydantic.create_model("Manifest", __config__=strict, **fields)
 
 
 def read_student(folder: str | Path, task: str = "relevance") -> Student:
@@ -145,43 +184,23 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
         raise InputError(error.problem, path=path) from error
     for name, expected in student.files.items():
         _check(Path(folder) / name, expected)
-    _check_known(Path(folder), student)
+    for found_path in sorted(Path(folder).iterdir()):  # hidden files are never read
+        name = found_path.name
+        if name not in (MANIFEST, CARD, *student.files) and not name.startswith("."):
+            raise InputError(f"is not in {MANIFEST}: nothing vouches for it", path=found_path)
     return student
 
 
 def _student(row: Mapping[str, Any], task: str) -> Student:
-    name, kind = string(row.get("name"), "name"), string(row.get("kind"), "kind")
-    files = {str(key): string(value, "files") for key, value in _object(row, "files").items()}
-    if not _NAME.fullmatch(name) or not all(map(_FILE.fullmatch, files)):
+    found = checked(_manifest(), row)
+    if not _NAME.fullmatch(found.name) or not all(map(_FILE.fullmatch, found.files)):
         raise InputError("name or files: expected letters, digits, '.', '_' and '-'")
-    if row.get("task") != task:
-        raise InputError(f"task: found {shorten(row.get('task'), 40)}, expected {task!r}")
-    calibration = _object(row, "calibration")
-    threshold = calibration.get("threshold")
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
-        raise InputError(f"threshold: found {shorten(threshold, 40)}, expected a number")
-    if not 0 <= threshold <= 1:
-        raise InputError(f"threshold: found {threshold:g}, expected 0 to 1")
-    return Student(
-        name=name,
-        kind=kind,
-        settings=_object(row, "settings"),
-        curve=curve_from(
-            string(calibration.get("method"), "method"), _object(calibration, "parameters")
-        ),
-        threshold=float(threshold),
-        card=string(row.get("card"), "card"),
-        about=_object(row, "about"),
-        files=files,
-        task=task,
-    )
-
-
-def _object(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = row.get(name)
-    if not isinstance(value, dict):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
-    return value
+    if found.task != task:
+        raise InputError(f"task: found {shorten(found.task, 40)}, expected {task!r}")
+    given = found.calibration
+    same = {name: getattr(found, name) for name in ("name", "kind", "settings", "card", "about")}
+    curve = curve_from(given.method, given.parameters)
+    return Student(**same, curve=curve, threshold=given.threshold, files=found.files, task=task)
 
 
 def _check(path: Path, expected: str) -> None:
@@ -191,16 +210,6 @@ def _check(path: Path, expected: str) -> None:
         raise InputError("is damaged: its SHA-256 differs from the manifest's", path=path)
 
 
-def _check_known(folder: Path, student: Student) -> None:
-    """Refuse files that no hash vouches for; hidden ones are never read."""
-    for path in sorted(folder.iterdir()):
-        if path.name not in (MANIFEST, CARD, *student.files) and not path.name.startswith("."):
-            raise InputError(f"is not in {MANIFEST}: nothing vouches for it", path=path)
-
-
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

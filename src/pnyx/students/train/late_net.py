@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from pnyx.annotate.students.base import Example, Report
-from pnyx.annotate.students.bert import Bert, export_int8, load_bert, optimizer_of
-from pnyx.annotate.students.loop import Loop, Pace
-from pnyx.judge.questions import Support
-from pnyx.judge.students.segments import Piece, pieces_of, read_tokenizer
+from pnyx.students.late import Piece, asked_texts, pieces_of
+from pnyx.students.network import read_tokenizer
+from pnyx.students.train.base import Example, Report
+from pnyx.students.train.bert import Bert, export_int8, load_bert, optimizer_of
+from pnyx.students.train.loop import Loop
 
 if TYPE_CHECKING:
-    from pnyx.annotate.students.late import LateTrainer
+    from pnyx.students.train.late import LateTrainer
 
 __all__ = ["LateNet", "train_net"]
 
@@ -113,7 +113,7 @@ def _interact(
     whole: torch.Tensor,
     parts: torch.Tensor,
 ) -> torch.Tensor:
-    """The same as `pnyx.judge.students.late.interact`, with gradients; a test holds them equal."""
+    """The same as `pnyx.students.late.interact`, with gradients; a test holds them equal."""
     best = (sentences @ parts.T).max(0).values.sort().values
     return torch.stack(
         [
@@ -126,18 +126,6 @@ def _interact(
             best[-_BEST:].mean(),
         ]
     )
-
-
-class _States(nn.Module):  # type: ignore[misc]
-    """What is exported: the encoder alone."""
-
-    def __init__(self, bert: Bert) -> None:
-        super().__init__()
-        self.bert = bert
-
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        states: torch.Tensor = self.bert(input_ids, attention_mask)
-        return states
 
 
 def train_net(
@@ -157,17 +145,13 @@ def train_net(
     steps = list(trainer.batches(examples))
     learned = {name: p for name, p in net.named_parameters() if p.requires_grad}
     optimizer = optimizer_of(learned, trainer.learning_rate)
-    pace = Pace(
-        len(steps), 0.1, decay=True, max_grad_norm=1.0, checkpoint_steps=50, seed=trainer.seed
-    )
+    loop = Loop(optimizer, learned, len(steps), seed=trainer.seed)
     lesson = _Lesson(trainer, net, examples, groups, read_tokenizer(tokenizer))
     net.train()
-    loss = Loop(optimizer, learned, pace).run(
-        lambda step: lesson.backward(steps[step]), work, report
-    )
+    loss = loop.run(lambda step: lesson.backward(steps[step]), work, report)
     net.eval()
     ids = torch.randint(1000, 2000, (2, 12))
-    export_int8(_States(bert), {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, out)
+    export_int8(bert, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, out)
     shares = torch.bincount(torch.tensor([groups[e.group] for e in examples])) / len(examples)
     intercept = float(net.intercept.detach() + shares @ net.own.detach())
     return net.weights.detach().tolist(), intercept, loss
@@ -194,12 +178,12 @@ class _Lesson:
         names: dict[str, int] = {}
         pairs = []
         for example in drawn:
-            passage, asked, whole = _texts(example.question)
-            pairs.append(tuple(names.setdefault(t, len(names)) for t in (passage, asked, whole)))
+            own = asked_texts(example.question)
+            pairs.append(tuple(names.setdefault(text, len(names)) for text in own))
         z = self._net([self._read(text) for text in names], pairs)
-        own = self._net.own[torch.tensor([self._groups[e.group] for e in drawn])]
+        shift = self._net.own[torch.tensor([self._groups[e.group] for e in drawn])]
         target = torch.tensor([e.target for e in drawn])
-        loss = nn.functional.binary_cross_entropy_with_logits(z + own, target)
+        loss = nn.functional.binary_cross_entropy_with_logits(z + shift, target)
         if self._trainer.order:
             loss = loss + self._trainer.order * self._disorder(z, target, drawn)
         loss.backward()
@@ -220,7 +204,3 @@ class _Lesson:
         if not above.any():
             return torch.zeros(())
         return nn.functional.softplus(-(z[:, None] - z[None, :]))[above].mean()
-
-
-def _texts(question: Support) -> tuple[str, str, str]:
-    return question.text, question.statement, question.sought

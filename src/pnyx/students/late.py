@@ -6,9 +6,7 @@ question and each passage is encoded once, however many pairs it is in.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,14 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.corpora.fields import number
 from pnyx.errors import InputError, shorten
+from pnyx.judge.passages import read_passage
 from pnyx.judge.questions import Support
-from pnyx.judge.students.segments import Piece, pieces_of, read_tokenizer
+from pnyx.students.linear import LinearScorer
+from pnyx.students.network import encodable, in_threads, open_network
 
-__all__ = ["FEATURES", "MODEL", "TOKENIZER", "LateScorer", "TextVectors", "interact", "load"]
-
-MODEL = "model.onnx"
-TOKENIZER = "tokenizer.json"
+__all__ = [
+    "FEATURES",
+    "MAX_TOKENS",
+    "LateScorer",
+    "Piece",
+    "TextVectors",
+    "asked_texts",
+    "interact",
+    "load",
+    "pieces_of",
+    "sentence_spans",
+]
 
 FEATURES = (
     "passage-question",
@@ -37,11 +46,94 @@ FEATURES = (
 """Cosines of the passage, or of its closest sentence, with the question, with question and
 definition in one, and with the sentences (parts) of these."""
 
+MAX_TOKENS = 320
+"""Of a piece; longer texts are several."""
+
+_MAX_PIECES = 8
+"""Some 1,500 words; what comes after is not read."""
+_MAX_CHARACTERS = 32_768
+_SHORTEST = 4
+"""Words: shorter sentences (headings, numbers of a list) go with the next one."""
 _BEST = 3
 _REMEMBERED = 4_000
 """Texts whose vectors are kept, some 60 MB."""
 
+Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of tokens.
+
+    Attributes:
+        ids: int64 [tokens], the special ones at both ends included.
+        sentences: int64 [tokens], the number of the sentence within the piece, from 0 and without
+            a gap; -1 for the special tokens.
+    """
+
+    ids: Ints
+    sentences: Ints
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text begin and end, short ones joined with the next."""
+    spans: list[tuple[int, int]] = []
+    place, start, words = 0, 0, 0
+    for sentence in read_passage(text).sentences:
+        place = text.index(sentence, place)
+        if not words:
+            start = place
+        place += len(sentence)
+        words += len(sentence.split())
+        if words >= _SHORTEST:
+            spans.append((start, place))
+            words = 0
+    if words and spans:
+        spans[-1] = (spans[-1][0], place)
+    elif words:
+        spans.append((start, place))
+    return spans or [(0, len(text))]
+
+
+def pieces_of(tokenizer: Any, text: str) -> list[Piece]:
+    """Cut a text into pieces of at most `MAX_TOKENS` tokens, between sentences where possible.
+
+    Args:
+        tokenizer: of `read_tokenizer`.
+        text: any.
+
+    Returns:
+        At least one piece; the text after the last of them is not read.
+    """
+    text = text[:_MAX_CHARACTERS]
+    encoded = tokenizer.encode(encodable(text))
+    ends = [end for _, end in sentence_spans(text)]
+    ids = np.array(encoded.ids, dtype=np.int64)
+    special = np.array(encoded.special_tokens_mask, dtype=bool)
+    starts = np.array([start for start, _ in encoded.offsets], dtype=np.int64)
+    inner = ids[~special]
+    owners = np.minimum(np.searchsorted(ends, starts[~special], side="right"), len(ends) - 1)
+    pieces = []
+    for begin, end in _cuts(owners, MAX_TOKENS - 2)[:_MAX_PIECES]:
+        body = np.concatenate([ids[:1], inner[begin:end], ids[-1:]])
+        _, numbers = np.unique(owners[begin:end], return_inverse=True)
+        pieces.append(Piece(body, np.concatenate([[-1], numbers, [-1]]).astype(np.int64)))
+    return pieces
+
+
+def _cuts(owners: Ints, most: int) -> list[tuple[int, int]]:
+    """Return begin and end of each run of whole sentences; a longer sentence is cut."""
+    cuts: list[tuple[int, int]] = []
+    begin = 0
+    while begin < len(owners):
+        end = min(begin + most, len(owners))
+        if end < len(owners):
+            whole = int(np.searchsorted(owners[begin:end], owners[end], side="left")) + begin
+            end = whole if whole > begin else end
+        cuts.append((begin, end))
+        begin = end
+    return cuts or [(0, 0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +175,7 @@ def interact(
     )
 
 
-class LateScorer:
+class LateScorer(LinearScorer):
     """Encodes each text once, and scores pairs by a linear function of how their sentences meet.
 
     Args:
@@ -95,36 +187,26 @@ class LateScorer:
 
     def __init__(
         self,
-        run: Callable[[npt.NDArray[np.int64]], Floats],
+        run: Callable[[Ints], Floats],
         tokenizer: Any,
         weights: Sequence[float],
         intercept: float,
     ) -> None:
+        super().__init__(self._interactions, weights, intercept)
         self._run, self._tokenizer = run, tokenizer
-        self._weights, self._intercept = np.asarray(weights, dtype=np.float64), intercept
         self._recent: dict[str, TextVectors] = {}
 
-    def score(self, questions: Sequence[Support]) -> list[float | str]:
-        """See `pnyx.judge.students.judge.Scorer`."""
-        known = self._encoded(text for q in questions for text in (q.text, *_asked(q)))
-        features = np.stack(
-            [interact(known[q.text], *(known[text] for text in _asked(q))) for q in questions]
-        )
-        z = np.einsum("ij,j->i", features, self._weights) + self._intercept
-        return [float(p) for p in np.exp(-np.logaddexp(0.0, -z))]
+    def _interactions(self, questions: Sequence[Support]) -> npt.NDArray[np.float64]:
+        texts = [asked_texts(question) for question in questions]
+        known = self._encoded(text for own in texts for text in own)
+        return np.stack([interact(*(known[text] for text in own)) for own in texts])
 
     def _encoded(self, texts: Iterable[str]) -> dict[str, TextVectors]:
         """Return the vectors of texts, each encoded at most once."""
         wanted = list(dict.fromkeys(texts))
         found = {text: self._recent[text] for text in wanted if text in self._recent}
         new = [text for text in wanted if text not in found]
-        workers = min(os.cpu_count() or 1, len(new))
-        if workers > 1:
-            with ThreadPoolExecutor(workers, thread_name_prefix="pnyx-student") as pool:
-                vectors = list(pool.map(self._encode, new))
-        else:
-            vectors = [self._encode(text) for text in new]
-        fresh = dict(zip(new, vectors, strict=True))
+        fresh = dict(zip(new, in_threads(self._encode, new), strict=True))
         if len(self._recent) + len(fresh) > _REMEMBERED:
             self._recent = {}
         self._recent.update(list(fresh.items())[:_REMEMBERED])
@@ -139,8 +221,9 @@ class LateScorer:
         return TextVectors(_unit(np.stack(wholes)), _unit(np.concatenate(sentences)))
 
 
-def _asked(question: Support) -> tuple[str, str]:
-    return question.statement, question.sought
+def asked_texts(question: Support) -> tuple[str, str, str]:
+    """Return passage, question, and question with definition."""
+    return question.text, question.statement, question.sought
 
 
 def _means(states: Floats, piece: Piece) -> Floats:
@@ -150,8 +233,8 @@ def _means(states: Floats, piece: Piece) -> Floats:
         whole: Floats = states.mean(axis=0, keepdims=True)
         return whole
     out = np.empty((count, states.shape[1]), dtype=np.float32)
-    for number in range(count):
-        out[number] = states[piece.sentences == number].mean(axis=0)
+    for own in range(count):
+        out[own] = states[piece.sentences == own].mean(axis=0)
     return out
 
 
@@ -167,22 +250,21 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LateScorer:
     Raises:
         InputError: its files or numbers are not what it needs.
     """
-    from pnyx.models.encoder import open_session
-
     weights = settings.get("weights")
     given = [*weights, settings.get("intercept")] if isinstance(weights, list) else []
-    numbers = [float(n) for n in given if isinstance(n, int | float) and np.isfinite(n)]
-    if len(numbers) != len(given) or len(given) != len(FEATURES) + 1:
+    if len(given) != len(FEATURES) + 1:
         raise InputError(f"settings: expected {len(FEATURES)} weights and an intercept")
-    try:
-        session = open_session((folder / MODEL).read_bytes())
-        tokenizer = read_tokenizer((folder / TOKENIZER).read_bytes())
-    except Exception as error:  # onnxruntime raises classes of its own
-        raise InputError(f"the model cannot be loaded: {shorten(str(error), 80)}") from error
+    numbers = [float(number(n, "settings: weights and intercept")) for n in given]
+    session, tokenizer = open_network(folder)
 
-    def run(ids: npt.NDArray[np.int64]) -> Floats:
+    def run(ids: Ints) -> Floats:
         feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         states: Floats = session.run(None, feeds)[0]
         return states
 
+    highest = max(tokenizer.get_vocab().values(), default=0)
+    try:  # as many tokens as there can be, of the highest number
+        run(np.full((1, MAX_TOKENS), highest))
+    except Exception as error:  # onnxruntime raises classes of its own
+        raise InputError(f"the model cannot be run: {shorten(str(error), 80)}") from error
     return LateScorer(run, tokenizer, numbers[:-1], numbers[-1])

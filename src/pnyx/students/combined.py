@@ -1,8 +1,8 @@
-"""Scores pairs by three students in one, whose errors are not the same.
+"""Scores pairs by several students whose errors differ: the mean of their standardised values.
 
-The parts are a fine-tuned encoder (`late-interaction`), shared words (`lexical`) and an encoder as
-it is (`closeness`). What each says is brought to mean 0 and deviation 1 and added with equal weight
-(Montague and Aslam, CIKM 2001: zero mean and unit variance). docs/decisions/student.md has figures.
+The parts of `combined` are a fine-tuned encoder (`late-interaction`), shared words (`lexical`) and
+an encoder as it is (`closeness`). Each is brought to mean 0 and deviation 1 and added with equal
+weight (Montague and Aslam, CIKM 2001). docs/decisions/student.md has figures.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from pnyx.corpora.fields import number
 from pnyx.errors import InputError, shorten
 from pnyx.judge.curves import log_odds
 from pnyx.judge.questions import Support
-from pnyx.judge.students import late, lexical
-from pnyx.judge.students.similarity import FEATURES_VERSION, closeness
 from pnyx.models.encoder import load_encoder
+from pnyx.students import late, lexical
+from pnyx.students.linear import LinearScorer, check_version, logistic
+from pnyx.students.logistic import FEATURES_VERSION, closeness
 
 __all__ = [
     "CLOSENESS",
@@ -34,7 +33,7 @@ __all__ = [
     "Standard",
     "load",
     "open_parts",
-    "standard_of",
+    "read_parts",
 ]
 
 LATE, LEXICAL, CLOSENESS = PARTS = ("late-interaction", "lexical", "closeness")
@@ -49,11 +48,11 @@ Part: TypeAlias = Callable[[Sequence[Support]], list[float | str]]
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """How far a part's values lie apart, on pairs of questions that it was not trained on.
+    """Location and scale of a part's values, on pairs of questions that it was not trained on.
 
     Attributes:
         mean: of its values.
-        deviation: theirs, the standard one; above 0.
+        deviation: their standard deviation, above 0.
         weight: how much the part counts beside the others; above 0.
     """
 
@@ -67,10 +66,7 @@ class Standard:
 
 
 class CombinedScorer:
-    """Adds what its parts say.
-
-    The score is the logistic of the mean of the standardised values: its log-odds, to which the
-    curve is fitted, are that mean.
+    """Adds what its parts say: the log-odds of a score are the mean of the standardised values.
 
     Args:
         parts: each with what its values are compared to.
@@ -80,7 +76,7 @@ class CombinedScorer:
         self._parts = tuple(parts)
 
     def score(self, questions: Sequence[Support]) -> list[float | str]:
-        """See `pnyx.judge.students.judge.Scorer`; without a part's value there is no score."""
+        """See `pnyx.students.judge.Scorer`; without a part's value there is no score."""
         columns = [
             [value if isinstance(value, str) else standard(value) for value in part(questions)]
             for part, standard in self._parts
@@ -95,11 +91,11 @@ def _combine(values: Sequence[float | str]) -> float | str:
         if isinstance(value, str):
             return value
         numbers.append(value)
-    return float(np.exp(-np.logaddexp(0.0, -math.fsum(numbers) / len(numbers))))
+    return float(logistic(math.fsum(numbers) / len(numbers)))
 
 
 def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Part]:
-    """Open what the parts are.
+    """Open the parts of a combined student.
 
     Args:
         folder: holds the files of the trained parts.
@@ -108,7 +104,7 @@ def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[
     Raises:
         InputError: the files or settings of a part are not what it needs.
     """
-    openers = {
+    openers: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
         LATE: lambda own: _log_odds_of(late.load(folder, own)),
         LEXICAL: lambda own: _log_odds_of(lexical.load(folder, own)),
         CLOSENESS: _closeness,
@@ -122,51 +118,47 @@ def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[
     return found
 
 
-def _log_odds_of(scorer: late.LateScorer | lexical.LexicalScorer) -> Part:
-    def values(questions: Sequence[Support]) -> list[float | str]:
-        return [
-            p if isinstance(p, str) else float(log_odds([p])[0]) for p in scorer.score(questions)
-        ]
-
-    return values
+def _log_odds_of(scorer: LinearScorer) -> Part:
+    return lambda questions: [
+        p if isinstance(p, str) else float(log_odds([p])[0]) for p in scorer.score(questions)
+    ]
 
 
 def _closeness(settings: Mapping[str, Any]) -> Part:
-    if settings.get("features") != FEATURES_VERSION:
-        found = shorten(settings.get("features"), 20)
-        raise InputError(f"features: found version {found}, expected {FEATURES_VERSION}: distil it")
+    check_version(settings, FEATURES_VERSION)
     encoder = load_encoder(str(settings.get("encoder")))
-
-    def values(questions: Sequence[Support]) -> list[float | str]:
-        return [float(cosine) for cosine in closeness(encoder, questions)]
-
-    return values
+    return lambda questions: closeness(encoder, questions).tolist()
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
-    """Load a combined student.
+    """Load a combined student, or raise InputError: a part or its numbers cannot be used."""
+    parts = read_parts(settings, PARTS)
+    opened = open_parts(folder, {name: own for name, (own, _) in parts.items()})
+    return CombinedScorer([(opened[name], standard) for name, (_, standard) in parts.items()])
+
+
+def read_parts(
+    settings: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, tuple[Mapping[str, Any], Standard]]:
+    """Return the settings and the standard of each part, in the order of `names`.
 
     Raises:
-        InputError: its parts are others than `PARTS`, their means or deviations are out of range,
-            or a part cannot be loaded.
+        InputError: the parts are others, or a number is missing or out of range.
     """
     parts = settings.get("parts")
-    if not isinstance(parts, dict) or set(parts) != set(PARTS):
+    if not isinstance(parts, dict) or set(parts) != set(names):
         found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
-        raise InputError(f"parts: found {shorten(found, 80)}, expected {', '.join(PARTS)}")
-    standards = {name: standard_of(name, parts[name]) for name in PARTS}
-    opened = open_parts(folder, {name: parts[name]["settings"] for name in PARTS})
-    return CombinedScorer([(opened[name], standards[name]) for name in PARTS])
+        raise InputError(f"parts: found {shorten(found, 80)}, expected {', '.join(names)}")
+    return {name: _part(name, parts[name]) for name in names}
 
 
-def standard_of(name: str, row: Any) -> Standard:
-    """Check the settings of a part; without a weight it counts as much as the others."""
+def _part(name: str, row: Any) -> tuple[Mapping[str, Any], Standard]:
     if not isinstance(row, dict) or not isinstance(row.get("settings"), dict):
         raise InputError(f"{name}: expected an object with settings, mean and deviation")
     mean = _within(row.get("mean"), f"{name}: mean", -_MOST)
     deviation = _within(row.get("deviation"), f"{name}: deviation", LEAST_DEVIATION)
     weight = _within(row.get("weight", 1.0), f"{name}: weight", LEAST_DEVIATION)
-    return Standard(mean, deviation, weight)
+    return row["settings"], Standard(mean, deviation, weight)
 
 
 def _within(value: Any, name: str, least: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+import warnings
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from importlib import resources
@@ -20,8 +21,8 @@ from torch import nn
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
-from pnyx.judge.students.segments import read_tokenizer
 from pnyx.native import load_onnxruntime
+from pnyx.students.network import read_tokenizer
 
 __all__ = [
     "PACKAGED",
@@ -111,16 +112,11 @@ class Bert(nn.Module):  # type: ignore[misc]
         for module in (self.words, self.places, self.types, self.norm, *self.layers[:layers]):
             module.requires_grad_(requires_grad=False)
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        types: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Return hidden states; ids, mask and types (0 or 1) are int64 [batch, tokens]."""
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return hidden states; ids and mask are int64 [batch, tokens]."""
         bias = (1.0 - attention_mask.to(torch.float32))[:, None, None, :] * -1e9
         places = torch.arange(input_ids.shape[1], device=input_ids.device)[None, :]
-        kinds = torch.zeros_like(input_ids) if types is None else types
+        kinds = torch.zeros_like(input_ids)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             summed = self.words(input_ids) + self.places(places) + self.types(kinds)
             hidden = self.norm(summed)
@@ -159,23 +155,16 @@ def load_bert(base: str) -> Bert:
     return bert
 
 
-def check_base(base: str, tokens: int, types: int = 1) -> Shape:
-    """Check that a base and its tokenizer fit each other and what they are to read.
-
-    Args:
-        base: as for `load_bert`.
-        tokens: of the longest input.
-        types: how many types of tokens there are.
+def check_base(base: str, tokens: int) -> Shape:
+    """Check that a base reads so many tokens and that its tokenizer fits it; return its sizes.
 
     Raises:
-        InputError: they do not, or it is no base.
+        InputError: they do not fit, or it is no base.
     """
-    shape = _packaged_shape() if base == PACKAGED else _shape_of(Path(base))
+    shape = _packaged()[0] if base == PACKAGED else _shape_of(Path(base))
     if shape.max_position_embeddings < tokens:
         problem = f"reads up to {shape.max_position_embeddings} tokens, expected at least {tokens}"
         raise InputError(problem, path=base)
-    if shape.type_vocab_size < types:
-        raise InputError("tells no types of tokens apart, expected question and text", path=base)
     try:
         tokenizer = read_tokenizer(tokenizer_of(base))
         highest = max(tokenizer.get_vocab().values(), default=0)
@@ -198,36 +187,27 @@ def check_base(base: str, tokens: int, types: int = 1) -> Shape:
 
 
 def tokenizer_of(base: str) -> bytes:
-    """Return the tokenizer.json of a base.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the tokenizer.json of a base, or raise InputError."""
     if base == PACKAGED:
-        return _folder("tokenizer.json")
+        return _packaged_file("tokenizer.json")
     path = Path(base) / "tokenizer.json"
     if not path.is_file():
         raise InputError("holds no tokenizer.json", path=base)
     return path.read_bytes()
 
 
-def _folder(file: str) -> bytes:
+def _packaged_file(file: str) -> bytes:
     return (resources.files("pnyx.models") / "weights" / "minilm" / file).read_bytes()
-
-
-_FASTER = 10.0
 
 
 def optimizer_of(learned: Mapping[str, nn.Parameter], rate: float) -> torch.optim.AdamW:
     """Return what trains an encoder (names that begin with `bert.`) and the head upon it.
 
-    Args:
-        learned: by name.
-        rate: of the encoder; the head, which starts from nothing, learns ten times as fast.
+    The rate is the encoder's; the head, which starts from nothing, learns ten times as fast.
     """
     encoder = [p for name, p in learned.items() if name.startswith("bert.")]
     head = [p for name, p in learned.items() if not name.startswith("bert.")]
-    groups = [{"params": encoder}, {"params": head, "lr": rate * _FASTER}]
+    groups = [{"params": encoder}, {"params": head, "lr": rate * 10.0}]
     return torch.optim.AdamW(groups, lr=rate, weight_decay=0.01)
 
 
@@ -301,26 +281,22 @@ def _from_folder(folder: Path) -> tuple[Shape, dict[str, torch.Tensor]]:
 
 
 @functools.cache
-def _packaged_shape() -> Shape:
-    return _packaged()[0]
-
-
 def _packaged() -> tuple[Shape, dict[str, torch.Tensor]]:
     """Read the packaged encoder's graph: names of nodes tell which weight is which."""
     import onnx
 
-    graph = onnx.load_from_string(_folder("model.onnx")).graph
+    graph = onnx.load_from_string(_packaged_file("model.onnx")).graph
     stored = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
     weights: dict[str, torch.Tensor] = {}
-    for name, value in stored.items():
+    for name in stored:
         plain = name.removesuffix("_quantized")
         own = _own_name(plain)
         if own is not None and not name.endswith(("_scale", "_zero_point")):
-            weights[own] = _tensor(stored, name, value)
+            weights[own] = _tensor(stored, name)
     for node in graph.node:
         if node.op_type == "MatMulInteger":
             own = _matrix(node.name)
-            weights[f"layers.{own}.weight"] = _tensor(stored, node.input[1], None).T.contiguous()
+            weights[f"layers.{own}.weight"] = _tensor(stored, node.input[1]).T.contiguous()
     words, places = weights["words.weight"], weights["places.weight"]
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
     width = words.shape[1]
@@ -335,9 +311,9 @@ def _packaged() -> tuple[Shape, dict[str, torch.Tensor]]:
     return shape, weights
 
 
-def _tensor(stored: Mapping[str, Any], name: str, value: Any) -> torch.Tensor:
+def _tensor(stored: Mapping[str, Any], name: str) -> torch.Tensor:
     """Return a weight in float32, times its scale where it is quantised."""
-    value = stored[name] if value is None else value
+    value = stored[name]
     if not name.endswith("_quantized"):
         return torch.from_numpy(np.asarray(value, dtype=np.float32).copy())
     plain = name.removesuffix("_quantized")
@@ -367,8 +343,6 @@ def export_int8(model: nn.Module, inputs: Mapping[str, torch.Tensor], path: Path
         inputs: examples by name.
         path: of the file.
     """
-    import warnings
-
     load_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process

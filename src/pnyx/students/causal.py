@@ -11,12 +11,11 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.fields import string
 from pnyx.errors import InputError, MissingExtra, PnyxError, shorten
 from pnyx.models.local_files import fingerprint, model_files, packaged_weights
 
@@ -52,8 +51,8 @@ class Base:
         name: `local`, an absolute path or a name on the hub.
         folder: what `from_pretrained` is given.
         gguf: the GGUF file in `folder`; empty where it holds safetensors.
-        fingerprint: tells local files apart; empty for a model of the hub.
-        revision: commit on the hub; empty for local files, or where it is not known yet.
+        fingerprint: of local files; empty for a model of the hub.
+        revision: commit on the hub; empty for local files, or while it is not known.
     """
 
     name: str
@@ -123,19 +122,12 @@ def _folder(path: Path) -> Base:
     return Base(str(path), str(path), fingerprint=fingerprint(files))
 
 
-def base_of(row: Any) -> Base:
-    """Return the base that a student was trained on, as its settings tell it.
-
-    Args:
-        row: as `Base.row` made it.
+def base_of(name: str, expected: str, revision: str) -> Base:
+    """Return the base that a student was trained on, by what `Base.row` said of it.
 
     Raises:
         InputError: it is not to be found here, or is another model.
     """
-    if not isinstance(row, Mapping):
-        raise InputError(f"base: found {shorten(row, 40)}, expected an object")
-    fields = ("name", "fingerprint", "revision")
-    name, expected, revision = (string(row.get(key), key) for key in fields)
     place = os.environ.get(ELSEWHERE) or name
     try:
         base = find_base(place, revision=revision)
@@ -150,11 +142,7 @@ def base_of(row: Any) -> Base:
 
 
 def require_libraries() -> None:
-    """Make sure that a causal student can be run.
-
-    Raises:
-        MissingExtra: PyTorch, transformers or peft is not installed.
-    """
+    """Raise MissingExtra where PyTorch, transformers or peft is not installed."""
     try:
         import peft
         import torch
@@ -165,11 +153,7 @@ def require_libraries() -> None:
 
 
 def load_tokenizer(base: Base) -> Any:
-    """Return the base's tokenizer (transformers).
-
-    Raises:
-        PnyxError: it cannot be loaded.
-    """
+    """Return the base's tokenizer (transformers), or raise PnyxError."""
     from transformers import AutoTokenizer
 
     with _loading(base):
@@ -179,15 +163,11 @@ def load_tokenizer(base: Base) -> Any:
 def load_model(base: Base, *, four_bit: bool) -> Any:
     """Return the base on the GPU in bf16 where there is one, else on the CPU in fp32.
 
-    Args:
-        base: the model.
-        four_bit: quantise it to 4 bits on loading, as QLoRA does (bitsandbytes).
-
     Raises:
-        PnyxError: it cannot be loaded, or 4 bits are asked for without a CUDA GPU.
+        PnyxError: it cannot be loaded, or 4 bits (QLoRA) are asked for without a CUDA GPU.
     """
     import torch
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, GenerationConfig
 
     cuda = torch.cuda.is_available()
     half = cuda and torch.cuda.is_bf16_supported()
@@ -200,7 +180,9 @@ def load_model(base: Base, *, four_bit: bool) -> Any:
         )
         if not four_bit:
             model.to("cuda" if cuda else "cpu")
-    model.config.use_cache = True
+    if base.gguf:
+        model.is_quantized = False  # no more: its weights were dequantised on loading
+    model.generation_config = GenerationConfig()  # the base's own may draw at random
     return model.eval()
 
 
@@ -232,11 +214,7 @@ def revision_of(model: Any) -> str:
 def attach_adapter(model: Any, *, rank: int, alpha: int, dropout: float) -> Any:
     """Return the model with a fresh low-rank adapter on each linear layer but the output's.
 
-    Args:
-        model: the base; it is changed.
-        rank: r, at least 1.
-        alpha: scales the adapter by alpha / r.
-        dropout: before the adapter while it is trained, in [0, 1).
+    The adapter is scaled by alpha / rank; dropout, in [0, 1), is for the training.
     """
     from peft import LoraConfig, get_peft_model
 
@@ -273,7 +251,7 @@ def _loading(base: Base) -> Iterator[None]:
     hub = logging.getLogger("huggingface_hub")  # tells of each retry
     hub_level = hub.level
     hub.setLevel(logging.ERROR)
-    # Of GGUF files there is one more bar, which has no switch.
+    # Reading GGUF shows one more bar, which has no switch.
     silence = contextlib.redirect_stderr(io.StringIO()) if base.gguf else contextlib.nullcontext()
     try:
         with silence:

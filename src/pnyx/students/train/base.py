@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
 
-__all__ = ["Example", "Report", "Trained", "Trainer", "example_of", "need_torch", "quiet"]
-
-PARTLY = 0.75
-"""Target of a pair that is relevant only in part, where no probability is known."""
+__all__ = ["Example", "Report", "Trained", "Trainer", "need_torch", "quiet"]
 
 Report: TypeAlias = Callable[[int, int, str], None]
 """Told of progress: steps done, of how many, and a word on how it goes."""
@@ -53,21 +49,21 @@ class Trained:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Trainer(Protocol):
-    """Trains one kind of student.
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """Trains one kind of student; the fields of each kind are its settings.
 
     Attributes:
-        kind: a key of `pnyx.judge.students.judge.SCORERS`.
-        what: a few words for the card, such as "cross-encoder of 6 layers".
+        kind: a key of `pnyx.students.judge.SCORERS`.
+        what: a few words for the card, such as "logistic regression over minilm-int8".
     """
 
-    @property
-    def kind(self) -> str:
-        """See the class."""
+    kind: ClassVar[str]
 
     @property
     def what(self) -> str:
         """See the class."""
+        raise NotImplementedError
 
     def plan(self) -> Mapping[str, Any]:
         """Return all settings of the training, ready for JSON: another plan does not resume.
@@ -76,6 +72,7 @@ class Trainer(Protocol):
             PnyxError: a library is missing.
             InputError: what it is to start from is not what it needs.
         """
+        return dataclasses.asdict(self)
 
     def train(
         self,
@@ -83,7 +80,7 @@ class Trainer(Protocol):
         work: Path,
         out: Path,
         report: Report,
-        unseen: Sequence[Support],
+        unseen: Sequence[Support] = (),
     ) -> Trained:
         """Train, and write the weights to `out`.
 
@@ -96,25 +93,14 @@ class Trainer(Protocol):
             unseen: pairs of other questions, without labels: how scores lie that were not fitted.
 
         Raises:
+            InputError: what it starts from, or a checkpoint, is not what it needs.
             PnyxError: a library is missing, or the training failed.
         """
+        raise NotImplementedError
 
 
 def quiet(done: int, of: int, word: str) -> None:
     """Report progress to nobody."""
-
-
-def example_of(pair: LabelledPair) -> Example:
-    """Return what a student learns of a pair that has a verdict."""
-    if pair.value is None:
-        raise ValueError(f"{pair.id} has no verdict")
-    target = pair.probability
-    if target is None:
-        target = PARTLY if pair.partial else float(pair.value)
-    question = ask_relevance(
-        pair.id, pair.question, pair.document, definition=pair.definition, group=pair.group
-    )
-    return Example(question, target, pair.value, pair.group, pair.explanation)
 
 
 def need_torch() -> None:

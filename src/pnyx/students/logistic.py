@@ -1,17 +1,22 @@
-"""The similarity of an untrained encoder: how close the passage is to what is looked for."""
+"""Scores pairs with a logistic regression over the packaged encoder's similarities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.errors import InputError
 from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
-from pnyx.models.encoder import Encoder
+from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.students.linear import WEIGHTS, Floats, LinearScorer, check_version, read_arrays
 
-__all__ = ["FEATURES", "FEATURES_VERSION", "closeness", "similarity_features"]
+__all__ = ["FEATURES", "FEATURES_VERSION", "closeness", "load", "similarity_features"]
 
 FEATURES_VERSION = 2
 """Of what the features mean: weights that were fitted to another version are worth nothing."""
@@ -35,15 +40,9 @@ _BEST = 3
 _SCALE = 20.0
 """Products of two unit vectors' coordinates are some 1/384: brought to the size of the cosines."""
 
-Floats = npt.NDArray[np.float64]
-
 
 def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Floats:
-    """Return the features of pairs.
-
-    Args:
-        encoder: of texts.
-        questions: with words in text and statement.
+    """Return the features of pairs, which have words in text and statement.
 
     Returns:
         Float64 [n, len(FEATURES) + encoder.dimensions]: the cosines of `FEATURES`, then the
@@ -52,9 +51,7 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
     texts: dict[str, None] = {}
     parts = {text: _parts(text) for q in questions for text in (q.text, q.sought)}
     for q in questions:
-        definition = q.sought
-        texts.update(dict.fromkeys((q.statement, definition)))
-        texts.update(dict.fromkeys((*parts[q.text], *parts[definition])))
+        texts |= dict.fromkeys((q.statement, q.sought, *parts[q.text], *parts[q.sought]))
     vectors = _vectors(encoder, texts)
     sentences_of = {q.text: np.stack([vectors[part] for part in parts[q.text]]) for q in questions}
     passages = {text: _mean(found, parts[text]) for text, found in sentences_of.items()}
@@ -81,16 +78,9 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
 
 
 def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
-    """Return the one feature "passage-definition" of pairs, to the same bits.
+    """Return the one feature "passage-definition" of pairs, to the same bits: float64 [n].
 
     It embeds no parts of the definition, which stand in no other pair.
-
-    Args:
-        encoder: of texts.
-        questions: with words in text and statement.
-
-    Returns:
-        Float64 [n]: cosines, in [-1, 1].
     """
     parts = {q.text: _parts(q.text) for q in questions}
     texts = dict.fromkeys(part for own in parts.values() for part in own)
@@ -116,3 +106,19 @@ def _mean(vectors: npt.NDArray[np.float32], parts: Sequence[str]) -> npt.NDArray
 
 def _parts(text: str) -> tuple[str, ...]:
     return read_sentences(text) or (text,)
+
+
+def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
+    """Load a logistic student.
+
+    Raises:
+        InputError: it was fitted on another encoder or to other features, or its weights are of
+            another shape.
+    """
+    check_version(settings, FEATURES_VERSION)
+    encoder = load_encoder(str(settings.get("encoder")))
+    (weights,) = read_arrays(folder, "weights")
+    expected = len(FEATURES) + encoder.dimensions + 1
+    if weights.shape != (expected,) or not np.isfinite(weights).all():
+        raise InputError(f"{WEIGHTS}: found shape {weights.shape}, expected ({expected},), finite")
+    return LinearScorer(partial(similarity_features, encoder), weights[:-1], float(weights[-1]))

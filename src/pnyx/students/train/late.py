@@ -11,18 +11,18 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from pnyx.annotate.students.base import Example, Report, Trained, need_torch
 from pnyx.judge.questions import Support
-from pnyx.judge.students.late import MODEL, TOKENIZER
-from pnyx.judge.students.segments import MAX_TOKENS
+from pnyx.students.late import MAX_TOKENS
+from pnyx.students.network import MODEL, TOKENIZER
+from pnyx.students.train.base import Example, Report, Trained, Trainer, need_torch
 
 __all__ = ["LateTrainer"]
 
 
 @dataclass(frozen=True, slots=True)
-class LateTrainer:
+class LateTrainer(Trainer):
     """Trains the upper layers of an encoder.
 
     Attributes:
@@ -38,6 +38,7 @@ class LateTrainer:
         seed: of order and dropout.
     """
 
+    kind: ClassVar[str] = "late-interaction"
     base: str = "minilm-int8"
     frozen: int | None = None
     epochs: int = 2
@@ -49,11 +50,6 @@ class LateTrainer:
     seed: int = 0
 
     @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "late-interaction"
-
-    @property
     def what(self) -> str:
         """See `Trainer`."""
         return "late interaction of a fine-tuned encoder"
@@ -61,7 +57,7 @@ class LateTrainer:
     def plan(self) -> Mapping[str, Any]:
         """See `Trainer`; `frozen` is the number of layers."""
         need_torch()
-        from pnyx.annotate.students.bert import check_base
+        from pnyx.students.train.bert import check_base
 
         layers = check_base(self.base, MAX_TOKENS).num_hidden_layers
         return {**asdict(self), "frozen": self.frozen_of(layers)}
@@ -82,8 +78,8 @@ class LateTrainer:
     ) -> Trained:
         """See `Trainer`."""
         need_torch()
-        from pnyx.annotate.students.bert import check_base, tokenizer_of
-        from pnyx.annotate.students.late_net import train_net
+        from pnyx.students.train.bert import check_base, tokenizer_of
+        from pnyx.students.train.late_net import train_net
 
         check_base(self.base, MAX_TOKENS)
         tokenizer = tokenizer_of(self.base)

@@ -1,7 +1,7 @@
 """Trains a LoRA adapter of a causal language model on a teacher's labels (DIRAS, 3.3 and App. F).
 
 The student learns to write the teacher's verdict, how sure it is, and if wanted its reason first;
-the loss is on what it writes alone. Weights and checkpoints are safetensors.
+the loss is on what it writes alone.
 """
 
 from __future__ import annotations
@@ -9,17 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from pnyx.annotate.students.base import Example, Report, Trained
-from pnyx.annotate.students.loop import Pace
-from pnyx.annotate.students.lora_loop import CausalLoop, Lesson, Rate
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.questions import Support
-from pnyx.judge.students.causal import (
+from pnyx.students.causal import (
     PACKAGED,
     Base,
     adapter_weights,
@@ -30,11 +27,12 @@ from pnyx.judge.students.causal import (
     require_libraries,
     revision_of,
 )
-from pnyx.judge.students.causal_text import Texts, label, render
-from pnyx.judge.students.lora import ADAPTER, Calibration
+from pnyx.students.causal_text import Texts, label, render
+from pnyx.students.lora import ADAPTER, Calibration
+from pnyx.students.train.base import Example, Report, Trained, Trainer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from pnyx.students.train.causal import Lesson
 
 __all__ = ["LoraTrainer"]
 
@@ -42,8 +40,19 @@ _LEAST_TARGET = 32
 """Tokens that a verdict and its confidence take, and a word of reason."""
 
 
+_COUNTS = "epochs batch rank alpha device_batch checkpoint_steps source_tokens".split()
+_BOUNDS = {
+    **dict.fromkeys(_COUNTS, (1, math.inf)),
+    "target_tokens": (_LEAST_TARGET, math.inf),
+    "learning_rate": (1e-9, 1),
+    "max_grad_norm": (1e-6, math.inf),
+    **dict.fromkeys(("warmup", "weight_decay"), (0, 1)),
+    **dict.fromkeys(("dropout", "beta2"), (0, math.nextafter(1, 0))),
+}
+
+
 @dataclass(frozen=True, slots=True)
-class LoraTrainer:
+class LoraTrainer(Trainer):
     """Trains one adapter; the defaults are the paper's (Appendix F).
 
     Attributes:
@@ -66,15 +75,16 @@ class LoraTrainer:
         weight_decay: of AdamW.
         source_tokens: longest prompt; documents are cut to it at their end.
         target_tokens: longest reply; reasons are cut to it.
-        device_batch: pairs that go through the model at once; bounds the memory, and changes the
-            result only by the rounding of floating point.
-        checkpoint_steps: steps between two checkpoints; one is also written every two minutes.
+        device_batch: at most so many pairs go through the model at once; bounds the memory, and
+            changes the result only by the rounding of floating point.
+        checkpoint_steps: steps between two checkpoints; one is also written every minute.
         seed: of the adapter's first weights, the order of the pairs and the dropout.
 
     Raises:
         InputError: a value out of range.
     """
 
+    kind: ClassVar[str] = "lora"
     base: str = PACKAGED
     reason: bool = False
     calibration: Calibration = "tok"
@@ -96,48 +106,29 @@ class LoraTrainer:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        counts = ("epochs", "batch", "rank", "alpha", "device_batch", "checkpoint_steps")
-        for name in (*counts, "source_tokens"):
-            _within(name, getattr(self, name), 1, math.inf)
-        _within("target_tokens", self.target_tokens, _LEAST_TARGET, math.inf)
-        _within("learning_rate", self.learning_rate, 1e-9, 1)
-        _within("warmup", self.warmup, 0, 1)
-        _within("max_grad_norm", self.max_grad_norm, 1e-6, math.inf)
-        _within("weight_decay", self.weight_decay, 0, 1)
-        for name in ("dropout", "beta2"):
-            _within(name, getattr(self, name), 0, math.nextafter(1, 0))
+        for name, (low, high) in _BOUNDS.items():
+            _within(name, getattr(self, name), low, high)
         if self.calibration not in get_args(Calibration):
             found = shorten(self.calibration, 40)
             raise InputError(f"calibration: found {found!r}, expected 'tok' or 'ask'")
-
-    @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "lora"
 
     @property
     def what(self) -> str:
         """See `Trainer`."""
         how = "QLoRA" if self.four_bit else "LoRA"
         reason = "CoT-" if self.reason else ""
-        return f"{how} ({reason}{self.calibration.title()}, r {self.rank}) of {self._base().short}"
+        base = find_base(self.base)
+        return f"{how} ({reason}{self.calibration.title()}, r {self.rank}) of {base.short}"
 
     def plan(self) -> Mapping[str, Any]:
-        """See `Trainer`; names the base by its files.
-
-        Raises:
-            InputError: the base is not to be found.
-        """
-        base = self._base()
+        """See `Trainer`; the base is named by its files."""
+        base = find_base(self.base)
         settings = dataclasses.asdict(self) | {"base": base.name, "wording": label()}
         if base.fingerprint:
             settings["base_fingerprint"] = base.fingerprint
         for name in ("device_batch", "checkpoint_steps"):
             del settings[name]
         return settings
-
-    def _base(self) -> Base:
-        return find_base(self.base)
 
     def train(
         self,
@@ -147,28 +138,20 @@ class LoraTrainer:
         report: Report,
         unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
     ) -> Trained:
-        """See `Trainer`.
-
-        Raises:
-            InputError: the base is not to be found or not fit for this, a checkpoint is damaged,
-                or no pairs of both verdicts are left to learn from.
-            PnyxError: a library is missing, 4 bits are wanted without a CUDA GPU, the base cannot
-                be loaded, or the loss is no number.
-        """
+        """See `Trainer`; a PnyxError, too, where no pairs of both verdicts can be learned from."""
         require_libraries()
-        import torch
         from safetensors.torch import save_file
 
-        base = self._base()
+        from pnyx.students.train.causal import fit_adapter, own_randomness
+
+        base = find_base(self.base)
         tokenizer = load_tokenizer(base)
         rendered = render(tokenizer, reason=self.reason)
-        with torch.random.fork_rng():
+        with own_randomness():
             model = self._model(base)
             texts = self._texts(tokenizer, rendered, model.config)
             lessons, left_out = _lessons(texts, examples, reason=self.reason)
-            pace = self._pace(len(lessons))
-            loop = CausalLoop(model, pace, self._rate(), pad=texts.pad)
-            loss = loop.run(lessons, work, report)
+            steps, loss = fit_adapter(model, lessons, self, texts.pad, work, report)
         weights = adapter_weights(model)
         save_file(weights, out / ADAPTER)
         about_adapter = model.peft_config["default"]
@@ -185,7 +168,7 @@ class LoraTrainer:
             },
         }
         about = {
-            "steps": pace.steps,
+            "steps": steps,
             "loss": None if loss is None else round(loss, 4),
             "left_out": ", ".join(f"{count} ({why})" for why, count in left_out.items()) or 0,
             "weights": sum(value.numel() for value in weights.values()),
@@ -226,20 +209,6 @@ class LoraTrainer:
             target_tokens=self.target_tokens,
         )
 
-    def _pace(self, count: int) -> Pace:
-        return Pace(
-            steps=self.epochs * math.ceil(count / self.batch),
-            warmup=self.warmup,
-            decay=False,
-            max_grad_norm=self.max_grad_norm,
-            checkpoint_steps=self.checkpoint_steps,
-            seed=self.seed,
-        )
-
-    def _rate(self) -> Rate:
-        names = ("batch", "device_batch", "learning_rate", "beta2", "weight_decay", "seed")
-        return Rate(**{name: getattr(self, name) for name in names})
-
 
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
@@ -251,6 +220,8 @@ def _lessons(
     texts: Texts, examples: Iterable[Example], *, reason: bool
 ) -> tuple[list[Lesson], Counter[str]]:
     """Return what is learned, and why the other pairs are not."""
+    from pnyx.students.train.causal import Lesson
+
     lessons: list[Lesson] = []
     left_out: Counter[str] = Counter()
     verdicts = set()

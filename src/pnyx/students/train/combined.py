@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pnyx.annotate.students.base import Example, Report, Trained, Trainer
-from pnyx.annotate.students.late import LateTrainer
-from pnyx.annotate.students.lexical import LexicalTrainer
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
-from pnyx.judge.students.combined import (
+from pnyx.students.combined import (
     CLOSENESS,
     LEAST_DEVIATION,
     PARTS,
@@ -25,7 +22,10 @@ from pnyx.judge.students.combined import (
     Standard,
     open_parts,
 )
-from pnyx.judge.students.similarity import FEATURES_VERSION
+from pnyx.students.logistic import FEATURES_VERSION
+from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.late import LateTrainer
+from pnyx.students.train.lexical import LexicalTrainer
 
 __all__ = ["CombinedTrainer"]
 
@@ -33,7 +33,7 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
-class CombinedTrainer:
+class CombinedTrainer(Trainer):
     """Trains two parts, and brings three to the same scale.
 
     Attributes:
@@ -42,14 +42,10 @@ class CombinedTrainer:
         encoder: name of the packaged encoder, used without training.
     """
 
+    kind: ClassVar[str] = "combined"
     late: LateTrainer = field(default_factory=LateTrainer)
     lexical: LexicalTrainer = field(default_factory=LexicalTrainer)
     encoder: str = "minilm-int8"
-
-    @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "combined"
 
     @property
     def what(self) -> str:
@@ -66,7 +62,7 @@ class CombinedTrainer:
         work: Path,
         out: Path,
         report: Report,
-        unseen: Sequence[Support],
+        unseen: Sequence[Support] = (),
     ) -> Trained:
         """See `Trainer`.
 

@@ -11,7 +11,6 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
@@ -37,7 +36,7 @@ _STATED = re.compile(
 
 @cache
 def _wording() -> dict[str, Any]:
-    path = resources.files("pnyx.judge.students").joinpath("lora.toml")
+    path = resources.files("pnyx.students").joinpath("lora.toml")
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
@@ -111,11 +110,7 @@ def check_rendered(rendered: Any) -> Mapping[str, str]:
 
 
 def stated(text: str) -> float | str:
-    """Return the probability of yes that a whole reply states, or why it states none.
-
-    Args:
-        text: with its confidence in the answer, in [0, 1]; that of a No counts against.
-    """
+    """Return the probability of yes that a whole reply states, or why it states none."""
     found = _STATED.fullmatch(text.strip())
     if found is None:
         return f"unreadable: found {shorten(text.strip(), 60)!r}, expected answer and confidence"
@@ -123,34 +118,22 @@ def stated(text: str) -> float | str:
     return confidence if found[1] == "Yes" else 1.0 - confidence
 
 
-@dataclass(frozen=True, slots=True)
-class _Spellings:
-    yes: Ids
-    no: Ids
-    written: Mapping[bool, Ids]
-
-
 class Texts:
-    """Turns questions and replies into token numbers.
-
-    May be used from several threads.
+    """Turns questions and replies into token numbers; several threads may use it.
 
     Args:
         tokenizer: of transformers.
         rendered: see `render`.
         reason: replies give a reason first.
-        source_tokens: the most that a prompt may be long.
-        target_tokens: the most that a reply may be long.
+        source_tokens: length of the longest prompt.
+        target_tokens: length of the longest reply.
 
     Attributes:
-        yes: tokens that say yes, each by itself.
-        no: tokens that say no.
+        yes, no: tokens that say yes and no, each by itself.
         opener: how each reply begins.
         answer: what stands before the verdict, where a reason comes first.
         end: the token that ends a reply.
-        pad: any token to fill up with.
-        source_tokens: as given.
-        target_tokens: as given.
+        pad: any token to pad with.
 
     Raises:
         InputError: the tokenizer has no single token for yes and for no, or none that ends.
@@ -176,14 +159,14 @@ class Texts:
         self.pad: int = self.end if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         unknown = {tokenizer.unk_token_id} - {tokenizer.bos_token_id, self.end}
         self._control = set(tokenizer.all_special_ids) - unknown
-        spelled = self._spellings()
-        self.yes, self.no, self._written = spelled.yes, spelled.no, spelled.written
+        self.yes, self.no, self._written = self._spellings()
         self.reason = reason
         self.opener = self._own(_REASON if reason else _ANSWER)
         self.answer = self._own(f"\n{_ANSWER}")
         self.source_tokens, self.target_tokens = source_tokens, target_tokens
 
-    def _spellings(self) -> _Spellings:
+    def _spellings(self) -> tuple[Ids, Ids, Mapping[bool, Ids]]:
+        """Return the tokens that say yes, those that say no, and what is written for either."""
         single = {}
         for word in ("Yes", "No"):
             forms = [b + w for w in (word, word.lower(), word.upper()) for b in (" ", "")]
@@ -194,7 +177,7 @@ class Texts:
         for blank in (" ", ""):
             said, denied = single["Yes"].get(f"{blank}Yes"), single["No"].get(f"{blank}No")
             if said is not None and denied is not None and not {*yes} & {*no}:
-                return _Spellings(yes, no, {True: [said], False: [denied]})
+                return yes, no, {True: [said], False: [denied]}
         raise InputError("base: its tokenizer has no token of their own for Yes and No")
 
     def prompt(self, question: Support) -> Ids | str:
@@ -222,13 +205,7 @@ class Texts:
         return ids
 
     def reply(self, value: bool, probability: float, reason: str) -> Ids:
-        """Return what the student is taught to say.
-
-        Args:
-            value: the verdict.
-            probability: of yes, in [0, 1]; the reply states how sure the verdict is.
-            reason: written first where the student gives reasons, cut to `target_tokens`.
-        """
+        """Return what the student is taught to say, the reason cut to `target_tokens`."""
         sure = probability if value else 1.0 - probability
         last = [*self._written[value], *self._own(f"{_CONFIDENCE} {sure:.2f}"), self.end]
         if not self.reason:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pnyx.annotate.students.base import Example, Report, Trained
-from pnyx.annotate.students.regression import STRENGTHS, fit_regressions
 from pnyx.judge.questions import Support
-from pnyx.judge.students.logistic import WEIGHTS
-from pnyx.judge.students.similarity import FEATURES, FEATURES_VERSION, similarity_features
 from pnyx.models.encoder import load_encoder
+from pnyx.students.linear import WEIGHTS, Floats
+from pnyx.students.logistic import FEATURES, FEATURES_VERSION, similarity_features
+from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.regression import STRENGTHS, fit_examples
 
 __all__ = ["LogisticTrainer"]
 
@@ -23,11 +22,9 @@ _SCALE = 5.0
 """Of the cosines, which vary less than the products: both are penalised alike."""
 _BLOCK = 256
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
-class LogisticTrainer:
+class LogisticTrainer(Trainer):
     """Fits the weights to the teacher's probabilities.
 
     Attributes:
@@ -35,22 +32,14 @@ class LogisticTrainer:
         strengths: inverse strengths of the penalty, of which questions left out choose one.
     """
 
+    kind: ClassVar[str] = "logistic"
     encoder: str = "minilm-int8"
     strengths: tuple[float, ...] = STRENGTHS
-
-    @property
-    def kind(self) -> str:
-        """See `Trainer`."""
-        return "logistic"
 
     @property
     def what(self) -> str:
         """See `Trainer`."""
         return f"logistic regression over {self.encoder}"
-
-    def plan(self) -> Mapping[str, Any]:
-        """See `Trainer`."""
-        return asdict(self)
 
     def train(
         self,
@@ -66,12 +55,10 @@ class LogisticTrainer:
         x = self._features(examples, report)
         scale = np.ones(x.shape[1])
         scale[: len(FEATURES)] = _SCALE
-        targets = np.array([example.target for example in examples])
-        groups = [example.group for example in examples]
-        found = fit_regressions(x * scale, targets, groups, self.strengths)
-        save_file({"weights": np.append(found.weights * scale, found.intercept)}, out / WEIGHTS)
+        weights, strength = fit_examples(x, examples, scale, self.strengths)
+        save_file({"weights": weights}, out / WEIGHTS)
         settings = {"encoder": self.encoder, "features": FEATURES_VERSION}
-        return Trained(settings, {"strength": found.strength})
+        return Trained(settings, {"strength": strength})
 
     def _features(self, examples: Sequence[Example], report: Report) -> Floats:
         encoder = load_encoder(self.encoder)
