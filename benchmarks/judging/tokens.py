@@ -89,14 +89,13 @@ def reports(count: int, folder: Path) -> list[Pairs]:
 def batched_prompt() -> Prompt:
     """Return the packaged prompt for several statements, without reasons."""
     packaged = load_prompt("support-many")
-    if _REASON not in packaged.system or packaged.schema is None:
+    if _REASON not in packaged.system:
         raise SystemExit("the packaged prompt support-many has changed: adapt this benchmark")
-    properties = {k: v for k, v in packaged.schema["properties"].items() if k != "reason"}
     return replace(
         packaged,
         name="support-many-direct",
         system=packaged.system.replace(_REASON, ""),
-        schema={**packaged.schema, "properties": properties, "required": list(properties)},
+        form="verdict-direct",
         per_item_tokens=_FEWER_TOKENS,
     )
 

@@ -169,7 +169,7 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     ValueError where the reply cannot be read.
     """
     from pnyx.judge.asking import Asking
-    from pnyx.judge.forms import FORMS
+    from pnyx.judge.forms import form_of
     from pnyx.judge.prompting import load_prompt
     from pnyx.judge.questions import Support
     from pnyx.judge.tokens import probability_of_yes
@@ -179,7 +179,7 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     questions = [Support("doctor", "The bus is red and the car is blue.", "The bus is red.")]
 
     def read(reply: Reply) -> float | None:
-        (reading,) = FORMS[Support].read(prompt, questions, 0, reply.text)
+        (reading,) = form_of(prompt).read(prompt, questions, 0, reply.text)
         return probability_of_yes(reply, reading.span) if reading and reading.span else None
 
     return asking.request(questions), read

@@ -326,9 +326,10 @@ def _llm(task: Task, model: StoredModel, options: dict[str, Any], sample: int = 
 def _temperature(task: Task, options: dict[str, Any]) -> float:
     if options["temperature"] is not None:
         return float(options["temperature"])
-    from pnyx.judge.forms import FORMS
+    from pnyx.judge.forms import form_of
 
-    reorders = FORMS[task.kind].reorders(_used_prompts(task, options)[0])
+    prompt = _used_prompts(task, options)[0]
+    reorders = form_of(prompt, task.kind).reorders(prompt)
     return _WARM if options["samples"] > 1 and not reorders else 0.0
 
 

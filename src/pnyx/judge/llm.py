@@ -18,9 +18,7 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.asking import Asking, Item, Probability
 from pnyx.judge.base import Emit
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.forms import FORMS, Reading
-from pnyx.judge.forms.preference import swapped
+from pnyx.judge.forms import Reading, form_of
 from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
 from pnyx.judge.quotes import find_words
@@ -85,27 +83,22 @@ class LlmJudge:
 
     async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
         """Ask until every question of one call has its answer."""
-        if isinstance(questions[0], Preference):
-            return [await self._both_orders(questions[0])]
-        return await self._call(questions)
+        if questions[0].swapped is None:
+            return await self._call(questions)
+        return [await self._both_ways(questions[0])]
 
-    async def _both_orders(self, question: Preference) -> Answer:
-        """Ask (a, b) and (b, a): a preference that turns with the order is none, so a tie."""
+    async def _both_ways(self, question: Any) -> Answer:
+        """Ask a question and its other way round: only what both agree on is an answer."""
         (given,) = await self._call([question])
-        turn = replace(question, a=question.b, b=question.a)
         if isinstance(given, Unscored):
             if self._is_missing(question):
-                await self._call([turn])  # a plan counts both
+                await self._call([question.swapped])  # a plan counts both
             return given
-        (turned,) = await self._call([turn])
+        (turned,) = await self._call([question.swapped])
         if isinstance(turned, Unscored):
             return replace(turned, reason=f"{turned.reason} (asked with b first)")
-        orders = [str(given.value), swapped(turned.value)]
-        return replace(
-            given,
-            value=orders[0] if orders[0] == orders[1] else "tie",
-            notes={**given.notes, **turned.notes, "orders": orders},
-        )
+        settled: Judged = question.settled(given, turned)
+        return settled
 
     def _is_missing(self, question: Any) -> bool:
         """Whether a question waits to be asked, for the first time or with more room."""
@@ -186,8 +179,8 @@ class LlmJudge:
         return [*await self._call(questions[:middle]), *await self._call(questions[middle:])]
 
     def _read(self, questions: Sequence[Any], reply: Reply) -> list[Reading | None]:
-        form = FORMS[type(questions[0])]
-        return form.read(self.asking.prompt(questions), questions, self.asking.sample, reply.text)
+        prompt = self.asking.prompt(questions)
+        return form_of(prompt).read(prompt, questions, self.asking.sample, reply.text)
 
     def _judged(
         self,
@@ -199,7 +192,7 @@ class LlmJudge:
     ) -> Answer:
         notes = {**notes, **reading.notes}
         probability, method = None, provenance.method
-        if isinstance(question, Support):
+        if question.yes_no:
             token = self._token(reply, reading)
             if self.asking.probability == "tok" and token is None:
                 return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
@@ -245,7 +238,7 @@ class LlmJudge:
                 "usage": dict(outcome.usage),
                 "store_key": self.model.key(request),
             }
-        method = _METHOD[self.asking.probability] if isinstance(questions[0], Support) else "stated"
+        method = _METHOD[self.asking.probability] if questions[0].yes_no else "stated"
         return Provenance(self.name, request.hash, method, details)
 
 
@@ -253,13 +246,9 @@ def _no_task(question: JudgeQuestion) -> str:
     task = TASKS.get(question.task)
     if task is None:
         return f"task: no prompt for {shorten(question.task, 40)!r}"
-    if not isinstance(question, task.kind):
+    if type(question) is not task.kind:
         return f"task: {task.name} asks {task.kind.__name__} questions"
-    if isinstance(question, Rating):
-        unknown = [name for name in question.dimensions if name not in dimensions_of(task.name)]
-        if unknown:
-            return f"task: {task.name} has no dimension {shorten(unknown[0], 40)!r}"
-    return ""
+    return question.fault()
 
 
 def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -51,9 +50,10 @@ class Prompt:
         max_tokens: the longest reply asked for.
         task: the task whose questions it asks.
         per_item_tokens: how much longer the reply may be for each listed item.
+        form: how its questions are put and its replies read (`pnyx.judge.forms.FORMS`); empty for
+            a prompt that is put to no items.
         system: template of the system message; `block(label, text)` is available in both.
         user: template of the user message.
-        schema: JSON schema of the reply.
         hash: SHA-256 of the file.
         path: where it was read, for errors.
     """
@@ -66,9 +66,9 @@ class Prompt:
     max_tokens: int
     task: str
     per_item_tokens: int
+    form: str
     system: str = field(repr=False)
     user: str = field(repr=False)
-    schema: Mapping[str, Any] | None = field(repr=False, hash=False)
     hash: str
     path: str = field(default="", compare=False, repr=False)
 
@@ -109,18 +109,19 @@ class Prompt:
         known = ", ".join(sorted(there))
         for name in self.inputs:
             if name not in there:
-                raise self._fault(f"inputs: found {shorten(name, 40)!r}, expected some of {known}")
+                raise self.fault(f"inputs: found {shorten(name, 40)!r}, expected some of {known}")
         for template in (self.system, self.user):
             try:
                 used = listed_inputs(template)
             except TemplateFault as error:
-                raise self._fault(str(error)) from error
+                raise self.fault(str(error)) from error
             for name, as_list in used.items():
                 if name in there and there[name] != as_list:
                     what = "a list: {% for NAME in LIST %}" if there[name] else "a text"
-                    raise self._fault(f"{shorten(name, 40)!r} is {what}")
+                    raise self.fault(f"{shorten(name, 40)!r} is {what}")
 
-    def _fault(self, problem: str) -> InputError:
+    def fault(self, problem: str) -> InputError:
+        """Return the error that says what is wrong with the prompt."""
         return InputError(f"prompt {shorten(self.label, 60)}: {problem}", path=self.path or None)
 
     def request(
@@ -135,17 +136,17 @@ class Prompt:
         Args:
             inputs: as for `render`.
             items: how many items the reply must speak of one by one.
-            schema: takes the place of the file's own, where it depends on the inputs.
+            schema: JSON schema of the reply.
         """
         return ChatRequest(
             messages=self.render(**inputs),
-            schema=self.schema if schema is None else schema,
+            schema=schema,
             schema_name=re.sub(r"[^A-Za-z0-9_-]", "_", self.name),
             max_tokens=self.max_tokens + items * self.per_item_tokens,
         )
 
 
-_FIELDS: dict[str, type | tuple[type, ...]] = {
+_FIELDS: dict[str, type] = {
     "name": str,
     "version": int,
     "language": str,
@@ -154,9 +155,8 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "max_tokens": int,
     "system": str,
     "user": str,
-    "schema": (str, dict),
 }
-_OPTIONAL: dict[str, type] = {"task": str, "per_item_tokens": int}
+_OPTIONAL: dict[str, type] = {"task": str, "per_item_tokens": int, "form": str}
 _RANGES = {
     "version": (0, 2**31 - 1),
     "max_tokens": (1, MAX_TOKENS),
@@ -190,13 +190,12 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
     """Read a prompt file.
 
     Args:
-        content: the file's bytes: TOML with the fields of `Prompt`; `schema` is a table or a
-            string of JSON.
+        content: the file's bytes: TOML with the fields of `Prompt`.
         path: shown in errors.
 
     Raises:
         InputError: not TOML, a field is missing, unknown, of the wrong type or out of range, or a
-            template or schema is broken or does what a prompt may not.
+            template is broken or does what a prompt may not.
     """
     table = _table(content, path)
     inputs = table["inputs"]
@@ -214,7 +213,7 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
             line, place = _line_of(content, table[role], error.line)
             raise InputError(f"{role}{place}: {error}", path=path, line=line) from error
     table["task"] = table["task"] or table["name"]
-    fields = {**table, "inputs": tuple(inputs), "schema": _schema(table["schema"], path)}
+    fields = {**table, "inputs": tuple(inputs)}
     return Prompt(**fields, hash=hashlib.sha256(content).hexdigest(), path=path)
 
 
@@ -235,6 +234,10 @@ def _table(content: bytes, path: str) -> dict[str, Any]:
             found = shorten(_shown(table[name]), 40)
             raise InputError(f"field {name!r}: found {found}, expected {low} to {high}", path=path)
     unknown = sorted(set(table) - set(_FIELDS) - set(_OPTIONAL))
+    if "schema" in unknown:
+        from pnyx.judge.forms import FORMS
+
+        raise InputError(f"found a schema, expected form: one of {', '.join(FORMS)}", path=path)
     if unknown:
         raise InputError(f"found the unknown field {shorten(unknown[0])!r}", path=path)
     return table
@@ -245,19 +248,6 @@ def _shown(value: object) -> str:
         return repr(value)
     except (ValueError, RecursionError):  # 0x... of thousands of digits
         return "a number of thousands of digits"
-
-
-def _schema(given: str | dict[str, Any], path: str) -> dict[str, Any] | None:
-    """Return a JSON schema that can be sent; None for an empty one."""
-    try:
-        schema = json.loads(given) if isinstance(given, str) else given
-        json.dumps(schema, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"broken schema: {shorten(str(error))}", path=path) from error
-    if not isinstance(schema, dict):
-        found = shorten(json.dumps(schema), 40)
-        raise InputError(f"schema: found {found}, expected an object", path=path)
-    return schema or None
 
 
 def _line_of(content: bytes, template: str, line: int | None) -> tuple[int | None, str]:
