@@ -237,7 +237,7 @@ def count_ratings(
     pairs = [(a, _gap(row, cells)) for a, row in zip(answers, table, strict=True)]
     scored = [(a, gap) for a, gap in pairs if isinstance(a, Judged)]
     words = _words([a for a, _ in scored], [gap for _, gap in scored])
-    return question.answer(cells, provenance, notes=notes, **words)
+    return question.compose(cells, provenance, notes=notes, **words)
 
 
 def _rating(numbers: Sequence[float], method: str) -> float:

@@ -74,7 +74,7 @@ class HumanLabels:
         provenance = Provenance(self.name, method="label", details=details)
         cells = [Missing(label.reason) if label.value is None else label.value for label in found]
         notes = {"partial": True} if any(label.partial for label in found) else {}
-        return question.answer(cells, provenance, notes=notes)
+        return question.compose(cells, provenance, notes=notes)
 
     def _label(self, question: JudgeQuestion, dimension: str) -> _Label:
         votes = self._votes.get((question.id, dimension))

@@ -87,7 +87,7 @@ class Lookup:
         rows = [self._rows.get((*key, name)) for name in question.cells]
         cells = [_cell(question, row) for row in rows]
         there = [row for row in rows if row is not None]
-        return question.answer(
+        return question.compose(
             cells, self._provenance(there), notes=_notes(there), **_fields(there)
         )
 

@@ -71,7 +71,7 @@ class _Kind:
         """Return a file's value as an answer on one line, or None where it is none."""
         raise NotImplementedError
 
-    def answer(
+    def compose(
         self,
         cells: Sequence[Any],
         provenance: Provenance,
@@ -209,7 +209,7 @@ class Rating(_Kind):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return value if number and low <= value <= high else None
 
-    def answer(
+    def compose(
         self,
         cells: Sequence[Any],
         provenance: Provenance,
