@@ -42,6 +42,7 @@ from pnyx.judge.forms import FORMS, form_of
 from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
 from pnyx.judge.lookup import Lookup
+from pnyx.judge.packaged import PackagedJudge, SideJudge, load_perspective_student
 from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.prompting import load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
@@ -103,6 +104,14 @@ def _encoder_judge(_: ExitStack, __: Any) -> Judge:
     return EncoderJudge()
 
 
+def _packaged_judge(_: ExitStack, __: Any) -> Judge:
+    return PackagedJudge()
+
+
+def _side_judge(_: ExitStack, __: Any) -> Judge:
+    return SideJudge(load_perspective_student())
+
+
 def _llm_judge(stack: ExitStack, folder: Any) -> Judge:
     server = stack.enter_context(ChatServer())
     store = stack.enter_context(Store(folder / "store.sqlite"))
@@ -152,6 +161,8 @@ def _student_judge(_: ExitStack, __: Any) -> Judge:
 
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
+    PackagedJudge: _packaged_judge,
+    SideJudge: _side_judge,
     LlmJudge: _llm_judge,
     HumanLabels: _label_judge,
     Lookup: _lookup,
@@ -165,10 +176,11 @@ ONE_TASK: dict[type, str] = {
     Recalibrated: "support",
     Cascade: "support",
     StudentJudge: "relevance",
+    SideJudge: "stance",
 }
 """Judges that were calibrated, or trained, for one task alone."""
 
-READS_TEXT = {EncoderJudge, LlmJudge, StudentJudge}
+READS_TEXT = {EncoderJudge, LlmJudge, PackagedJudge, SideJudge, StudentJudge}
 """Judges that look at the text; labels are looked up by id."""
 
 

@@ -218,4 +218,4 @@ def test_measuring_again_gives_the_stored_figures(judge):
 def test_the_card_is_made_of_the_stored_figures(judge):
     pytest.importorskip("sklearn")
     tasks = load_calibrations("minilm-int8")[1]
-    assert judge.card == _tool().card({n: {"figures": c.figures} for n, c in tasks.items()})
+    assert judge.cards == _tool().card({n: {"figures": c.figures} for n, c in tasks.items()})

@@ -29,11 +29,11 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold
 
 from pnyx.judge.calibration import Calibration
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims, opposite
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.passages import is_negator, read_passage, tokens
 from pnyx.judge.questions import Support
-from pnyx.judge.stance import opposite, side_features
+from pnyx.judge.stance import side_features
 from pnyx.measure.binary import weighted_auroc, weighted_average_precision, weighted_f1
 from pnyx.measure.bootstrap import draw_weights, percentile_interval
 from pnyx.measure.calibration_error import weighted_ece
@@ -444,8 +444,8 @@ def measure_stance(encoder: CachedEncoder, entry: Mapping[str, Any]) -> dict[str
     }
 
 
-def card(tasks: dict[str, Any]) -> str:
-    """Return the judge's card: one line of figures, each with what was chosen by it."""
+def card(tasks: dict[str, Any]) -> dict[str, str]:
+    """Return the judge's card: for each task its figures, with what was chosen by them."""
     s, r, g, t = (tasks[task]["figures"] for task in TASKS)
     other, unseen = OUTSIDE["relevance+guideline"], OUTSIDE["stance"]
 
@@ -454,15 +454,18 @@ def card(tasks: dict[str, Any]) -> str:
         return f"{short(row[name])} [{short(low)}, {short(high)}]"
 
     defined = ", ".join(f"{name.upper()} {with_bounds(g, name)}" for name in SHOWN)
-    return (
-        f"support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} ({s['pairs']} BERDS "
-        f"pairs); relevance with a definition {defined} ({g['pairs']} ChatReportRetrieve pairs, "
+    support = f"support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} ({s['pairs']} BERDS pairs)"
+    relevance = (
+        f"relevance with a definition {defined} ({g['pairs']} ChatReportRetrieve pairs, "
         f"similarity chosen on them; {short(other['auroc'])} on {other['questions']} unseen "
-        f"questions), without {short(r['auroc'])} (args.me, mostly other topics); stance "
-        f"AUROC {with_bounds(unseen, 'auroc')} on unseen Debatewise pages "
-        f"({short(t['debatewise_auroc'])}, ProCon {short(t['procon_auroc'])}, where its form was "
-        "chosen); weak: hints only"
+        f"questions), without {short(r['auroc'])} (args.me, mostly other topics)"
     )
+    stance = (
+        f"stance AUROC {with_bounds(unseen, 'auroc')} on unseen Debatewise pages "
+        f"({short(t['debatewise_auroc'])}, ProCon {short(t['procon_auroc'])}, where its form was "
+        "chosen)"
+    )
+    return {"support": support, "relevance": relevance, "stance": stance}
 
 
 SHOWN = ("auroc", "ap", "f1", "ece")

@@ -56,7 +56,7 @@ from .judge.encoder import EncoderJudge
 from .judge.labels import HumanLabels
 from .judge.llm import LlmJudge
 from .judge.lookup import Lookup
-from .judge.packaged import load_perspective_student
+from .judge.packaged import PackagedJudge, load_perspective_student
 from .judge.panel import Panel, Repeats
 from .judge.perspectives import ask_perspectives
 from .judge.questions import Preference, Ranking, Rating, Support
@@ -211,6 +211,7 @@ __all__ = [
     "Measured",
     "MissingExtra",
     "ModelError",
+    "PackagedJudge",
     "PairSample",
     "PairSource",
     "Panel",

@@ -1,7 +1,7 @@
 """A judge's labels for very many pairs, streaming and resumable: `pnyx annotate apply`.
 
     pairs = pairs_of_corpus("my.index", "questions.md")
-    applied = apply_judge(EncoderJudge(), pairs, "annotations.parquet")
+    applied = apply_judge(PackagedJudge(), pairs, "annotations.parquet")
 
 DIRAS (section 2) labels every pair of question and document, so that what a retriever misses is
 seen, too. Pairs are read, judged in blocks and written as they come; nothing but the block under

@@ -264,13 +264,7 @@ def _combined(task: Task, models: Sequence[StoredModel], options: dict[str, Any]
     from pnyx.judge.panel import Panel
 
     if not models:
-        judge = _packaged(task, options)
-        if task.kind not in judge.kinds:
-            raise InputError(
-                f"task {task.name} needs a language model (--llm) or --labels: the packaged "
-                "encoder answers yes/no questions only"
-            )
-        return judge
+        return _packaged(task, options)
     judges = [_repeated(task, model, options) for model in models]
     return judges[0] if len(judges) == 1 else Panel(judges, options["combine"])
 
@@ -279,13 +273,9 @@ def _packaged(task: Task, options: dict[str, Any]) -> Judge:
     """Return the judge that asks no language model: the student that is named, or the packaged."""
     if options["student"] is not None:
         return _student(task, "student", options)
-    if options.get("as_perspectives"):
-        from pnyx.judge.packaged import load_perspective_student
+    from pnyx.judge.packaged import PackagedJudge
 
-        return load_perspective_student()
-    from pnyx.judge.encoder import EncoderJudge
-
-    return EncoderJudge()
+    return PackagedJudge(task.name, as_perspectives=bool(options.get("as_perspectives")))
 
 
 def _student(task: Task, option: str, options: dict[str, Any]) -> StudentJudge:

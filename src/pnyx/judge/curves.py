@@ -27,6 +27,7 @@ __all__ = [
     "fit",
     "folds_of",
     "log_odds",
+    "logistic",
 ]
 
 CurveName: TypeAlias = Literal["isotonic", "platt", "temperature"]
@@ -73,7 +74,7 @@ class Platt:
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
-        return _logistic(self.slope * log_odds(probabilities) + self.intercept)
+        return logistic(self.slope * log_odds(probabilities) + self.intercept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Temperature:
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
-        return _logistic(log_odds(probabilities) / self.temperature)
+        return logistic(log_odds(probabilities) / self.temperature)
 
 
 Curve: TypeAlias = Isotonic | Platt | Temperature
@@ -147,7 +148,7 @@ def _fit_platt(p: Floats, y: Floats) -> Platt:
     w = np.array([0.0, _logit(float(target.mean()))])
     loss = _cross_entropy(w @ x, target)
     for _ in range(100):
-        q = _logistic(w @ x)
+        q = logistic(w @ x)
         gradient = x @ (q - target)
         if np.abs(gradient).max() < 1e-9 * len(y):
             break
@@ -172,7 +173,7 @@ def _fit_temperature(p: Floats, y: Floats) -> Temperature:
     low, high = (1 / t for t in reversed(TEMPERATURES))
     for _ in range(80):
         middle = (low * high) ** 0.5
-        if float(z @ (_logistic(middle * z) - y)) > 0:
+        if float(z @ (logistic(middle * z) - y)) > 0:
             high = middle
         else:
             low = middle
@@ -275,7 +276,7 @@ def _logit(p: float) -> float:
     return float(np.log(p) - np.log1p(-p))
 
 
-def _logistic(z: Floats) -> Floats:
+def logistic(z: Floats) -> Floats:
     """Return 1 / (1 + exp(-z)) without overflow."""
     return np.asarray(np.round(np.exp(-np.logaddexp(0.0, -z)), _PLACES), dtype=np.float64)
 

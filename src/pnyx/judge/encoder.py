@@ -7,6 +7,7 @@ the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +16,15 @@ from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, of_kind
 from pnyx.judge.calibration import Calibration, load_calibrations
+from pnyx.judge.claims import NO_OPPOSITE, opposite
 from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
-from pnyx.judge.stance import opening, opposite, side_features, weighted_mean
+from pnyx.judge.stance import opening, side_features, weighted_mean
 from pnyx.models.encoder import Encoder, load_encoder
 
 __all__ = ["EncoderJudge"]
 
+_PACKAGED = "minilm-int8"
 _CHUNK = 32
 """Questions answered between two emits: enough to share work, few enough to show progress."""
 
@@ -45,7 +48,7 @@ class EncoderJudge:
     Attributes:
         name: `minilm-int8@1`; the number changes with the calibration.
         kinds: {Support}.
-        card: held-out accuracy in one line.
+        cards: task -> held-out figures in one line.
     """
 
     def __init__(
@@ -53,14 +56,26 @@ class EncoderJudge:
         encoder: Encoder | None = None,
         calibrations: Mapping[str, Calibration] | None = None,
     ) -> None:
-        self._encoder = encoder if encoder is not None else load_encoder()
+        self._given = encoder
+        self.cards: Mapping[str, str] = {}
         if calibrations is None:
-            about, self._calibrations = load_calibrations(self._encoder.name)
-            self.name, self.card = str(about["judge"]), str(about["card"])
+            name = _PACKAGED if encoder is None else encoder.name
+            about, self._calibrations = load_calibrations(name)
+            self.name = str(about["judge"])
+            self.cards = about["card"]
         else:
             self._calibrations = dict(calibrations)
-            self.name, self.card = f"{self._encoder.name}@custom", ""
+            self.name = f"{self._encoder.name}@custom"
         self.kinds: frozenset[type] = frozenset({Support})
+
+    @property
+    def card(self) -> str:
+        """The figures of all tasks in one line; empty for calibrations of one's own."""
+        return "; ".join([*self.cards.values(), "weak: hints only"]) if self.cards else ""
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return load_encoder() if self._given is None else self._given
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
@@ -122,10 +137,7 @@ class EncoderJudge:
         if _calibration_name(question) not in self._calibrations:
             return f"task: no calibration for {shorten(question.task, 40)!r}"
         if question.task == "stance" and opposite(question.statement) is None:
-            return (
-                "claim: no statement that can be negated by rule: "
-                "ask a question that yes or no answers"
-            )
+            return NO_OPPOSITE
         return ""
 
     def _scores(

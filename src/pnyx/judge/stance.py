@@ -15,13 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.judge.claims import claims
 from pnyx.judge.passages import Passage, is_negator, tokens
 
 __all__ = [
     "SENTENCES",
     "opening",
-    "opposite",
     "side_features",
     "weighted_mean",
 ]
@@ -54,12 +52,6 @@ _BAD = frozenset(
     problems risk risks suffer suffering threat threatens undermine undermines unfair unjust
     unlikely unnecessary unsafe violates violate violence violent worse worst wrong""".split()
 )
-
-
-def opposite(claim: str) -> str | None:
-    """Return the claim's negation, or None where no rule gives one."""
-    pro, con = claims(claim)
-    return None if pro.startswith("Yes: ") else con
 
 
 def _sign(claim: str) -> float:

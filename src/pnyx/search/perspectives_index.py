@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Unscored
 from pnyx.judge.base import Judge
+from pnyx.judge.claims import opposite
 from pnyx.judge.passages import read_passage
-from pnyx.judge.stance import opposite
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Side, Stance
 from pnyx.search.clusters import known_clusters
 from pnyx.search.diversify import mmr, round_robin
@@ -83,7 +83,7 @@ class IndexPerspectives:
         index: what is searched.
         count: at most so many perspectives on a question, at least 1.
         judge: answers `stance` questions where the corpus has no label on this very question; the
-            packaged encoder by default, which is unsure of most (docs/decisions/sides.md).
+            packaged judge by default, which is unsure of many (docs/decisions/sides.md).
         search: how documents are found; by default Dirichlet.
         depth: how many of the best documents are read, and how many of the question's topics.
 
@@ -115,10 +115,10 @@ class IndexPerspectives:
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
         """See `PerspectiveSource`."""
-        from pnyx.judge.encoder import EncoderJudge
+        from pnyx.judge.packaged import PackagedJudge
         from pnyx.models.encoder import load_encoder
 
-        encoder, judge = load_encoder(), self._judge or EncoderJudge()
+        encoder, judge = load_encoder(), self._judge or PackagedJudge("stance")
         return [self._find(question, encoder, judge) for question in questions]
 
     def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:

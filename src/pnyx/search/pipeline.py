@@ -420,7 +420,7 @@ class Searcher:
 
     def _supporting(self) -> Judge:
         if self._judge is None:
-            from pnyx.judge.encoder import EncoderJudge
+            from pnyx.judge.packaged import PackagedJudge
 
-            self._judge = EncoderJudge()
+            self._judge = PackagedJudge()
         return self._judge
