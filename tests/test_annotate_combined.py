@@ -29,7 +29,7 @@ from pnyx.judge.students.combined import (
 )
 from pnyx.judge.students.judge import open_student
 from pnyx.judge.students.similarity import FEATURES, closeness, similarity_features
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.models.encoder import load_encoder
 from student_fixture import labelled_rows, write_rows
 

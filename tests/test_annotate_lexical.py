@@ -22,7 +22,7 @@ from pnyx.judge.base import ask
 from pnyx.judge.students.judge import open_student
 from pnyx.judge.students.lexical import WEIGHTS, WORDS
 from pnyx.judge.students.lexicon import FEATURES, Lexicon
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 
 PASSAGES = (
     "Rivers flood the valley. Farmers move their cattle.",

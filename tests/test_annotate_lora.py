@@ -24,7 +24,7 @@ from pnyx.judge.students.causal import ELSEWHERE, find_base, load_tokenizer
 from pnyx.judge.students.causal_text import Texts, _wording, render, stated
 from pnyx.judge.students.judge import open_student
 from pnyx.judge.students.lora import ADAPTER, load
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("torch", "transformers", "peft")),

@@ -19,7 +19,7 @@ from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
 from pnyx.judge.students.judge import open_student
 from pnyx.judge.students.segments import MAX_TOKENS, pieces_of, read_tokenizer, sentence_spans
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 
 torch = pytest.importorskip("torch", reason="the extra distil is not installed")
 pytest.importorskip("onnx", reason="the extra distil is not installed")

@@ -14,7 +14,7 @@ import pytest
 from pnyx.judge.curves import Temperature
 from pnyx.judge.students.files import Student
 from pnyx.judge.students.judge import StudentJudge
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "diras"

@@ -19,7 +19,7 @@ from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.students.files import Student
 from pnyx.judge.students.judge import StudentJudge, open_student
 from pnyx.judge.sure import Side, Sure
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -18,8 +18,7 @@ from pnyx.judge.calibration import load_calibrations
 from pnyx.judge.curves import Temperature
 from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.sure import Side, Sure
-from pnyx.judge.tasks.relevance import ask_relevance
-from pnyx.judge.tasks.stance import ask_stance
+from pnyx.judge.tasks import ask_relevance, ask_stance
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

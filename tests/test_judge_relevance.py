@@ -17,7 +17,7 @@ from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import Shot, Support
 from pnyx.judge.reading import UnreadableReply
 from pnyx.judge.store import Store
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.models.chat import ChatEndpoint
 
 QUESTION = ask_relevance("1", "Is tea healthy?", "Tea calms.")

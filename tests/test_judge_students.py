@@ -13,7 +13,7 @@ from pnyx.judge.students import cross
 from pnyx.judge.students.cross import MAX_TOKENS
 from pnyx.judge.students.judge import StudentJudge
 from pnyx.judge.students.late import MODEL, TOKENIZER
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from student_fixture import tiny_student
 
 onnx = pytest.importorskip("onnx")

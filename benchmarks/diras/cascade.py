@@ -36,7 +36,7 @@ from pnyx.judge.curves import best_f1_threshold, fit
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.students.judge import StudentJudge, open_student
 from pnyx.judge.sure import choose_thresholds
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.registry import MEASURES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))

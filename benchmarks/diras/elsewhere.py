@@ -26,7 +26,7 @@ import pnyx
 from pnyx import Support, ndcg
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.students.judge import open_student
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.registry import MEASURES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))

@@ -26,7 +26,7 @@ from pnyx import Support, ndcg, ranking_average_precision
 from pnyx.judge.answers import Judged
 from pnyx.judge.curves import best_f1_threshold, crossfit
 from pnyx.judge.students.judge import open_student
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.registry import MEASURES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))

@@ -18,7 +18,7 @@ from typing import Any
 from pnyx.corpora import read_items, read_questions, read_run
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ITEMS, ask_relevance, question_of
+from pnyx.judge.tasks import TASKS, ask_relevance, question_of
 from pnyx.records import Evidence, Question
 from pnyx.search.index import Index
 from pnyx.search.stored import searched_text
@@ -86,7 +86,7 @@ def pairs_of_items(path: str | Path) -> PairSource:
     """
 
     def make() -> Iterator[Support]:
-        for _, row in read_items(str(path), ITEMS):
+        for _, row in read_items(str(path), TASKS["relevance"].items):
             yield question_of(row)
 
     digest = file_hash(path)

@@ -218,7 +218,7 @@ def _prompt(own: Mapping[str, Any]) -> str:
 
 
 def _questions(rows: Sequence[Mapping[str, Any]], own: Mapping[str, Any]) -> list[Support]:
-    from pnyx.judge.tasks.relevance import question_of
+    from pnyx.judge.tasks import question_of
 
     questions = [question_of(row) for row in rows]
     if not own["definition"]:

@@ -29,7 +29,7 @@ def items_of_run(run: str, index: str, topics: str, depth: int) -> list[Support]
         InputError: a file is broken, or names a topic or document that is not there.
     """
     from pnyx.corpora import read_questions
-    from pnyx.judge.tasks.relevance import ask_relevance
+    from pnyx.judge.tasks import ask_relevance
     from pnyx.search.index import Index
 
     questions = {q.id: q for q in read_questions(topics)}

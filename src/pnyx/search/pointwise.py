@@ -14,7 +14,7 @@ from dataclasses import replace
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.records import Question
 from pnyx.search.rerank import Reranked
 

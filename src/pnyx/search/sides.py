@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.tasks.stance import ask_stance
+from pnyx.judge.tasks import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance
 
 if TYPE_CHECKING:

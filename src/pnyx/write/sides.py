@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.records import Evidence, Question, Side
 from pnyx.search.sides import (
     CORPUS_LABEL,

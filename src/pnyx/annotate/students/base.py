@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 
 __all__ = ["Example", "Report", "Trained", "Trainer", "example_of", "need_torch", "quiet"]
 
