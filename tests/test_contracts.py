@@ -243,6 +243,8 @@ def fits(question: JudgeQuestion, answer: Judged) -> bool:
 def test_answers_fit_their_questions_and_do_not_depend_on_order_or_repetition(judge):
     questions = questions_for(judge)
     stages = {part.name for part in judge.judges} if isinstance(judge, Cascade) else set()
+    if isinstance(judge, PackagedJudge):  # the model that gave an answer signs it
+        stages = {PackagedJudge(task).name for task in ("support", "relevance", "stance")}
     answers = ask(judge, questions)
     for question, answer in zip(questions, answers, strict=True):
         assert answer.provenance.judge in {judge.name, *stages}

@@ -7,16 +7,18 @@ docs/decisions/recalibration.md.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
     "FITS",
+    "STRICT",
     "Curve",
     "CurveName",
     "Isotonic",
@@ -43,6 +45,10 @@ _PLACES = 12
 """Coarser than what processors differ by in `exp`, so an answer reads the same everywhere."""
 
 
+STRICT: Mapping[str, Any] = {"strict": True, "allow_inf_nan": False}
+"""How pydantic reads dataclasses of calibration files: nothing is converted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Isotonic:
     """A monotone polyline, level before its first and after its last knot.
@@ -52,8 +58,20 @@ class Isotonic:
         y: the share of yes there, in [0, 1], never decreasing.
     """
 
+    __pydantic_config__ = STRICT
+
     x: tuple[float, ...]
     y: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.x) == len(self.y):
+            raise ValueError(f"found {len(self.x)} x and {len(self.y)} y, expected as many")
+        if wrong := [value for value in (*self.x, *self.y) if not 0 <= value <= 1]:
+            raise ValueError(f"found {wrong[0]:g}, expected 0 to 1")
+        if any(a >= b for a, b in itertools.pairwise(self.x)):
+            raise ValueError("x does not rise strictly")
+        if any(a > b for a, b in itertools.pairwise(self.y)):
+            raise ValueError("y falls: the curve must be monotone")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
@@ -69,8 +87,14 @@ class Platt:
         intercept: log-odds of yes where the judge says 1/2.
     """
 
+    __pydantic_config__ = STRICT
+
     slope: float
     intercept: float
+
+    def __post_init__(self) -> None:
+        if self.slope < 0:
+            raise ValueError(f"found a slope of {self.slope:g}, expected at least 0")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
@@ -85,7 +109,14 @@ class Temperature:
         temperature: above 1 for a judge that is too sure of itself; within `TEMPERATURES`.
     """
 
+    __pydantic_config__ = STRICT
+
     temperature: float
+
+    def __post_init__(self) -> None:
+        low, high = TEMPERATURES
+        if not low <= self.temperature <= high:
+            raise ValueError(f"found {self.temperature:g}, expected {low:g} to {high:g}")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
