@@ -14,8 +14,8 @@ import pnyx
 from pnyx import EncoderJudge, PackagedJudge, Support, ask, load_perspective_student
 from pnyx.cli import main
 from pnyx.judge.answers import Unscored
-from pnyx.judge.calibration import load_calibrations
 from pnyx.judge.curves import Temperature
+from pnyx.judge.encoder import load_calibrations
 from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import ask_relevance, ask_stance

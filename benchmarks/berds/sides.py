@@ -1,12 +1,12 @@
-"""Which packaged model tells the side of an argument better? Measured on development pages alone.
+"""How often the detector of perspectives tells the side of an argument, on development pages alone.
 
     PNYX_DATA=DATA python benchmarks/berds/sides.py
 
 The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
-(`debates.split_topics`: development), each asked for its side of the page's claim: of the encoder's
-stance head, and of the detector, which is asked whether the text supports the claim and whether it
-supports the claim's negation. The slope that turns the difference of its two log-odds into a
-probability is fitted on half of the pages and measured on the other half, both ways round.
+(`debates.split_topics`: development). The detector is asked whether each supports the page's claim
+and whether it supports the claim's negation. The slope that turns the difference of the two
+log-odds into a probability is fitted on half of the pages and measured on the other half, both ways
+round. What the encoder's former stance head reached on them: docs/decisions/sides.md.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ import numpy as np
 import numpy.typing as npt
 from debates import Debates, split_topics, table
 
-from pnyx.judge.base import ask
-from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.packaged import load_perspective_student
 from pnyx.judge.questions import Support
 from pnyx.judge.students.reader import pieces_of
@@ -103,9 +101,7 @@ def main() -> None:
     groups = np.array([r[0] for r in rows])
     y = np.array([float(r[4] == 1) for r in rows])
     print(f"{len(rows)} arguments of {len(set(groups))} pages, {int(y.sum())} for the claim")
-    encoder, detector = EncoderJudge(), load_perspective_student()
-    own = log_odds(ask(encoder, [Support("", t, c, "stance") for _, c, _, t, _ in rows]))
-    figures("encoder's stance head", own, y, groups)
+    detector = load_perspective_student()
 
     def asked(texts: Sequence[str], claims: Sequence[tuple[str, str]]) -> Floats:
         both = [Support("", t, s) for t, pair in zip(texts, claims, strict=True) for s in pair]
@@ -123,8 +119,6 @@ def main() -> None:
     parts = np.split(each, ends[:-1])
     figures("detector, mean of passages", np.array([p.mean() for p in parts]), y, groups)
     figures("detector, first passage", np.array([p[0] for p in parts]), y, groups)
-    mean = np.array([p.mean() for p in parts])
-    figures("detector mean and encoder", mean / mean.std() + own / own.std(), y, groups)
 
 
 if __name__ == "__main__":
