@@ -19,14 +19,13 @@ from pnyx.judge.asking import Asking, Item, Probability
 from pnyx.judge.base import Emit
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import Reading, form_of
-from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
 from pnyx.judge.quotes import find_words
-from pnyx.judge.reading import UnreadableReply, cut_reason
+from pnyx.judge.reading import UnreadableReply, cut_reason, repair_turn
 from pnyx.judge.tasks import TASKS
 from pnyx.judge.tokens import probability_of_yes
 from pnyx.models.flow import run_all
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.replies import CallFailed, ChatRequest, Reply
 
 __all__ = ["LlmJudge", "find_evidence"]
 
@@ -128,11 +127,8 @@ class LlmJudge:
         error: UnreadableReply,
         most: int,
     ) -> list[Answer]:
-        """Ask once more, showing the model what it wrote and why that cannot be read."""
-        (turn,) = load_prompt("repair").render(problem=str(error))
-        said = Message("assistant", reply.text)
-        turned = replace(request, messages=(*request.messages, said, turn))
-        again, outcome = await self.model.whole(turned, most)
+        """Ask once more, with a repair turn."""
+        again, outcome = await self.model.whole(repair_turn(request, reply, error), most)
         problem = error
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
             try:

@@ -31,6 +31,7 @@ __all__ = [
     "ask_structured",
     "cut_reason",
     "one_object",
+    "repair_turn",
     "schema_of",
     "validated",
     "validated_value",
@@ -211,6 +212,13 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> ChatRequest:
+    """Return the request that shows the model what it wrote and why that cannot be read."""
+    (turn,) = load_prompt("repair").render(problem=str(error))
+    said = Message("assistant", reply.text)
+    return replace(request, messages=(*request.messages, said, turn))
+
+
 async def ask_structured(
     model: StoredModel, request: ChatRequest, shape: type[M]
 ) -> tuple[M | None, list[str]]:
@@ -236,9 +244,7 @@ async def ask_structured(
             read = validated(shape, reply.text)
         except UnreadableReply as error:
             problems.append(f"schema: {error}")
-            (turn,) = load_prompt("repair").render(problem=str(error))
-            said = Message("assistant", reply.text)
-            request = replace(request, messages=(*request.messages, said, turn))
+            request = repair_turn(request, reply, error)
         else:
             return read, ["the reply was read after a repair turn"] if problems else []
     return None, problems
