@@ -1,8 +1,7 @@
 """Curves from a judge's probability of yes to a better one, fitted on labels.
 
-Every curve is monotone: it never turns the order of two answers round, so it can mend how sure a
-judge says it is, not what it sees. Why these three, and what each is for:
-docs/decisions/recalibration.md.
+Every curve is monotone: it corrects how sure a judge says it is, never the order of its
+answers. Why these three: docs/decisions/recalibration.md.
 """
 
 from __future__ import annotations

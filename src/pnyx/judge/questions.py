@@ -30,6 +30,10 @@ class _Kind:
     """What the kinds share; a kind overrides where it differs.
 
     Attributes:
+        id: unique within one run over an items file.
+        task: `support`, `relevance`, `quality` ...: what is asked.
+        group: the topic of the item, for per-topic measures; may be empty.
+        extra: unknown fields of the items file, carried to the answers.
         judged: the fields that must hold words.
         counted: how several answers may be counted (`mean`, `majority`), the usual way first.
         yes_no: whether the answer is yes or no and has a probability of yes.
@@ -117,14 +121,10 @@ class Support(_Kind):
     """Does `text` support `statement`? Answered by a bool with the probability of yes.
 
     Attributes:
-        id: unique within one run over an items file.
         text: the passage that is judged.
         statement: what the passage must support, or the question it must help to answer.
-        task: `support`, `relevance`, `stance` ...; names the prompt and the calibration.
         question: the contentious question behind the statement, if any.
         guideline: a relevance definition or other instruction for the judge.
-        group: the topic the item belongs to, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
         shots: examples for a prompt that shows some.
     """
 
@@ -168,16 +168,12 @@ class Rating(_Kind):
     """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
 
     Attributes:
-        id: unique within one run over an items file.
         text: what is rated.
         dimensions: their names, at least one.
         scale: lowest and highest value, both possible.
-        task: names the prompt.
         question: what the text is about, if anything.
         stance: `pro`, `con` or empty: the side that the text takes.
         documents: what the text rests on, if that is to be seen.
-        group: the topic, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
     """
 
     judged = ("text",)
@@ -275,15 +271,11 @@ class Preference(_Kind):
     """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
 
     Attributes:
-        id: unique within one run over an items file.
         a: one text.
         b: the other.
         question: what both are about.
-        task: names the prompt.
         criterion: what makes one better, if the prompt's own idea of it is not to count.
         documents: what both rest on, if that is to be seen.
-        group: the topic, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
     """
 
     judged = ("a", "b", "question")
@@ -323,13 +315,9 @@ class Ranking(_Kind):
     """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
 
     Attributes:
-        id: unique within one run over an items file.
         query: what the texts are to serve.
         texts: at least one, in their order so far.
-        task: names the prompt.
         criterion: what makes a text better, e.g. a definition of relevance or a side to argue.
-        group: the topic, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
     """
 
     judged = ("query", "texts")

@@ -1,8 +1,7 @@
-"""Where a judge is sure enough for its answer to stand: thresholds with a bound on the error.
+"""Selective answers: where a judge is sure enough to stand, with a bound on the share of errors.
 
-From labelled answers, the widest region of low probabilities in which *no*, and the widest of high
-ones in which *yes*, is wrong in at most a stated share of answers. How the bound survives that
-many regions are tried: docs/decisions/recalibration.md.
+The widest region of low probabilities in which *no*, and of high ones in which *yes*, is wrong
+in at most a stated share of answers. Why the bound holds: docs/decisions/recalibration.md.
 """
 
 from __future__ import annotations
