@@ -331,9 +331,9 @@ def _prompt(task: Task, name: str | None) -> Prompt | None:
     """
     if name is None:
         return None
-    from pnyx.judge.prompting import load_prompt, read_prompt
+    from pnyx.judge.prompting import load_prompt
 
-    prompt = read_prompt(name) if name.endswith(".toml") else load_prompt(name)
+    prompt = load_prompt(name)
     if prompt.task != task.name:
         raise InputError(f"--prompt {shorten(name)}: it asks {prompt.task}, not {task.name}")
     return prompt

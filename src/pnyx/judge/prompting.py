@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from pnyx.errors import InputError, shorten
@@ -25,9 +24,7 @@ __all__ = [
     "load_prompt",
     "parse_prompt",
     "prompt_bytes",
-    "prompt_file",
     "prompt_names",
-    "read_prompt",
 ]
 
 MAX_TOKENS = 1_000_000
@@ -164,28 +161,6 @@ _RANGES = {
 }
 
 
-def read_prompt(path: str | Path) -> Prompt:
-    """Read a prompt file; see `parse_prompt`.
-
-    Raises:
-        InputError: it cannot be read, is too long or is no prompt file.
-    """
-    return parse_prompt(prompt_file(path), path=str(path))
-
-
-def prompt_file(path: str | Path) -> bytes:
-    """Return the bytes of a prompt file.
-
-    Raises:
-        InputError: it cannot be read or is too long.
-    """
-    with open_binary(path) as stream:
-        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), str(path))
-    if len(content) > _MAX_BYTES:
-        raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=path)
-    return content
-
-
 def parse_prompt(content: bytes, *, path: str) -> Prompt:
     """Read a prompt file.
 
@@ -261,25 +236,39 @@ def _line_of(content: bytes, template: str, line: int | None) -> tuple[int | Non
     return text.count("\n", 0, begins) + line, ""
 
 
-@cache
 def load_prompt(name: str) -> Prompt:
-    """Return a packaged prompt by its name.
+    """Return a prompt: a packaged one by its name, or a file whose path ends in `.toml`.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: there is none, or it is no prompt file.
     """
-    return parse_prompt(prompt_bytes(name), path=f"{name}.toml")
+    return parse_prompt(prompt_bytes(name), path=name) if _is_path(name) else _packaged(name)
 
 
 def prompt_bytes(name: str) -> bytes:
-    """Return the file of a packaged prompt.
+    """Return the file of a prompt; see `load_prompt`.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: there is none, or it is too long.
     """
-    if name not in prompt_names():
-        raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")
-    return resources.files("pnyx.judge").joinpath(_FOLDER, f"{name}.toml").read_bytes()
+    if not _is_path(name):
+        if name not in prompt_names():
+            raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")
+        return resources.files("pnyx.judge").joinpath(_FOLDER, f"{name}.toml").read_bytes()
+    with open_binary(name) as stream:
+        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), name)
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=name)
+    return content
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(".toml")
+
+
+@cache
+def _packaged(name: str) -> Prompt:
+    return parse_prompt(prompt_bytes(name), path=f"{name}.toml")
 
 
 @cache
