@@ -16,6 +16,7 @@ from pnyx.cli import main
 from pnyx.judge.answers import Unscored
 from pnyx.judge.curves import Temperature
 from pnyx.judge.encoder import load_calibrations
+from pnyx.judge.packaged import SideJudge
 from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import ask_relevance, ask_stance
@@ -60,7 +61,7 @@ def test_the_encoders_judge_answers_relevance_with_a_definition_and_without(
     status, _, error = run(capsys, "judge", "relevance", items, "--out", tmp_path / "out")
     judge = EncoderJudge()
     assert status == 0
-    assert f"judge {judge.name}: {judge.cards['relevance']}" in error
+    assert f"judge {judge.name}: {judge.cards['relevance']}; weak: hints only" in error
     answers = (tmp_path / "out" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     rows = {row["id"]: row for row in map(json.loads, answers)}
     assert {row["judge"] for row in rows.values()} == {judge.name}
@@ -180,9 +181,10 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     assert side.provenance.judge == PackagedJudge("stance").name == f"{detector.name}+sides"
     assert judge.name == f"packaged({encoder.name}, {side.provenance.judge})"
     for task in ("support", "relevance"):
-        assert PackagedJudge(task).card == encoder.cards[task]
+        assert PackagedJudge(task).card == f"{encoder.cards[task]}; weak: hints only"
         assert encoder.cards[task] in judge.card
-    assert PackagedJudge("stance").card in judge.card
+    assert PackagedJudge("stance").card == SideJudge(detector).card
+    assert SideJudge.cards["stance"] in judge.card
     assert "unseen" in judge.card
 
 

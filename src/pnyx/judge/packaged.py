@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError, PnyxError, shorten
@@ -35,7 +36,7 @@ _SLOPE = 0.815
 _SIDES_CARD = (
     "stance: the right one of two sides .68 [.63, .73], AUROC .76 (432 arguments of the 56 "
     "Debatewise pages by which the detector was chosen; the encoder's stance head .55, AUROC .56), "
-    "121 of 180 passages of unseen pages; weak: hints only"
+    "121 of 180 passages of unseen pages"
 )
 
 
@@ -81,13 +82,15 @@ class PackagedJudge:
     @property
     def card(self) -> str:
         """For each task the figures of its model."""
+        if self._models.keys() == {"support"} and self._as_perspectives:
+            return self._models["support"].card
         cards: dict[str, list[str]] = {}
         for task, model in self._models.items():
             own = getattr(model, "cards", {}).get(task, model.card)
             cards.setdefault(model.name, []).append(own)
-        if len(cards) == 1:
-            return "; ".join(next(iter(cards.values())))
-        return "; ".join(f"{name}: {'; '.join(own)}" for name, own in cards.items())
+        shown = [f"{name}: {'; '.join(own)}" for name, own in cards.items()]
+        parts = shown if len(shown) > 1 else next(iter(cards.values()))
+        return "; ".join([*parts, "weak: hints only"])
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
@@ -127,6 +130,7 @@ class SideJudge:
     """
 
     kinds: frozenset[type] = frozenset({Support})
+    cards: Mapping[str, str] = MappingProxyType({"stance": _SIDES_CARD})
 
     def __init__(self, judge: StudentJudge) -> None:
         self._judge = judge
@@ -139,7 +143,7 @@ class SideJudge:
     @property
     def card(self) -> str:
         """How many sides it tells."""
-        return _SIDES_CARD
+        return f"{_SIDES_CARD}; weak: hints only"
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
