@@ -130,7 +130,7 @@ def _label_judge(_: ExitStack, folder: Any) -> Judge:
 
 
 def _panel(stack: ExitStack, folder: Any) -> Judge:
-    return Panel([judge(stack, folder) for judge in (_encoder_judge, _llm_judge, _label_judge)])
+    return Panel([judge(stack, folder) for judge in (_packaged_judge, _llm_judge, _label_judge)])
 
 
 def _repeats(stack: ExitStack, folder: Any) -> Judge:
@@ -172,13 +172,14 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Cascade: _cascade,
     StudentJudge: _student_judge,
 }
-ONE_TASK: dict[type, str] = {
-    Recalibrated: "support",
-    Cascade: "support",
-    StudentJudge: "relevance",
-    SideJudge: "stance",
+SOME_TASKS: dict[type, tuple[str, ...]] = {
+    EncoderJudge: ("support", "relevance"),
+    Recalibrated: ("support",),
+    Cascade: ("support",),
+    StudentJudge: ("relevance",),
+    SideJudge: ("stance",),
 }
-"""Judges that were calibrated, or trained, for one task alone."""
+"""Judges that were calibrated, or trained, for some tasks alone."""
 
 READS_TEXT = {EncoderJudge, LlmJudge, PackagedJudge, SideJudge, StudentJudge}
 """Judges that look at the text; labels are looked up by id."""
@@ -198,8 +199,8 @@ def reader(request, tmp_path) -> Iterator[Judge]:
 
 def questions_for(judge: Judge) -> list[JudgeQuestion]:
     found = [q for kind, questions in QUESTIONS.items() if kind in judge.kinds for q in questions]
-    task = ONE_TASK.get(type(judge))
-    return [q for q in found if task in (None, q.task)]
+    tasks = SOME_TASKS.get(type(judge))
+    return [q for q in found if tasks is None or q.task in tasks]
 
 
 def modules(package: Any) -> Iterator[Any]:
