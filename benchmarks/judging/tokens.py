@@ -29,8 +29,8 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.llm import LlmJudge
+from pnyx.judge.packaged import PackagedJudge
 from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import Support
 from pnyx.judge.store import Store
@@ -63,7 +63,7 @@ def reports(count: int, folder: Path) -> list[Pairs]:
     example = load_example()
     passages = {argument.id: argument.text for argument in example.arguments}
     build_index(example.arguments, folder / "index")
-    index, judge, writer = Index.open(folder / "index"), EncoderJudge(), ExtractiveWriter()
+    index, judge, writer = Index.open(folder / "index"), PackagedJudge(), ExtractiveWriter()
     found: list[Pairs] = []
     for question in example.questions:
         if len(found) >= count:
