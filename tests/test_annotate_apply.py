@@ -24,7 +24,7 @@ from pnyx.corpora import faults, read_qrels
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.annotations import Annotation, read_annotations
 from pnyx.records import Document
 from pnyx.runs.annotations import apply_judge
@@ -283,7 +283,7 @@ import sys, anyio, pathlib
 from pnyx.runs.annotations import apply_judge
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 class Slow:
     name, card, kinds = "slow", "", frozenset({Support})
     async def answer(self, questions, emit):

@@ -18,7 +18,7 @@ from pnyx import ask
 from pnyx.annotate.distil import Distillation, distil, example_of
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.students.causal import ELSEWHERE, find_base, load_tokenizer
 from pnyx.students.causal_text import Texts, _wording, render, stated
 from pnyx.students.judge import open_student

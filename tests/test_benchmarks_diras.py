@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pnyx.judge.curves import Temperature
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.students.files import Student
 from pnyx.students.judge import StudentJudge
 

@@ -107,4 +107,5 @@ def test_tokens_counts_agreement(tmp_path, bench):
     assert pairs[0].nuggets
     assert pairs[0].attestation
     prompt = tokens.batched_prompt()
-    assert "reason" not in prompt.schema["properties"]
+    assert prompt.form == "verdict-direct"
+    assert "statements" in prompt.inputs

@@ -28,6 +28,7 @@ def test_the_line_of_each_packaged_judge_says_so_too():
     files = list(PACKAGE.glob("judge/calibrations/*.json"))
     assert files
     cards = [json.loads(path.read_text(encoding="utf-8"))["card"] for path in files]
+    cards = ["; ".join(card.values()) for card in cards]
     for line in (*cards, load_perspective_student().card):
         assert "unseen" in line or "chose nothing" in line
         assert "chosen" in line or "looked at" in line

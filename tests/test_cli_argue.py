@@ -93,7 +93,7 @@ def test_without_files_the_report_is_printed(
     captured = capsys.readouterr()
     assert captured.out.startswith(f"# {QUESTION}")
     assert "## References" in captured.out
-    assert "judge minilm-int8@1" in captured.err
+    assert "judge packaged(minilm-int8@1, student:perspectives@" in captured.err
 
 
 def test_a_question_nobody_wrote_about_ends_well(

@@ -17,7 +17,7 @@ from pnyx.judge.curves import Platt
 from pnyx.judge.questions import Support
 from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.sure import Side, Sure
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.students.files import Student
 from pnyx.students.judge import StudentJudge, open_student
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write

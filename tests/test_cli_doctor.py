@@ -46,7 +46,7 @@ def test_what_is_installed(call, tmp_path):
     assert f"pnyx {metadata.version('pnyx')}" in out
     assert "minilm-int8: intact (SHA-256), embeds" in out
     assert "none yet, writable" in out
-    assert "pnyx judge          minilm-int8@1" in out
+    assert "pnyx judge          packaged(minilm-int8@1, student:perspectives@" in out
     assert "300 ChatReportRetrieve pairs" in " ".join(out.split())
     assert "student:perspectives@" in out
     assert "quality, preference, ranking need one" in out

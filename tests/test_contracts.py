@@ -28,21 +28,24 @@ from chat_server import ChatServer
 from pnyx import cli, errors
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
+from pnyx.drafts import replies
 from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
+from pnyx.judge.asking import Asking
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.cascade import Cascade
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.curves import Temperature
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.forms import FORMS
+from pnyx.judge.forms import FORMS, form_of
 from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
 from pnyx.judge.lookup import Lookup
 from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.prompting import load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
+from pnyx.judge.reading import schema_of, validated
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.store import Store
 from pnyx.judge.sure import Side, Sure
@@ -68,6 +71,7 @@ from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCO
 from pnyx.search.rerank import Listwise
 from pnyx.search.topic_points import SPACES
 from pnyx.students.judge import SCORERS, StudentJudge
+from pnyx.students.packaged import PackagedJudge, SideJudge, load_perspective_student
 from pnyx.write.argue import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
@@ -100,6 +104,14 @@ def _encoder_judge(_: ExitStack, __: Any) -> Judge:
     return EncoderJudge()
 
 
+def _packaged_judge(_: ExitStack, __: Any) -> Judge:
+    return PackagedJudge()
+
+
+def _side_judge(_: ExitStack, __: Any) -> Judge:
+    return SideJudge(load_perspective_student())
+
+
 def _llm_judge(stack: ExitStack, folder: Any) -> Judge:
     server = stack.enter_context(ChatServer())
     store = stack.enter_context(Store(folder / "store.sqlite"))
@@ -118,7 +130,7 @@ def _label_judge(_: ExitStack, folder: Any) -> Judge:
 
 
 def _panel(stack: ExitStack, folder: Any) -> Judge:
-    return Panel([judge(stack, folder) for judge in (_encoder_judge, _llm_judge, _label_judge)])
+    return Panel([judge(stack, folder) for judge in (_packaged_judge, _llm_judge, _label_judge)])
 
 
 def _repeats(stack: ExitStack, folder: Any) -> Judge:
@@ -149,6 +161,8 @@ def _student_judge(_: ExitStack, __: Any) -> Judge:
 
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
+    PackagedJudge: _packaged_judge,
+    SideJudge: _side_judge,
     LlmJudge: _llm_judge,
     HumanLabels: _label_judge,
     Lookup: _lookup,
@@ -158,14 +172,16 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Cascade: _cascade,
     StudentJudge: _student_judge,
 }
-ONE_TASK: dict[type, str] = {
-    Recalibrated: "support",
-    Cascade: "support",
-    StudentJudge: "relevance",
+SOME_TASKS: dict[type, tuple[str, ...]] = {
+    EncoderJudge: ("support", "relevance"),
+    Recalibrated: ("support",),
+    Cascade: ("support",),
+    StudentJudge: ("relevance",),
+    SideJudge: ("stance",),
 }
-"""Judges that were calibrated, or trained, for one task alone."""
+"""Judges that were calibrated, or trained, for some tasks alone."""
 
-READS_TEXT = {EncoderJudge, LlmJudge, StudentJudge}
+READS_TEXT = {EncoderJudge, LlmJudge, PackagedJudge, SideJudge, StudentJudge}
 """Judges that look at the text; labels are looked up by id."""
 
 
@@ -183,8 +199,8 @@ def reader(request, tmp_path) -> Iterator[Judge]:
 
 def questions_for(judge: Judge) -> list[JudgeQuestion]:
     found = [q for kind, questions in QUESTIONS.items() if kind in judge.kinds for q in questions]
-    task = ONE_TASK.get(type(judge))
-    return [q for q in found if task in (None, q.task)]
+    tasks = SOME_TASKS.get(type(judge))
+    return [q for q in found if tasks is None or q.task in tasks]
 
 
 def modules(package: Any) -> Iterator[Any]:
@@ -229,6 +245,8 @@ def fits(question: JudgeQuestion, answer: Judged) -> bool:
 def test_answers_fit_their_questions_and_do_not_depend_on_order_or_repetition(judge):
     questions = questions_for(judge)
     stages = {part.name for part in judge.judges} if isinstance(judge, Cascade) else set()
+    if isinstance(judge, PackagedJudge):  # the model that gave an answer signs it
+        stages = {PackagedJudge(task).name for task in ("support", "relevance", "stance")}
     answers = ask(judge, questions)
     for question, answer in zip(questions, answers, strict=True):
         assert answer.provenance.judge in {judge.name, *stages}
@@ -309,10 +327,10 @@ def test_a_task_reads_its_example_and_knows_its_prompt(name, tmp_path):
     (question,) = task.read(str(path))
     assert (task.name, question.task) == (name, name)
     assert isinstance(question, task.kind)
-    form = FORMS[task.kind]
     for prompt_name in (*task.prompts, *filter(None, [task.many])):
         prompt = load_prompt(prompt_name)
         assert prompt.task == name
+        form = form_of(prompt, task.kind)
         request = form.request(prompt, [question], 0)
         assert form.request(prompt, [question], 0) == request
         reply = json.dumps(instance(request.schema, "seed"))
@@ -329,8 +347,8 @@ def test_a_sample_reorders_what_is_asked_and_is_read_back_in_the_order_of_the_qu
 ):
     """Answers must not depend on the order they were asked in."""
     task = TASKS[name]
-    form = FORMS[task.kind]
     prompt = load_prompt(task.many or task.prompts[0])
+    form = form_of(prompt)
     questions = questions_of(task)
     assert form.request(prompt, questions, sample) == form.request(prompt, questions, sample)
     assert form.reorders(prompt) == (
@@ -440,11 +458,25 @@ def test_hostile_inputs_stay_inside_of_their_blocks(name):
     assert "<|im_end" not in user
 
 
-@pytest.mark.parametrize("name", [n for n in prompt_names() if n != "repair"])
-def test_a_prompts_schema_is_strict_and_describes_what_is_read(name):
+SHAPES: dict[str, Callable[[], Any]] = {
+    **{
+        f"form {name}": lambda form=form: form.reply(
+            Rating("1", "Text.", ("clarity",), (1, 3)) if form.kind is Rating else None
+        )
+        for name, form in FORMS.items()
+    },
+    "argue": importlib.import_module("pnyx.write.generate")._reply_model,
+    "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
+    "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
+    **{name: getattr(replies, name) for name in replies.__all__ if name != "survey_reply"},
+    "survey_reply": lambda: replies.survey_reply(4),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
     """What structured output needs: closed objects, every field required (OpenAI's strict mode)."""
-    schema = load_prompt(name).schema
-    assert schema is not None
+    schema = schema_of(SHAPES[name]())
 
     def objects(part: Any) -> Iterator[dict[str, Any]]:
         if part.get("type") == "object":
@@ -452,13 +484,52 @@ def test_a_prompts_schema_is_strict_and_describes_what_is_read(name):
         for child in (*part.get("properties", {}).values(), *filter(None, [part.get("items")])):
             yield from objects(child)
 
+    assert schema["type"] == "object"
     for part in objects(schema):
         assert part["additionalProperties"] is False
-        assert sorted(part["required"]) == sorted(part["properties"])
-    if name == "argue":  # the replies of the others are read with their tasks, above
-        assert importlib.import_module("pnyx.write.generate")._parse(
-            json.dumps(instance(schema, "seed"))
-        )
+        assert part["required"] == list(part["properties"])
+    if name.startswith("form ") or name == "argue":  # the others ask for whole sentences, too
+        validated(SHAPES[name](), json.dumps(instance(schema, "seed")))
+
+
+REQUESTS = {
+    "preference": "1843a1548c12",
+    "quality": "b424256f78ff",
+    "ranking": "7f0558ede99b",
+    "relevance": "ce9086caa9b3",
+    "relevance-direct": "04a402aa690f",
+    "relevance-examples": "31ca43e384d2",
+    "relevance-examples-direct": "325513758bc1",
+    "relevance-probability": "8fc37fa61467",
+    "relevance-probability-direct": "7a159f7d9822",
+    "stance": "514d62bd98ce",
+    "stance-direct": "6680af702f24",
+    "support": "7a19b117bbef",
+    "support-direct": "3241aa0bf31a",
+    "support-many": "626111895ac5",
+    "support-perspective": "b039083ab8ea",
+    "support-perspective-direct": "d1cca4af5304",
+    "support-perspective-one-shot": "db2fa2ebad4f",
+    "support-perspective-one-shot-direct": "ca9c6d8edf83",
+}
+"""Prompt -> the first digits of the hash of what is sent for its task's example. What is asked in
+other words is asked anew: the store does not know it."""
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_was_asked_before_is_still_known(name, tmp_path):
+    prompt = load_prompt(name)
+    task = TASKS[prompt.task]
+    (tmp_path / "items.jsonl").write_text(task.example + "\n")
+    questions = task.read(str(tmp_path / "items.jsonl"))
+    request = Asking({task.name: prompt}).request(questions)
+    assert request.hash.startswith(REQUESTS[name])
+
+
+def test_every_prompt_that_is_put_to_items_names_a_form_and_is_remembered():
+    named = {name for name in prompt_names() if load_prompt(name).form}
+    assert named == {name for name in prompt_names() if load_prompt(name).task in TASKS}
+    assert named == set(REQUESTS)
 
 
 # --- search models

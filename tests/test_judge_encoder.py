@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.calibration import Calibration, load_calibrations
-from pnyx.judge.claims import claims
-from pnyx.judge.encoder import EncoderJudge
+from pnyx.judge.encoder import Calibration, EncoderJudge, load_calibrations
 from pnyx.judge.passages import MAX_SENTENCES, read_passage, wording
 from pnyx.judge.questions import Rating, Support
 
@@ -90,23 +88,13 @@ def test_relevance_reads_the_definition(judge):
 
 
 @pytest.mark.parametrize(
-    "question", ["Should nuclear power be banned?", "Is golf a sport?", "This House would tax meat"]
-)
-def test_the_probabilities_of_the_two_sides_add_to_one(judge, question):
-    pro, con = (one(judge, claim, "stance") for claim in claims(question))
-    assert pro.probability + con.probability == pytest.approx(1, abs=2e-6)
-    assert pro.value != con.value
-    assert pro.evidence in TEXT
-
-
-@pytest.mark.parametrize(
     ("fields", "reason"),
     [
         ({"text": " \n"}, "blank: the text"),
         ({"text": "?! … —"}, "blank: the text"),
         ({"statement": ""}, "blank: the statement"),
         ({"task": "beauty"}, "task: no calibration for 'beauty'"),
-        ({"task": "stance", "statement": "Yes: What is love?"}, "claim: "),
+        ({"task": "stance"}, "task: no calibration for 'stance'"),
     ],
 )
 def test_what_cannot_be_judged_is_unscored(judge, fields, reason):
@@ -122,7 +110,7 @@ def test_a_question_gets_the_same_bits_alone_and_among_others(judge):
             (text, claim, task)
             for text in (TEXT, "Coal kills. " * 30, "Short.")
             for claim in ("Coal is worse.", "Solar should be subsidised.")
-            for task in ("support", "relevance", "stance")
+            for task in ("support", "relevance")
         )
     ]
     together = ask(judge, questions)
@@ -148,7 +136,6 @@ def test_a_question_gets_the_same_bits_alone_and_among_others(judge):
 def test_hostile_texts_are_judged_like_any_other(judge, text):
     asked = [
         Support("1", text, "Dogs should be banned."),
-        Support("2", text, "Dogs should be banned.", task="stance"),
         Support("3", TEXT, text),
         Support("4", TEXT, text, task="relevance"),
     ]
@@ -218,4 +205,4 @@ def test_measuring_again_gives_the_stored_figures(judge):
 def test_the_card_is_made_of_the_stored_figures(judge):
     pytest.importorskip("sklearn")
     tasks = load_calibrations("minilm-int8")[1]
-    assert judge.card == _tool().card({n: {"figures": c.figures} for n, c in tasks.items()})
+    assert judge.cards == _tool().card({n: {"figures": c.figures} for n, c in tasks.items()})

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pnyx.files import json_line
 from pnyx.judge.answers import Judged, Provenance, answer_rows
-from pnyx.judge.forms import FORMS, Reading
+from pnyx.judge.forms import FORMS, Reading, form_of
 from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.reading import UnreadableReply, one_object, word_spans
@@ -159,8 +159,7 @@ CASES = {
 
 
 def read(case: Case, text: str) -> list[Reading | None]:
-    form = FORMS[type(case.questions[0])]
-    return form.read(case.prompt, case.questions, 0, text)
+    return form_of(case.prompt).read(case.prompt, case.questions, 0, text)
 
 
 def values(readings: list[Reading | None]) -> list[Any]:
@@ -333,7 +332,7 @@ def test_what_is_said_twice_is_not_read(name, old, new):
 @given(st.integers(0, 10**6), st.integers(1, 9))
 def test_each_sample_reads_its_own_order(sample, count):
     question = Ranking("1", "Q?", tuple(f"Text {n}." for n in range(count)))
-    form, prompt = FORMS[Ranking], load_prompt("ranking")
+    form, prompt = FORMS["order"], load_prompt("ranking")
     shown = form.request(prompt, [question], sample).messages[1].content
     order = [int(n) for n in re.findall(r"^Text (\d)\.$", shown, re.MULTILINE)]
     ranks = random.Random(sample).sample(range(1, count + 1), count)

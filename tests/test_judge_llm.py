@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,11 +15,11 @@ from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask, run_blocking
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.forms.support import read_verdict
+from pnyx.judge.forms import FORMS
 from pnyx.judge.llm import LlmJudge, find_evidence
 from pnyx.judge.prompting import block, load_prompt, parse_prompt
 from pnyx.judge.questions import Rating, Support
-from pnyx.judge.reading import UnreadableReply
+from pnyx.judge.reading import UnreadableReply, validated
 from pnyx.judge.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Message, Patience, Reply
@@ -195,6 +196,11 @@ def test_what_no_prompt_asks_is_unscored_and_nothing_is_sent(store):
 
 
 # --- reading replies
+
+
+def read_verdict(text: str) -> Any:
+    """Return what a reply to a Support question that gives a reason holds."""
+    return validated(FORMS["verdict"].reply(Support("1", "Text.", "Statement.")), text)
 
 
 @pytest.mark.parametrize(

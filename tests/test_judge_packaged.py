@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import pnyx
-from pnyx import EncoderJudge, Support, ask
+from pnyx import EncoderJudge, PackagedJudge, Support, ask, load_perspective_student
 from pnyx.cli import main
-from pnyx.judge.calibration import load_calibrations
+from pnyx.judge.answers import Unscored
 from pnyx.judge.curves import Temperature
+from pnyx.judge.encoder import load_calibrations
 from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.sure import Side, Sure
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance, ask_stance
+from pnyx.students.packaged import SideJudge
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -22,6 +27,11 @@ MEANS = "Says whether turnout rises where voting is compulsory, with figures of 
 QUESTION = "Does compulsory voting raise turnout?"
 ON_TOPIC = "Turnout rose from 60 % to 91 % in the first election after voting became compulsory."
 OFF_TOPIC = "Bananas ripen faster beside apples, which give off ethylene."
+VOTE = "Should voting be compulsory?"
+AGAINST = (
+    "Nobody should be forced to the ballot box: a fine for staying at home is an attack on liberty,"
+    " and those who are driven there vote at random."
+)
 FORMER = "packaged@1"
 """Name of a judge that was packaged once; its answers are other ones."""
 
@@ -51,7 +61,7 @@ def test_the_encoders_judge_answers_relevance_with_a_definition_and_without(
     status, _, error = run(capsys, "judge", "relevance", items, "--out", tmp_path / "out")
     judge = EncoderJudge()
     assert status == 0
-    assert f"judge {judge.name}: {judge.card}" in error
+    assert f"judge {judge.name}: {judge.cards['relevance']}; weak: hints only" in error
     answers = (tmp_path / "out" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     rows = {row["id"]: row for row in map(json.loads, answers)}
     assert {row["judge"] for row in rows.values()} == {judge.name}
@@ -69,7 +79,6 @@ def test_the_encoders_judge_answers_relevance_with_a_definition_and_without(
 def test_the_student_that_brought_nothing_is_gone():
     weights = Path(pnyx.models.__file__).parent / "weights"
     assert sorted(folder.name for folder in weights.iterdir()) == ["minilm", "perspectives"]
-    assert "PackagedJudge" not in pnyx.__all__
 
 
 def sure_of(judge: str, path: Path) -> Path:
@@ -136,11 +145,88 @@ def test_the_card_line_says_what_was_chosen_by_its_figures():
         low, high = figures[f"{name}_low"], figures[f"{name}_high"]
         assert low <= figures[name] <= high
         shown = [f"{value:.2f}".removeprefix("0") for value in (figures[name], low, high)]
-        assert f"{shown[0]} [{shown[1]}, {shown[2]}]" in about["card"]
-    assert "chosen" in about["card"]
-    assert len(about["card"]) <= 400  # where cards are joined, more is cut off
+        assert f"{shown[0]} [{shown[1]}, {shown[2]}]" in about["card"]["relevance"]
+    assert "chosen" in about["card"]["relevance"]
+    assert len(EncoderJudge().card) <= 400  # where cards are joined, more is cut off
 
 
 def test_other_tasks_are_unchanged():
     (answer,) = ask(EncoderJudge(), [Support("s", ON_TOPIC, "Compulsory voting raises turnout.")])
     assert answer.value is True
+
+
+# --- one judge for every task
+
+
+def test_each_task_is_answered_by_the_model_that_is_best_at_it():
+    judge = PackagedJudge()
+    on, claim, side = ask(
+        judge,
+        [
+            Support("1", ON_TOPIC, QUESTION, "relevance", guideline=MEANS),
+            Support("2", ON_TOPIC, "Compulsory voting raises turnout."),
+            ask_stance("3", VOTE, AGAINST, "con"),
+        ],
+    )
+    encoder = EncoderJudge()
+    assert on.provenance.judge == claim.provenance.judge == encoder.name
+    assert [on, claim] == ask(
+        encoder,
+        [
+            Support("1", ON_TOPIC, QUESTION, "relevance", guideline=MEANS),
+            Support("2", ON_TOPIC, "Compulsory voting raises turnout."),
+        ],
+    )
+    detector = load_perspective_student()
+    assert side.provenance.judge == PackagedJudge("stance").name == f"{detector.name}+sides"
+    assert judge.name == f"packaged({encoder.name}, {side.provenance.judge})"
+    for task in ("support", "relevance"):
+        assert PackagedJudge(task).card == f"{encoder.cards[task]}; weak: hints only"
+        assert encoder.cards[task] in judge.card
+    assert PackagedJudge("stance").card == SideJudge(detector).card
+    assert SideJudge.cards["stance"] in judge.card
+    assert "unseen" in judge.card
+
+
+def test_support_of_perspectives_is_asked_of_the_detector():
+    judge = PackagedJudge("support", as_perspectives=True)
+    detector = load_perspective_student()
+    asked = [Support("1", AGAINST, "Voting should not be compulsory.")]
+    assert (judge.name, judge.card) == (detector.name, detector.card)
+    assert ask(judge, asked) == ask(detector, asked)
+
+
+def test_a_text_against_the_claim_is_on_the_other_side_and_the_two_add_to_one():
+    pro, con = (ask_stance(side, VOTE, AGAINST, side) for side in ("pro", "con"))
+    answers = ask(PackagedJudge(), [pro, con])
+    assert [answer.value for answer in answers] == [False, True]
+    assert sum(answer.probability for answer in answers) == pytest.approx(1)
+    details = [answer.provenance.details for answer in answers]
+    assert details[0] == {"claim": details[1]["opposite"], "opposite": details[1]["claim"]}
+    # the logistic of the slope times the difference of the log-odds
+    p, q = details[1]["claim"], details[1]["opposite"]
+    odds = 0.815 * (math.log(p / (1 - p)) - math.log(q / (1 - q)))
+    assert answers[1].probability == pytest.approx(1 / (1 + math.exp(-odds)), abs=1e-6)
+
+
+def test_a_side_without_an_opposite_is_unscored():
+    (answer,) = ask(PackagedJudge(), [Support("1", AGAINST, "Golf?", "stance")])
+    assert isinstance(answer, Unscored)
+    assert answer.reason.startswith("claim: ")
+
+
+def test_what_no_packaged_model_does_is_said_in_one_line(tmp_path, capsys):
+    (tmp_path / "items.jsonl").write_text('{"id": "1", "text": "Tea calms."}\n')
+    out = tmp_path / "out"
+    status, _, error = run(capsys, "judge", "quality", tmp_path / "items.jsonl", "--out", out)
+    assert (status, error.count("\n")) == (2, 1)
+    assert "task quality needs a language model (--llm) or --labels" in error
+    assert not out.exists()
+
+
+def test_no_model_is_loaded_before_it_is_asked():
+    code = (
+        "import sys, pnyx; j = pnyx.PackagedJudge(); j.name, j.card;"
+        "assert not {'onnxruntime', 'tokenizers', 'torch'} & set(sys.modules), 'loaded'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,27 +7,25 @@ import json
 import pytest
 
 from chat_server import ChatServer
-from pnyx.errors import InputError
 from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.forms.support import SupportForm
+from pnyx.judge.forms import form_of
 from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
-from pnyx.judge.prompting import load_prompt, parse_prompt, prompt_bytes
+from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import Shot, Support
 from pnyx.judge.reading import UnreadableReply
 from pnyx.judge.store import Store
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.models.chat import ChatEndpoint
 
 QUESTION = ask_relevance("1", "Is tea healthy?", "Tea calms.")
-FORM = SupportForm()
 DIRECT = load_prompt("relevance-probability-direct")
 
 
 def read(prompt, **reply):
-    (reading,) = FORM.read(prompt, [QUESTION], 0, json.dumps(reply))
+    (reading,) = form_of(prompt).read(prompt, [QUESTION], 0, json.dumps(reply))
     assert reading is not None
     return reading
 
@@ -51,11 +49,6 @@ def test_one_of_confidence_and_probability_and_only_the_one_asked_for():
     for reply in ({"confidence": 0.9}, {"probability": 1.2}, {"probability": 0.1, "confidence": 1}):
         with pytest.raises(UnreadableReply):
             read(DIRECT, answer="yes", **reply)
-    both = prompt_bytes("relevance-direct").decode().replace(
-        'required = ["answer"', 'required = ["answer", "probability"'
-    )  # fmt: skip
-    with pytest.raises(InputError, match=r"answer and confidence \(or probability\)"):
-        read(parse_prompt(both.encode(), path="both.toml"), answer="yes")
 
 
 def test_a_contradiction_reaches_the_answer(tmp_path):
@@ -77,12 +70,14 @@ def test_a_contradiction_reaches_the_answer(tmp_path):
 def test_examples_come_first_each_with_its_answer(name):
     shots = (Shot("Tea wakes.", "Does tea wake?", True), Shot("Rain fell.", "Is it dry?", False))
     asked = Support("1", "Tea calms.", "Is tea healthy?", "relevance", guideline="D.", shots=shots)
-    user = FORM.request(load_prompt(name), [asked], 0).messages[-1].content
+    prompt = load_prompt(name)
+    form = form_of(prompt)
+    user = form.request(prompt, [asked], 0).messages[-1].content
     places = [user.index(text) for text in ("Tea wakes.", "? Yes.", "Rain fell.", "? No.", "Tea c")]
     assert places == sorted(places)
     assert "\n\n\n" not in user
     assert user.count("Does the document help to answer the question?") == 3
-    without = FORM.request(load_prompt(name), [QUESTION], 0).messages[-1].content
+    without = form.request(prompt, [QUESTION], 0).messages[-1].content
     assert without.startswith("<<<document")
     assert without.count("Does the document help") == 1
 

@@ -1,8 +1,7 @@
-"""Fit the calibrations and the stance head of the packaged encoder's judge.
+"""Fit the calibrations of the packaged encoder's judge.
 
     PNYX_DATA=DATA python tools/calibrate_encoder.py [--cache FILE.npz] [--date YYYY-MM-DD]
-    ... --measure [TASK ...]      # leave curves and head as they are, renew figures and card alone
-    ... --unseen FILE             # stance on the pages of another Debatewise dump; writes nothing
+    ... --measure [TASK ...]      # leave curves as they are, renew figures and card alone
 
 Writes src/pnyx/judge/calibrations/minilm-int8.json and prints every held-out figure. Needs
 scikit-learn. What is fitted on what, what was chosen by looking at which figure, and why:
@@ -25,15 +24,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import brier_score_loss, roc_auc_score
+from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import GroupKFold
 
-from pnyx.judge.calibration import Calibration
-from pnyx.judge.claims import claims
-from pnyx.judge.encoder import EncoderJudge
+from pnyx.judge.claims import opposite
+from pnyx.judge.encoder import Calibration, EncoderJudge
 from pnyx.judge.passages import is_negator, read_passage, tokens
 from pnyx.judge.questions import Support
-from pnyx.judge.stance import opposite, side_features
 from pnyx.measure.binary import weighted_auroc, weighted_average_precision, weighted_f1
 from pnyx.measure.bootstrap import draw_weights, percentile_interval
 from pnyx.measure.calibration_error import weighted_ece
@@ -41,15 +38,14 @@ from pnyx.models.encoder import load_encoder
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/judge/calibrations/minilm-int8.json")
-TASKS = ("support", "relevance", "relevance+guideline", "stance")
+TASKS = ("support", "relevance", "relevance+guideline")
 DRAWS = 2000
 
 OUTSIDE = {
     "relevance+guideline": {"auroc": 0.870, "questions": 6},
-    "stance": {"auroc": 0.578, "auroc_low": 0.526, "auroc_high": 0.629},
 }
-"""What others measured of the shipped judge on the parts of ChatReportRetrieve and of Debatewise
-that are not at hand, and so chose nothing here."""
+"""What others measured of the shipped judge on the parts of ChatReportRetrieve that are not at
+hand, and so chose nothing here."""
 
 
 class CachedEncoder:
@@ -172,70 +168,6 @@ def anchors(pairs: list[tuple[Support, bool]]) -> list[tuple[Support, bool]]:
         (Support(f"a{i}", text, statement), label)
         for i, (statement, text, label) in enumerate(made)
     ]
-
-
-def claim_sides() -> list[tuple[str, str, int, str]]:
-    """(claim, sentence, side, debate) of idebate points and IBM arguments, to train the head."""
-    titles, rows = idebate_titles(), []
-    with gzip.open(DATA / "arguana_counterargs/arguments.jsonl.gz", "rt") as stream:
-        for a in map(json.loads, stream):
-            key = (a["theme"], a["debate"])
-            if a["type"] == "point" and key in titles:
-                side = 1 if a["stance"] == "pro" else -1
-                rows.append((titles[key], a["conclusion"], side, a["debate"]))
-    by_topic: dict[str, list[tuple[str, str, int, str]]] = {}
-    for r in table("ibm_argq_rank_30k/arg_quality_rank_30k.csv.gz"):
-        if float(r["stance_WA_conf"]) >= 0.8 and r["stance_WA"] in ("1", "-1"):
-            row = (r["topic"], r["argument"], int(r["stance_WA"]), r["topic"])
-            by_topic.setdefault(r["topic"], []).append(row)
-    rng = np.random.default_rng(0)
-    for topic in sorted(by_topic):
-        order = rng.permutation(len(by_topic[topic]))[:120]
-        rows.extend(by_topic[topic][i] for i in order)
-    return [(claims(t)[0], s, y, g) for t, s, y, g in rows if opposite(claims(t)[0])]
-
-
-def idebate_titles() -> dict[tuple[str, str], str]:
-    with gzip.open(DATA / "arguana_counterargs/debates.jsonl.gz", "rt") as stream:
-        return {(d["theme"], d["debate"]): d["title"] for d in map(json.loads, stream)}
-
-
-def held_out_arguments(source: str) -> list[tuple[Support, bool]]:
-    """At most three whole arguments a side of every debate of a portal, against its title."""
-    return arguments_of(portal_pages(source), source)
-
-
-def portal_pages(source: str) -> list[dict[str, Any]]:
-    return json.loads((DATA / f"perspectrum/{source}_raw.json").read_text(encoding="utf-8"))
-
-
-def arguments_of(pages: Sequence[Mapping[str, Any]], source: str) -> list[tuple[Support, bool]]:
-    pairs, rng = [], random.Random(0)
-    for number, page in enumerate(pages):
-        claim = claims(page["claim_title"])[0]
-        if opposite(claim) is None:
-            continue
-        for key, label in (("perspectives_for", True), ("perspectives_against", False)):
-            for p in rng.sample(page[key], min(3, len(page[key]))):
-                text = f"{p['perspective_title']}.\n{' '.join(p['argument']['description'])}"
-                name = f"{source}-{number}"
-                question = Support(f"{name}-{len(pairs)}", text, claim, task="stance", group=name)
-                pairs.append((question, label))
-    return pairs
-
-
-def ibm_claims() -> list[tuple[Support, bool]]:
-    """Wikipedia claims and their motions (IBM claim stance): one sentence each."""
-    rows = table("ibm_claim_stance/claim_stance_dataset_v1.csv.gz")
-    return [
-        (
-            Support(str(i), r["claims.claimCorrectedText"], claims(r["topicText"])[0],
-                    task="stance", group=r["topicId"]),
-            r["claims.stance"] == "PRO",
-        )
-        for i, r in enumerate(rows)
-        if opposite(claims(r["topicText"])[0])
-    ]  # fmt: skip
 
 
 # --- fitting ----------------------------------------------------------------------------------
@@ -374,95 +306,23 @@ def fit_support(judge: EncoderJudge) -> dict[str, Any]:
     return entry
 
 
-def train_head(encoder: CachedEncoder, rows: list[tuple[str, str, int, str]]) -> np.ndarray:
-    """Fit the stance head on single sentences: ridge logistic regression without intercept."""
-    texts = [t for claim, sentence, _, _ in rows for t in (claim, opposite(claim), sentence)]
-    encoder.encode(texts)
-    x = np.concatenate([
-        side_features(
-            claim,
-            tuple(encoder.encode([claim, opposite(claim)])),
-            [sentence],
-            encoder.encode([sentence]),
-        )
-        for claim, sentence, _, _ in rows
-    ])  # fmt: skip
-    y = np.array([side for _, _, side, _ in rows])
-    return LogisticRegression(C=0.01, fit_intercept=False, max_iter=2000).fit(x, y).coef_[0]
-
-
-def sides(judge: EncoderJudge, pairs: list[tuple[Support, bool]]) -> tuple[Any, ...]:
-    seen, y, groups = features(judge, pairs)
-    return np.array([f["side"] for f in seen]), y, groups
-
-
-def fit_stance(encoder: CachedEncoder) -> dict[str, Any]:
-    """Head on idebate and IBM; curve on two portals that it never saw."""
-    rows = claim_sides()
-    head = np.round(train_head(encoder, rows), 5)
-    entry = {"weights": {"side": 1.0}, "head": [float(w) for w in head]}
-    x, y, _ = (np.concatenate(both) for both in zip(*portals(encoder, entry), strict=True))
-    # The mirrored pair is the same argument against the negated claim: no intercept by symmetry.
-    slope = platt(np.concatenate([x, -x]), np.concatenate([y, ~y]))[0]
-    entry |= {
-        "weights": {"side": round(slope, 4)},
-        "intercept": 0.0,
-        "threshold": 0.5,
-        "data": f"head: {len(rows)} sentences of idebate and of IBM's argument ranking, each with "
-        f"its debate's claim; curve: {len(y)} arguments of Debatewise and ProCon",
-    }
-    return {**entry, "figures": measure_stance(encoder, entry)}
-
-
-def portals(encoder: CachedEncoder, entry: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return (side, labels, pages) of each portal's arguments, by an entry's head."""
-    judge = stance_judge(encoder, entry)
-    return [sides(judge, held_out_arguments(name)) for name in ("debatewise", "procon")]
-
-
-def stance_judge(encoder: CachedEncoder, entry: Mapping[str, Any]) -> EncoderJudge:
-    blank = Calibration("stance", {"side": 1.0}, 0.0, 0.5, "", {}, tuple(entry["head"]))
-    return EncoderJudge(encoder, {"stance": blank})  # type: ignore[arg-type]
-
-
-def measure_stance(encoder: CachedEncoder, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Measure a head and its curve. All of these pages had a part in choosing the head's form."""
-    wise, procon = portals(encoder, entry)
-    ibm, yi, _ = sides(stance_judge(encoder, entry), ibm_claims())
-    x, y, pages = (np.concatenate(both) for both in zip(wise, procon, strict=True))
-    p = logistic(entry["weights"]["side"] * x)
-    found: dict[str, Any] = {}
-    for name, (own, labels, groups) in (("debatewise", wise), ("procon", procon)):
-        found |= with_intervals({f"{name}_auroc": (weighted_auroc, own)}, labels, groups)
-        found |= {f"{name}_pairs": len(labels), f"{name}_pages": len(set(groups))}
-    return found | {
-        "ibm_claims_auroc": round(float(roc_auc_score(yi, ibm)), 3),
-        "ibm_claims_pairs": len(yi),
-        "accuracy": round(float(((p >= 0.5) == y).mean()), 3),
-        "brier": round(float(brier_score_loss(y, p)), 4),
-        "groups": len(set(pages)),
-    }
-
-
-def card(tasks: dict[str, Any]) -> str:
-    """Return the judge's card: one line of figures, each with what was chosen by it."""
-    s, r, g, t = (tasks[task]["figures"] for task in TASKS)
-    other, unseen = OUTSIDE["relevance+guideline"], OUTSIDE["stance"]
+def card(tasks: dict[str, Any]) -> dict[str, str]:
+    """Return the judge's card: for each task its figures, with what was chosen by them."""
+    s, r, g = (tasks[task]["figures"] for task in TASKS)
+    other = OUTSIDE["relevance+guideline"]
 
     def with_bounds(row: Mapping[str, float], name: str) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         return f"{short(row[name])} [{short(low)}, {short(high)}]"
 
     defined = ", ".join(f"{name.upper()} {with_bounds(g, name)}" for name in SHOWN)
-    return (
-        f"support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} ({s['pairs']} BERDS "
-        f"pairs); relevance with a definition {defined} ({g['pairs']} ChatReportRetrieve pairs, "
+    support = f"support AUROC {short(s['auroc'])}, F1 {short(s['f1'])} ({s['pairs']} BERDS pairs)"
+    relevance = (
+        f"relevance with a definition {defined} ({g['pairs']} ChatReportRetrieve pairs, "
         f"similarity chosen on them; {short(other['auroc'])} on {other['questions']} unseen "
-        f"questions), without {short(r['auroc'])} (args.me, mostly other topics); stance "
-        f"AUROC {with_bounds(unseen, 'auroc')} on unseen Debatewise pages "
-        f"({short(t['debatewise_auroc'])}, ProCon {short(t['procon_auroc'])}, where its form was "
-        "chosen); weak: hints only"
+        f"questions), without {short(r['auroc'])} (args.me, mostly other topics)"
     )
+    return {"support": support, "relevance": relevance}
 
 
 SHOWN = ("auroc", "ap", "f1", "ece")
@@ -470,20 +330,6 @@ SHOWN = ("auroc", "ap", "f1", "ece")
 
 def short(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
-
-
-def measure_unseen(encoder: CachedEncoder, path: Path) -> None:
-    """Print the shipped head's AUROC on the pages of a Debatewise dump that chose nothing."""
-    entry = json.loads(OUT.read_text(encoding="utf-8"))["tasks"]["stance"]
-    known = {page["claim_title"] for page in portal_pages("debatewise")}
-    dump = json.loads(path.read_text(encoding="utf-8"))
-    pages = [page for page in dump if page["claim_title"] not in known]
-    if not pages:
-        raise SystemExit(f"{path}: none of its {len(dump)} pages is unseen: all had a part in "
-                         "choosing the head's form")  # fmt: skip
-    x, y, groups = sides(stance_judge(encoder, entry), arguments_of(pages, "debatewise"))
-    found = with_intervals({"auroc": (weighted_auroc, x)}, y, groups)
-    print(f"{len(y)} arguments of {len(set(groups))} pages that chose nothing: {found}")
 
 
 def fit_all(encoder: CachedEncoder, judge: EncoderJudge) -> dict[str, Any]:
@@ -498,20 +344,14 @@ def fit_all(encoder: CachedEncoder, judge: EncoderJudge) -> dict[str, Any]:
         "with its own topic and with another one"
     )
     tasks["relevance+guideline"]["data"] = "ChatReportRetrieve (DIRAS), with definitions"
-    tasks["stance"] = fit_stance(encoder)
     return tasks
 
 
-def measure_again(
-    encoder: CachedEncoder, judge: EncoderJudge, tasks: dict[str, Any], names: Sequence[str]
-) -> None:
+def measure_again(judge: EncoderJudge, tasks: dict[str, Any], names: Sequence[str]) -> None:
     """Renew the figures of some tasks: what is fitted stays, and so does the judge's name."""
     pairs = {"support": berds, "relevance": argument_pools, "relevance+guideline": chatreport}
     for name in names:
-        if name == "stance":
-            tasks[name]["figures"] |= measure_stance(encoder, tasks[name])
-        else:
-            tasks[name]["figures"] |= fit_similarity(judge, pairs[name]())["figures"]
+        tasks[name]["figures"] |= fit_similarity(judge, pairs[name]())["figures"]
 
 
 def main() -> None:
@@ -519,30 +359,25 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="keep embeddings in this .npz file")
     parser.add_argument("--date", default=datetime.now(UTC).date().isoformat())
     parser.add_argument("--measure", nargs="*", choices=TASKS, metavar="TASK")
-    parser.add_argument("--unseen", type=Path, metavar="FILE", help="a Debatewise dump")
     arguments = parser.parse_args()
     csv.field_size_limit(10**8)
     encoder = CachedEncoder(arguments.cache)
-    if arguments.unseen is not None:
-        measure_unseen(encoder, arguments.unseen)
-        return
     blank = Calibration("", {"similarity": 1.0}, 0.0, 0.5, "", {})
-    judge = EncoderJudge(encoder, dict.fromkeys(TASKS[:3], blank))  # type: ignore[arg-type]
+    judge = EncoderJudge(encoder, dict.fromkeys(TASKS, blank))  # type: ignore[arg-type]
     content = {"judge": "minilm-int8@1", "encoder": "minilm-int8", "fitted": arguments.date}
     if arguments.measure is None:
         tasks = fit_all(encoder, judge)
     else:
         content = json.loads(OUT.read_text(encoding="utf-8"))
         tasks = content["tasks"]
-        measure_again(encoder, judge, tasks, arguments.measure or TASKS)
+        measure_again(judge, tasks, arguments.measure or TASKS)
     encoder.save()
     for name, found in OUTSIDE.items():
         tasks[name]["figures"] |= {f"outside_{key}": value for key, value in found.items()}
     content |= {"card": card(tasks), "tasks": tasks}
     OUT.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     for task, entry in tasks.items():
-        shown = {k: v for k, v in entry.items() if k != "head"}
-        print(task, json.dumps(shown, indent=1))
+        print(task, json.dumps(entry, indent=1))
     print(content["card"])
 
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.judge.claims import claims
-from pnyx.judge.stance import opposite
+from pnyx.judge.claims import claims, opposite
 
 MOST_WORDS, LEAST_WORDS = 110, 25
 NEAR = 0.6

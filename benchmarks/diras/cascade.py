@@ -33,7 +33,7 @@ from pnyx.judge.cascade import Cascade
 from pnyx.judge.curves import best_f1_threshold, fit
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.sure import choose_thresholds
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.registry import MEASURES
 from pnyx.students.judge import StudentJudge, open_student
 from pnyx.students.train.lexical import LexicalTrainer

@@ -25,7 +25,7 @@ from students import mean_of_sentences, similarities
 import pnyx
 from pnyx import Support, ndcg
 from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.registry import MEASURES
 from pnyx.students.judge import open_student
 

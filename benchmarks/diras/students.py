@@ -25,7 +25,7 @@ from recipe import guess_answers, read_table, relevance_label
 from pnyx import Support, ndcg, ranking_average_precision
 from pnyx.judge.answers import Judged
 from pnyx.judge.curves import best_f1_threshold, crossfit
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.registry import MEASURES
 from pnyx.students.judge import open_student
 

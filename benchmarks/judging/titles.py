@@ -28,8 +28,7 @@ from pnyx.judge.claims import claims
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
-from pnyx.judge.tasks.stance import ask_stance
+from pnyx.judge.tasks import ask_relevance, ask_stance
 from pnyx.records import Perspective
 from pnyx.students.judge import load_perspective_student
 

@@ -29,7 +29,6 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.llm import LlmJudge
 from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import Support
@@ -37,6 +36,7 @@ from pnyx.judge.store import Store
 from pnyx.models.chat import endpoint_from
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
+from pnyx.students.packaged import PackagedJudge
 from pnyx.write.argue import Plan, argue
 from pnyx.write.extractive import ExtractiveWriter
 
@@ -64,7 +64,7 @@ def reports(count: int, folder: Path) -> list[Pairs]:
     example = load_example()
     passages = {argument.id: argument.text for argument in example.arguments}
     build_index(example.arguments, folder / "index")
-    index, judge, writer = Index.open(folder / "index"), EncoderJudge(), ExtractiveWriter()
+    index, judge, writer = Index.open(folder / "index"), PackagedJudge(), ExtractiveWriter()
     found: list[Pairs] = []
     for question in example.questions:
         if len(found) >= count:
@@ -90,14 +90,13 @@ def reports(count: int, folder: Path) -> list[Pairs]:
 def batched_prompt() -> Prompt:
     """Return the packaged prompt for several statements, without reasons."""
     packaged = load_prompt("support-many")
-    if _REASON not in packaged.system or packaged.schema is None:
+    if _REASON not in packaged.system:
         raise SystemExit("the packaged prompt support-many has changed: adapt this benchmark")
-    properties = {k: v for k, v in packaged.schema["properties"].items() if k != "reason"}
     return replace(
         packaged,
         name="support-many-direct",
         system=packaged.system.replace(_REASON, ""),
-        schema={**packaged.schema, "properties": properties, "required": list(properties)},
+        form="verdict-direct",
         per_item_tokens=_FEWER_TOKENS,
     )
 

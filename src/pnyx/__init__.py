@@ -8,7 +8,7 @@ so that `import pnyx` stays light.
     case = pnyx.argue(
         pnyx.build_index(pnyx.read_evidence("arguments.jsonl"), "my.index"),
         pnyx.Question("q1", "Should voting be compulsory?"),
-        judge=pnyx.EncoderJudge(),
+        judge=pnyx.PackagedJudge(),
         writer=pnyx.ExtractiveWriter(),
     )
     print(pnyx.render_markdown(case))

@@ -140,6 +140,7 @@ from .search.touche import touche_rank, touche_scores
 from .search.vectors import embed_documents, embed_question
 from .students.files import Student, read_student
 from .students.judge import StudentJudge, load_perspective_student, open_student
+from .students.packaged import PackagedJudge
 from .students.train.combined import CombinedTrainer
 from .students.train.late import LateTrainer
 from .students.train.lexical import LexicalTrainer
@@ -216,6 +217,7 @@ __all__ = [
     "Measured",
     "MissingExtra",
     "ModelError",
+    "PackagedJudge",
     "PairSample",
     "PairSource",
     "Panel",

@@ -17,7 +17,7 @@ from pnyx.errors import shorten
 from pnyx.judge.base import run_blocking
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import load_prompt
-from pnyx.judge.structured import ask_structured
+from pnyx.judge.reading import ask_structured
 from pnyx.models.flow import run_all
 from pnyx.records import Question
 

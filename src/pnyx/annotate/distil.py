@@ -22,7 +22,7 @@ from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder, atomic_text, make_folder
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Measured
 from pnyx.measure.gold import Gold, Joined, Pair

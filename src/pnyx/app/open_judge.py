@@ -58,9 +58,9 @@ class Opened:
 def default_judge(model: StoredModel | None) -> Judge:
     """Return the language model as a judge, or the packaged judge without one."""
     if model is None:
-        from pnyx.judge.encoder import EncoderJudge
+        from pnyx.students.packaged import PackagedJudge
 
-        return EncoderJudge()
+        return PackagedJudge()
     from pnyx.judge.llm import LlmJudge
 
     return LlmJudge(model)
@@ -224,13 +224,7 @@ class _Maker:
 
             judges = [self._repeated(model) for model in models]
             return judges[0] if len(judges) == 1 else Panel(judges, self.spec.combine)
-        judge = self._local()
-        if self.task.kind not in judge.kinds:
-            raise InputError(
-                f"task {self.task.name} needs a language model (--llm) or --labels: the packaged "
-                "encoder answers yes/no questions only"
-            )
-        return judge
+        return self._local()
 
     def first(self, cheap: StoredModel | None) -> Judge:
         """Return the judge that a cascade asks first."""
@@ -249,11 +243,9 @@ class _Maker:
         """Return the judge that asks no language model: the named student, or the packaged one."""
         if self.spec.student is not None:
             return self._student("student", self.spec.student)
-        if self.as_perspectives:
-            from pnyx.students.judge import load_perspective_student
+        from pnyx.students.packaged import PackagedJudge
 
-            return load_perspective_student()
-        return default_judge(None)
+        return PackagedJudge(self.task.name, as_perspectives=self.as_perspectives)
 
     def _student(self, option: str, folder: str) -> StudentJudge:
         from pnyx.students.judge import open_student
@@ -289,9 +281,10 @@ class _Maker:
     def _temperature(self) -> float:
         if self.spec.temperature is not None:
             return self.spec.temperature
-        from pnyx.judge.forms import FORMS
+        from pnyx.judge.forms import form_of
 
-        reorders = FORMS[self.task.kind].reorders(self.prompts()[0])
+        prompt = self.prompts()[0]
+        reorders = form_of(prompt, self.task.kind).reorders(prompt)
         return _WARM if self.spec.samples > 1 and not reorders else 0.0
 
     def _prompt(self) -> Prompt | None:
@@ -303,9 +296,9 @@ class _Maker:
         name = self.spec.prompt or (_PERSPECTIVE_PROMPT if self.as_perspectives else None)
         if name is None:
             return None
-        from pnyx.judge.prompting import load_prompt, read_prompt
+        from pnyx.judge.prompting import load_prompt
 
-        prompt = read_prompt(name) if name.endswith(".toml") else load_prompt(name)
+        prompt = load_prompt(name)
         if prompt.task != self.task.name:
             raise InputError(
                 f"--prompt {shorten(name)}: it asks {prompt.task}, not {self.task.name}"

@@ -8,8 +8,7 @@ from pnyx.corpora.bundled import Example, ExampleLabel
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ask_relevance
-from pnyx.judge.tasks.stance import ask_stance
+from pnyx.judge.tasks import ask_relevance, ask_stance
 from pnyx.measure.base import Measured
 from pnyx.measure.binary import against_labels
 from pnyx.measure.intervals import wilson

@@ -200,7 +200,7 @@ def _labellable(items: str, own: LabelSpec) -> list[dict[str, Any]]:
 
 
 def _questions(rows: Sequence[Mapping[str, Any]], own: LabelSpec) -> list[Support]:
-    from pnyx.judge.tasks.relevance import question_of
+    from pnyx.judge.tasks import question_of
 
     questions = [question_of(row) for row in rows]
     if not own.definition:

@@ -74,13 +74,13 @@ def packaged() -> dict[str, Any]:
     row |= {"card": "", "perspectives": None}
     row |= {"tasks": [], "needs_llm": list(TASKS)}
     try:
-        from pnyx.judge.encoder import EncoderJudge
         from pnyx.models.encoder import load_encoder
         from pnyx.students.judge import load_perspective_student
+        from pnyx.students.packaged import PackagedJudge
 
         encoder = load_encoder()
         length = float((encoder.encode(["A text of no importance."]) ** 2).sum())
-        judge = EncoderJudge(encoder)
+        judge = PackagedJudge()
         perspectives = load_perspective_student()
     except PnyxError as error:
         row["problem"] = str(error)

@@ -283,9 +283,9 @@ def _say(line: str) -> None:
 def default_judge(model: StoredModel | None) -> Judge:
     """Return the language model as a judge, or the packaged judge without one."""
     if model is None:
-        from pnyx.judge.encoder import EncoderJudge
+        from pnyx.students.packaged import PackagedJudge
 
-        return EncoderJudge()
+        return PackagedJudge()
     from pnyx.judge.llm import LlmJudge
 
     return LlmJudge(model)

@@ -99,12 +99,13 @@ def show(
       pnyx prompt show support --raw
     """
     from pnyx.judge.asking import Asking
+    from pnyx.judge.prompting import load_prompt, prompt_bytes
     from pnyx.judge.tasks import TASKS
 
     if raw:
-        click.echo(_file(prompt), nl=False)
+        click.echo(prompt_bytes(prompt), nl=False)
         return
-    loaded = _loaded(prompt)
+    loaded = load_prompt(prompt)
     if loaded.task not in TASKS:
         raise InputError(
             f"prompt {loaded.label} is not put to items; --raw shows its file", path=None
@@ -117,18 +118,6 @@ def show(
     questions = task.read(items) if items is not None else _example(task.example, task.read)
     shown = _call(asking, questions, identifier)
     _print(asking.prompt(shown), asking.request(shown), shown, as_json)
-
-
-def _loaded(name: str) -> Prompt:
-    from pnyx.judge.prompting import parse_prompt
-
-    return parse_prompt(_file(name), path=name)
-
-
-def _file(name: str) -> bytes:
-    from pnyx.judge.prompting import prompt_bytes, prompt_file
-
-    return prompt_file(name) if name.endswith(".toml") else prompt_bytes(name)
 
 
 def _example(line: str, read: Any) -> Any:

@@ -21,7 +21,7 @@ from pnyx.judge.base import run_blocking
 from pnyx.judge.claims import question_from
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import load_prompt
-from pnyx.judge.structured import ask_structured
+from pnyx.judge.reading import ask_structured
 from pnyx.models.flow import run_all
 
 __all__ = ["Drafted", "Progress", "draft_questions", "each"]

@@ -21,7 +21,7 @@ from pnyx.drafts.replies import personal_reply
 from pnyx.errors import shorten
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import load_prompt
-from pnyx.judge.structured import ask_structured
+from pnyx.judge.reading import ask_structured
 from pnyx.records import SIDES
 
 __all__ = ["SIMILAR", "Dropped", "Filtered", "Similar", "filter_drafts"]

@@ -1,7 +1,7 @@
 """What a language model must reply to the prompts of `pnyx build`, and the checks of it.
 
 Built on first use: pydantic is slow to import. A reply that fails a check is shown what is wrong
-and asked for once more (`pnyx.judge.structured`).
+and asked for once more (`pnyx.judge.reading`).
 """
 
 from __future__ import annotations

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pnyx.judge.questions import JudgeQuestion, Rating
+if TYPE_CHECKING:
+    from pnyx.judge.questions import JudgeQuestion
 
 __all__ = [
     "Answer",
     "Judged",
+    "Missing",
     "Provenance",
     "Unscored",
     "answer_of_row",
@@ -42,9 +44,6 @@ NOTES: dict[str, str] = {
     "uncalibrated": "the probability before recalibration",
 }
 """Name of a note -> what it says. Notes of other names are allowed nowhere."""
-
-_BY_DIMENSION = ("dimensions", "reasons")
-"""Notes that each line of a rating tells in fields of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +106,12 @@ class Unscored:
 Answer: TypeAlias = Judged | Unscored
 
 
+class Missing(str):
+    """Why a question, or one dimension of it, has no value."""
+
+    __slots__ = ()
+
+
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
     """Return the lines of `answers.jsonl` for one answer (the file contract in docs/formats.md).
 
@@ -114,35 +119,9 @@ def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]
     the item come first, so that they can never shadow a field of the answer.
     """
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
-    if not isinstance(question, Rating):
-        dimension = question.extra.get("dimension")
-        return [{**base, "dimension": dimension, **verdict_fields(answer)}]
-    rows = []
-    reasons = answer.notes.get("reasons", {})
-    for place, dimension in enumerate(question.dimensions):
-        fields = verdict_fields(answer)
-        fields["explanation"] = reasons.get(dimension, fields["explanation"])
-        fields["notes"] = _notes_on(answer.notes, dimension, place) or None
-        if isinstance(answer, Judged) and isinstance(answer.value, list):
-            fields["value"] = answer.value[place]
-            if answer.value[place] is None:
-                missing = answer.notes.get("dimensions", {})
-                fields["unscored"] = missing.get(dimension, "missing: not in the reply")
-        rows.append({**base, "dimension": dimension, **fields})
-    return rows
-
-
-def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str, Any]:
-    """Return what the notes say of one dimension of a rating."""
-    kept = {}
-    for name, note in notes.items():
-        if name in _BY_DIMENSION:
-            continue
-        if name == "votes":
-            kept[name] = [vote[place] if isinstance(vote, list) else vote for vote in note]
-        else:
-            kept[name] = note[dimension] if isinstance(note, dict) and dimension in note else note
-    return kept
+    return [
+        {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)
+    ]
 
 
 def verdict_fields(answer: Answer) -> dict[str, Any]:

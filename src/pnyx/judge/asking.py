@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from pnyx.judge.forms import FORMS
+from pnyx.judge.forms import form_of
 from pnyx.judge.prompting import Prompt, load_prompt
-from pnyx.judge.questions import Support
 from pnyx.judge.tasks import TASKS
 from pnyx.models.replies import ChatRequest
 
@@ -60,7 +59,7 @@ class Asking:
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
         for name, prompt in self.prompts.items():
-            prompt.check_inputs(FORMS[TASKS[name].kind].inputs)
+            prompt.check_inputs(form_of(prompt, TASKS[name].kind).inputs)
 
     def prompt(self, questions: Sequence[Any]) -> Prompt:
         """Return the prompt that questions of one call get."""
@@ -72,9 +71,9 @@ class Asking:
 
     def request(self, questions: Sequence[Any]) -> ChatRequest:
         """Return exactly what is sent first for the questions of one call."""
-        form, prompt = FORMS[type(questions[0])], self.prompt(questions)
-        request = form.request(prompt, questions, self.sample)
-        wants_tokens = isinstance(questions[0], Support) and self.probability != "ask"
+        prompt = self.prompt(questions)
+        request = form_of(prompt).request(prompt, questions, self.sample)
+        wants_tokens = questions[0].yes_no and self.probability != "ask"
         return replace(
             request,
             temperature=self.temperature,
@@ -97,27 +96,17 @@ class Asking:
         Calls that begin with the same text come one after the other, so that servers can reuse
         the beginning of the prompt.
         """
-        together: dict[Any, list[Item]] = {}
-        for item in asked:
-            together.setdefault(_beginning(item[1]), []).append(item)
         units = []
-        for items in together.values():
+        for items in _grouped(asked, lambda question: question.beginning):
             size = self.batch if TASKS[items[0][1].task].many else 1
-            for group in _alike(items) if size > 1 else [items]:
+            alike = _grouped(items, lambda question: question.shared) if size > 1 else [items]
+            for group in alike:
                 units += [group[i : i + size] for i in range(0, len(group), size)]
         return units
 
 
-def _beginning(question: Any) -> Any:
-    """Return what a prompt about the question begins with, by its kind."""
-    if isinstance(question, Support):
-        return question.task, question.text
-    return question.task, question.id
-
-
-def _alike(items: Iterable[Item]) -> list[list[Item]]:
-    """Group questions about one text that may share a call: same guideline, same topic."""
-    groups: dict[Any, list[Item]] = {}
+def _grouped(items: Iterable[Item], key: Callable[[Any], Hashable]) -> list[list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
     for item in items:
-        groups.setdefault((item[1].guideline, item[1].question), []).append(item)
+        groups.setdefault(key(item[1]), []).append(item)
     return list(groups.values())

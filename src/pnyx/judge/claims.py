@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-__all__ = ["claims", "question_from"]
+__all__ = ["NO_OPPOSITE", "claims", "opposite", "question_from"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -103,6 +103,18 @@ def claims(question: str) -> tuple[str, str]:
         return _unsure(line)
     pair = _from_question(words) if asks else _from_statement(claim.split(" "))
     return pair if pair is not None else _unsure(line)
+
+
+NO_OPPOSITE = (
+    "claim: no statement that can be negated by rule: ask a question that yes or no answers"
+)
+"""Why a claim without an `opposite` is not judged."""
+
+
+def opposite(claim: str) -> str | None:
+    """Return the claim's negation, or None where no rule gives one."""
+    pro, con = claims(claim)
+    return None if pro.startswith("Yes: ") else con
 
 
 _OPENS_CLAUSE = _RELATIVE | _words("what why how because while although whether than as since")

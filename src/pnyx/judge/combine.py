@@ -10,18 +10,23 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
-from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored
+
+if TYPE_CHECKING:
+    from pnyx.judge.questions import JudgeQuestion, Rating
 
 __all__ = [
     "How",
     "SelfAgreement",
     "combine",
+    "count_orders",
+    "count_preferences",
+    "count_ratings",
+    "count_verdicts",
     "most_frequent",
-    "rating_answer",
     "self_agreement",
 ]
 
@@ -29,8 +34,6 @@ How: TypeAlias = Literal["auto", "majority", "mean"]
 """`auto`: the mean of ratings and of ranks, the majority of everything else."""
 
 T = TypeVar("T")
-Cell: TypeAlias = float | str
-"""A rating on one dimension, or the reason why there is none."""
 
 
 def combine(
@@ -65,27 +68,9 @@ def combine(
     """
     if not answers:
         raise ValueError("no answers to combine")
-    votes = [a.value if isinstance(a, Judged) else None for a in answers]
-    notes: dict[str, Any] = {"votes": votes}
-    if isinstance(question, Rating):
-        method = "majority" if how == "majority" else "mean"
-        return _ratings(question, answers, _provenance(judge, method, answers), notes)
-    method = "mean" if isinstance(question, Ranking) or how == "mean" else "majority"
-    if isinstance(question, Preference):
-        method = "majority"
-    provenance = _provenance(judge, method, answers)
-    if missing := _missing([a.reason if isinstance(a, Unscored) else a for a in answers]):
-        return Unscored(missing, provenance, notes=notes)
-    scored = [a for a in answers if isinstance(a, Judged)]
-    notes |= _agreement([a.value for a in scored])
-    if isinstance(question, Support):
-        return _support(scored, provenance, notes)
-    if isinstance(question, Preference):
-        return _preference(scored, provenance, notes)
-    order = _mean_ranks([_order(a) for a in scored])
-    return Judged(
-        order, provenance, notes=notes, **_words(scored, [_apart(a, order) for a in scored])
-    )
+    method = how if how in question.counted else question.counted[0]
+    notes = {"votes": [a.value if isinstance(a, Judged) else None for a in answers]}
+    return question.count(answers, _provenance(judge, method, answers), notes)
 
 
 def _provenance(judge: str, method: str, answers: Sequence[Answer]) -> Provenance:
@@ -102,17 +87,17 @@ def _provenance(judge: str, method: str, answers: Sequence[Answer]) -> Provenanc
     return Provenance(judge, shared, method, {"members": members})
 
 
-def _missing(votes: Sequence[object]) -> str:
-    """Return why too few votes are scored, or an empty string; text stands for a reason."""
-    reasons = Counter(shorten(v.partition(":")[0], 40) for v in votes if isinstance(v, str))
+def _too_few(votes: Sequence[object]) -> Missing | None:
+    """Return why too few votes are scored, if so; a `Missing` is none."""
+    reasons = Counter(shorten(v.partition(":")[0], 40) for v in votes if isinstance(v, Missing))
     scored = len(votes) - reasons.total()
     if 2 * scored > len(votes):
-        return ""
+        return None
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     listed = ", ".join(f"{count} {reason}" for reason, count in ranked)
     # One cause for all, such as a budget that is used up, stays that cause in the counts.
     word = next(iter(reasons)) if len(reasons) == 1 and not scored else "panel"
-    return f"{word}: {scored} of {len(votes)} scored ({listed})"
+    return Missing(f"{word}: {scored} of {len(votes)} scored ({listed})")
 
 
 def most_frequent(votes: Iterable[T]) -> tuple[list[T], float]:
@@ -149,7 +134,24 @@ def _mean(numbers: Sequence[float]) -> float:
     return float(min(max(math.fsum(numbers) / len(numbers), low), high))
 
 
-def _support(scored: Sequence[Judged], provenance: Provenance, notes: dict[str, Any]) -> Answer:
+def _scored(
+    answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+) -> list[Judged] | Unscored:
+    """Return the votes, their agreement noted, or why they are too few."""
+    votes = [Missing(a.reason) if isinstance(a, Unscored) else a for a in answers]
+    if missing := _too_few(votes):
+        return Unscored(str(missing), provenance, notes=notes)
+    scored = [a for a in answers if isinstance(a, Judged)]
+    notes |= _agreement([a.value for a in scored])
+    return scored
+
+
+def count_verdicts(
+    _: Any, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+) -> Answer:
+    """Count votes of yes and no; see `combine`."""
+    if isinstance(scored := _scored(answers, provenance, notes), Unscored):
+        return scored
     stated = [a.probability for a in scored if a.probability is not None]
     numbers = [float(a.value is True) if a.probability is None else a.probability for a in scored]
     mean, yes = _mean(numbers), sum(a.value is True for a in scored)
@@ -169,7 +171,12 @@ def _support(scored: Sequence[Judged], provenance: Provenance, notes: dict[str, 
     return Judged(value, provenance, mean, notes=notes, **words)
 
 
-def _preference(scored: Sequence[Judged], provenance: Provenance, notes: dict[str, Any]) -> Answer:
+def count_preferences(
+    _: Any, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+) -> Answer:
+    """Count votes for a, b and tie; see `combine`."""
+    if isinstance(scored := _scored(answers, provenance, notes), Unscored):
+        return scored
     votes = [a.value for a in scored]
     winners, _ = most_frequent(votes)
     if len(winners) == 1:
@@ -183,24 +190,24 @@ def _preference(scored: Sequence[Judged], provenance: Provenance, notes: dict[st
     return Judged(value, provenance, notes=notes, **words)
 
 
-def _order(answer: Judged) -> list[int]:
-    order: Any = answer.value
-    return list(order)
-
-
-def _mean_ranks(orders: Sequence[Sequence[int]]) -> list[int]:
-    """Return positions by mean rank; equal ones as the first order has them."""
+def count_orders(
+    _: Any, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+) -> Answer:
+    """Order by mean rank, equal ones as the first order has them; see `combine`."""
+    if isinstance(scored := _scored(answers, provenance, notes), Unscored):
+        return scored
+    orders: list[Any] = [a.value for a in scored]
     ranks: Counter[int] = Counter()
     for order in orders:
         for rank, position in enumerate(order):
             ranks[position] += rank
-    return sorted(orders[0], key=ranks.__getitem__)
-
-
-def _apart(answer: Judged, order: Sequence[int]) -> int:
-    """Return how far a ranking is from `order` (Spearman's footrule)."""
-    places = {position: place for place, position in enumerate(order)}
-    return sum(abs(place - places[position]) for place, position in enumerate(_order(answer)))
+    mean = sorted(orders[0], key=ranks.__getitem__)
+    places = {position: place for place, position in enumerate(mean)}
+    apart = [  # Spearman's footrule
+        sum(abs(place - places[position]) for place, position in enumerate(order))
+        for order in orders
+    ]
+    return Judged(mean, provenance, notes=notes, **_words(scored, apart))
 
 
 def _words(scored: Sequence[Judged], distances: Sequence[float | None]) -> dict[str, Any]:
@@ -212,15 +219,16 @@ def _words(scored: Sequence[Judged], distances: Sequence[float | None]) -> dict[
     return {"explanation": speaker.explanation, "evidence": speaker.evidence}
 
 
-def _ratings(
+def count_ratings(
     question: Rating, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
 ) -> Answer:
-    table = [_cells(question, answer) for answer in answers]
-    cells: list[Cell] = []
+    """Count the ratings on each dimension; see `combine`."""
+    table = [question.votes(answer) for answer in answers]
+    cells: list[float | Missing] = []
     by_dimension: dict[str, dict[str, float]] = {"agreement": {}, "spread": {}}
     for dimension, column in zip(question.dimensions, zip(*table, strict=True), strict=True):
-        numbers = [cell for cell in column if not isinstance(cell, str)]
-        cells.append(_missing(column) or _rating(numbers, provenance.method))
+        numbers = [cell for cell in column if not isinstance(cell, Missing)]
+        cells.append(_too_few(column) or _rating(numbers, provenance.method))
         for name, number in (_agreement(numbers) | _spread(numbers)).items():
             by_dimension[name][dimension] = number
     for name, shares in by_dimension.items():
@@ -229,17 +237,7 @@ def _ratings(
     pairs = [(a, _gap(row, cells)) for a, row in zip(answers, table, strict=True)]
     scored = [(a, gap) for a, gap in pairs if isinstance(a, Judged)]
     words = _words([a for a, _ in scored], [gap for _, gap in scored])
-    return rating_answer(question, cells, provenance, notes=notes, **words)
-
-
-def _cells(question: Rating, answer: Answer) -> list[Cell]:
-    """Return an answer's rating on each dimension, or the reason why it is unscored."""
-    if isinstance(answer, Unscored):
-        return [answer.reason] * len(question.dimensions)
-    values: list[Any] = answer.value if isinstance(answer.value, list) else [answer.value]
-    reasons = answer.notes.get("dimensions", {})
-    pairs = zip(question.dimensions, values, strict=True)
-    return [reasons.get(name, "missing") if v is None else v for name, v in pairs]
+    return question.compose(cells, provenance, notes=notes, **words)
 
 
 def _rating(numbers: Sequence[float], method: str) -> float:
@@ -249,50 +247,14 @@ def _rating(numbers: Sequence[float], method: str) -> float:
     return winners[0] if len(winners) == 1 else statistics.median(numbers)
 
 
-def _gap(row: Sequence[Cell], cells: Sequence[Cell]) -> float | None:
+def _gap(row: Sequence[float | Missing], cells: Sequence[float | Missing]) -> float | None:
     """Return how far a vote is from the combined ratings, on the dimensions that both have."""
     gaps = [
         abs(vote - cell)
         for vote, cell in zip(row, cells, strict=True)
-        if not isinstance(vote, str) and not isinstance(cell, str)
+        if not isinstance(vote, Missing) and not isinstance(cell, Missing)
     ]
     return _mean(gaps) if gaps else None
-
-
-def rating_answer(
-    question: Rating,
-    cells: Sequence[Cell],
-    provenance: Provenance,
-    *,
-    notes: Mapping[str, Any] | None = None,
-    **fields: Any,
-) -> Answer:
-    """Return the answer to a Rating question, put together dimension by dimension.
-
-    Args:
-        question: what was asked.
-        cells: for each dimension its number, or the reason why there is none.
-        provenance: of the answer.
-        notes: further notes.
-        fields: further fields of `Judged`.
-
-    Returns:
-        A number for one dimension, a list for several, with None and a note where one is
-        unscored; where all are, `Unscored` with the reason (of several: the first).
-    """
-    reasons = {
-        name: cell
-        for name, cell in zip(question.dimensions, cells, strict=True)
-        if isinstance(cell, str)
-    }
-    notes = dict(notes or {})
-    if len(reasons) == len(cells):
-        return Unscored(next(iter(reasons.values())), provenance, notes=notes)
-    if reasons:
-        notes["dimensions"] = reasons
-    values: list[Any] = [None if isinstance(cell, str) else cell for cell in cells]
-    value: Value = values if len(values) > 1 else values[0]
-    return Judged(value, provenance, notes=notes, **fields)
 
 
 class SelfAgreement(NamedTuple):

@@ -1,22 +1,23 @@
 """Curves from a judge's probability of yes to a better one, fitted on labels.
 
-Every curve is monotone: it never turns the order of two answers round, so it can mend how sure a
-judge says it is, not what it sees. Why these three, and what each is for:
-docs/decisions/recalibration.md.
+Every curve is monotone: it corrects how sure a judge says it is, never the order of its
+answers. Why these three: docs/decisions/recalibration.md.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
     "FITS",
+    "STRICT",
     "Curve",
     "CurveName",
     "Isotonic",
@@ -27,6 +28,7 @@ __all__ = [
     "fit",
     "folds_of",
     "log_odds",
+    "logistic",
 ]
 
 CurveName: TypeAlias = Literal["isotonic", "platt", "temperature"]
@@ -42,6 +44,10 @@ _PLACES = 12
 """Coarser than what processors differ by in `exp`, so an answer reads the same everywhere."""
 
 
+STRICT: Mapping[str, Any] = {"strict": True, "allow_inf_nan": False}
+"""How pydantic reads dataclasses of calibration files: nothing is converted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Isotonic:
     """A monotone polyline, level before its first and after its last knot.
@@ -51,8 +57,20 @@ class Isotonic:
         y: the share of yes there, in [0, 1], never decreasing.
     """
 
+    __pydantic_config__ = STRICT
+
     x: tuple[float, ...]
     y: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.x) == len(self.y):
+            raise ValueError(f"found {len(self.x)} x and {len(self.y)} y, expected as many")
+        if wrong := [value for value in (*self.x, *self.y) if not 0 <= value <= 1]:
+            raise ValueError(f"found {wrong[0]:g}, expected 0 to 1")
+        if any(a >= b for a, b in itertools.pairwise(self.x)):
+            raise ValueError("x does not rise strictly")
+        if any(a > b for a, b in itertools.pairwise(self.y)):
+            raise ValueError("y falls: the curve must be monotone")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
@@ -68,12 +86,18 @@ class Platt:
         intercept: log-odds of yes where the judge says 1/2.
     """
 
+    __pydantic_config__ = STRICT
+
     slope: float
     intercept: float
 
+    def __post_init__(self) -> None:
+        if self.slope < 0:
+            raise ValueError(f"found a slope of {self.slope:g}, expected at least 0")
+
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
-        return _logistic(self.slope * log_odds(probabilities) + self.intercept)
+        return logistic(self.slope * log_odds(probabilities) + self.intercept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +108,18 @@ class Temperature:
         temperature: above 1 for a judge that is too sure of itself; within `TEMPERATURES`.
     """
 
+    __pydantic_config__ = STRICT
+
     temperature: float
+
+    def __post_init__(self) -> None:
+        low, high = TEMPERATURES
+        if not low <= self.temperature <= high:
+            raise ValueError(f"found {self.temperature:g}, expected {low:g} to {high:g}")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
-        return _logistic(log_odds(probabilities) / self.temperature)
+        return logistic(log_odds(probabilities) / self.temperature)
 
 
 Curve: TypeAlias = Isotonic | Platt | Temperature
@@ -147,7 +178,7 @@ def _fit_platt(p: Floats, y: Floats) -> Platt:
     w = np.array([0.0, _logit(float(target.mean()))])
     loss = _cross_entropy(w @ x, target)
     for _ in range(100):
-        q = _logistic(w @ x)
+        q = logistic(w @ x)
         gradient = x @ (q - target)
         if np.abs(gradient).max() < 1e-9 * len(y):
             break
@@ -172,7 +203,7 @@ def _fit_temperature(p: Floats, y: Floats) -> Temperature:
     low, high = (1 / t for t in reversed(TEMPERATURES))
     for _ in range(80):
         middle = (low * high) ** 0.5
-        if float(z @ (_logistic(middle * z) - y)) > 0:
+        if float(z @ (logistic(middle * z) - y)) > 0:
             high = middle
         else:
             low = middle
@@ -275,7 +306,7 @@ def _logit(p: float) -> float:
     return float(np.log(p) - np.log1p(-p))
 
 
-def _logistic(z: Floats) -> Floats:
+def logistic(z: Floats) -> Floats:
     """Return 1 / (1 + exp(-z)) without overflow."""
     return np.asarray(np.round(np.exp(-np.logaddexp(0.0, -z)), _PLACES), dtype=np.float64)
 

@@ -6,35 +6,87 @@ the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.errors import shorten
+from pnyx.errors import PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, of_kind
-from pnyx.judge.calibration import Calibration, load_calibrations
+from pnyx.judge.curves import logistic
 from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
-from pnyx.judge.stance import opening, opposite, side_features, weighted_mean
 from pnyx.models.encoder import Encoder, load_encoder
 
-__all__ = ["EncoderJudge"]
+__all__ = ["Calibration", "EncoderJudge", "load_calibrations"]
 
+_PACKAGED = "minilm-int8"
 _CHUNK = 32
 """Questions answered between two emits: enough to share work, few enough to show progress."""
 
 Vectors = Mapping[str, npt.NDArray[np.float32]]
 
 
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
+
+    Attributes:
+        task: `support`, `relevance` or `relevance+guideline`.
+        weights: feature name to weight; the probability rises with a feature of positive weight.
+        intercept: log-odds where all features are 0.
+        threshold: the lowest probability that counts as yes. It maximises F1 on the fitted pairs,
+            so where few pairs are positive it lies below 0.5.
+        data: which labelled pairs it was fitted on, and how many.
+        figures: held-out measures (AUROC, AP, F1, Brier ...) by name.
+    """
+
+    task: str
+    weights: Mapping[str, float]
+    intercept: float
+    threshold: float
+    data: str
+    figures: Mapping[str, float]
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """Return P(yes) in (0, 1), rounded to 6 places so that it reads the same everywhere."""
+        z = self.intercept + sum(w * features[name] for name, w in self.weights.items())
+        return round(float(logistic(np.asarray(z))), 6)
+
+
+def load_calibrations(name: str) -> tuple[dict[str, Any], dict[str, Calibration]]:
+    """Read the packaged calibrations of an encoder.
+
+    Args:
+        name: the encoder's, e.g. `minilm-int8`.
+
+    Returns:
+        The file's own fields (`judge`, `card`, `fitted` ...) and the calibrations by task.
+
+    Raises:
+        PnyxError: there is none, or it is damaged.
+    """
+    file = resources.files("pnyx.judge") / "calibrations" / f"{name}.json"
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        tasks = {task: Calibration(task, **row) for task, row in content.pop("tasks").items()}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise PnyxError(f"the calibration of {name} is missing or damaged: {error}") from error
+    return content, tasks
+
+
 class EncoderJudge:
-    """Answers Support questions of the tasks `support`, `relevance` and `stance`.
+    """Answers Support questions of the tasks `support` and `relevance`.
 
     - `support`: the similarity of the statement to the closest window of one to three sentences,
       and whether it repeats, or repeats and contradicts, the passage's own words.
     - `relevance`: the same similarity to the question and, where given, its relevance definition.
-    - `stance`: a trained head (`pnyx.judge.stance`); it presumes that the text is on topic.
 
     The same question gets the same bits alone and among others.
 
@@ -45,7 +97,7 @@ class EncoderJudge:
     Attributes:
         name: `minilm-int8@1`; the number changes with the calibration.
         kinds: {Support}.
-        card: held-out accuracy in one line.
+        cards: task -> held-out figures in one line.
     """
 
     def __init__(
@@ -53,14 +105,26 @@ class EncoderJudge:
         encoder: Encoder | None = None,
         calibrations: Mapping[str, Calibration] | None = None,
     ) -> None:
-        self._encoder = encoder if encoder is not None else load_encoder()
+        self._given = encoder
+        self.cards: Mapping[str, str] = {}
         if calibrations is None:
-            about, self._calibrations = load_calibrations(self._encoder.name)
-            self.name, self.card = str(about["judge"]), str(about["card"])
+            name = _PACKAGED if encoder is None else encoder.name
+            about, self._calibrations = load_calibrations(name)
+            self.name = str(about["judge"])
+            self.cards = about["card"]
         else:
             self._calibrations = dict(calibrations)
-            self.name, self.card = f"{self._encoder.name}@custom", ""
+            self.name = f"{self._encoder.name}@custom"
         self.kinds: frozenset[type] = frozenset({Support})
+
+    @property
+    def card(self) -> str:
+        """The figures of all tasks in one line; empty for calibrations of one's own."""
+        return "; ".join([*self.cards.values(), "weak: hints only"]) if self.cards else ""
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return load_encoder() if self._given is None else self._given
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
@@ -121,19 +185,12 @@ class EncoderJudge:
             return problem
         if _calibration_name(question) not in self._calibrations:
             return f"task: no calibration for {shorten(question.task, 40)!r}"
-        if question.task == "stance" and opposite(question.statement) is None:
-            return (
-                "claim: no statement that can be negated by rule: "
-                "ask a question that yes or no answers"
-            )
         return ""
 
     def _scores(
         self, question: Support, passage: Passage, vectors: Vectors
     ) -> tuple[dict[str, float], str]:
         """Return the features of one question and the sentence that decided."""
-        if question.task == "stance":
-            return self._side(question, passage, vectors)
         query = vectors[_query(question)]
         windows = _stack(vectors, passage.windows) @ query
         unique = list(dict.fromkeys(passage.sentences))
@@ -143,18 +200,6 @@ class EncoderJudge:
             found = wording(question.statement, passage)
             features |= {"copy": round(found.copy, 6), "conflict": round(found.conflict, 6)}
         return features, unique[int(sentences.argmax())]
-
-    def _side(
-        self, question: Support, passage: Passage, vectors: Vectors
-    ) -> tuple[dict[str, float], str]:
-        sentences = opening(passage)
-        claim = question.statement
-        pair = (vectors[claim], vectors[opposite(claim) or ""])
-        seen = side_features(claim, pair, sentences, _stack(vectors, sentences))
-        head = np.array(self._calibrations["stance"].head)
-        side = float(weighted_mean(seen) @ head)
-        decisive = seen @ head * (1 if side >= 0 else -1)
-        return {"side": round(side, 6)}, sentences[int(decisive.argmax())]
 
 
 def _calibration_name(question: Support) -> str:
@@ -171,8 +216,6 @@ def _query(question: Support) -> str:
 
 def _texts(question: Support, passage: Passage) -> Iterable[str]:
     """Return all that must be embedded to answer a question."""
-    if question.task == "stance":
-        return (question.statement, opposite(question.statement) or "", *opening(passage))
     return (_query(question), *passage.windows)
 
 

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pnyx.corpora import read_items
-from pnyx.corpora.items import LABEL_WORDS, PARTLY
+from pnyx.corpora.items import PARTLY
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, Value
+from pnyx.judge.answers import Answer, Missing, Provenance, Value
 from pnyx.judge.base import Emit
-from pnyx.judge.combine import most_frequent, rating_answer
+from pnyx.judge.combine import most_frequent
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 
-__all__ = ["HumanLabels", "read_value", "row_dimensions"]
-
-_YES_NO = {**LABEL_WORDS, "true": True, "false": False}
+__all__ = ["HumanLabels"]
 
 
 class HumanLabels:
@@ -66,28 +64,23 @@ class HumanLabels:
                 self._annotators.add(str(row["annotator"]))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
-        dimensions = row_dimensions(question)
-        found = [self._label(question, dimension) for dimension in dimensions]
+        found = [self._label(question, dimension) for dimension in question.cells]
         shares = {
             dimension or "value": label.share
-            for dimension, label in zip(dimensions, found, strict=True)
+            for dimension, label in zip(question.cells, found, strict=True)
             if label.value is not None
         }
         details = {"agreeing": shares} if shares else {}
         provenance = Provenance(self.name, method="label", details=details)
-        if isinstance(question, Rating):
-            cells = [label.reason if label.value is None else label.value for label in found]
-            return rating_answer(question, cells, provenance)
-        (label,) = found
-        if label.value is None:
-            return Unscored(label.reason, provenance)
-        return Judged(label.value, provenance, notes={"partial": True} if label.partial else {})
+        cells = [Missing(label.reason) if label.value is None else label.value for label in found]
+        notes = {"partial": True} if any(label.partial for label in found) else {}
+        return question.compose(cells, provenance, notes=notes)
 
     def _label(self, question: JudgeQuestion, dimension: str) -> _Label:
         votes = self._votes.get((question.id, dimension))
         if votes is None:
             return _Label(reason="no label")
-        read = [read_value(question, vote) for vote in votes]
+        read = [question.value_of(vote) for vote in votes]
         if None in read:
             found = shorten(repr(votes[read.index(None)]), 40)
             return _Label(reason=f"label: {found} is no answer to the question")
@@ -111,35 +104,3 @@ def _partial(votes: Sequence[Value], read: Sequence[Any]) -> bool:
     said = [vote for vote, yes in zip(votes, read, strict=True) if yes is True]
     in_part = sum(isinstance(vote, str) and vote.strip().lower() == PARTLY for vote in said)
     return 2 * in_part > len(said)
-
-
-def row_dimensions(question: JudgeQuestion) -> tuple[str, ...]:
-    """Return the `dimension` of each line that labels or answers a question; empty for none."""
-    if isinstance(question, Rating):
-        return question.dimensions
-    return (str(question.extra.get("dimension") or ""),)
-
-
-def read_value(question: JudgeQuestion, value: Any) -> Any:
-    """Return a file's value as an answer of the question's kind, or None where it is none.
-
-    Args:
-        question: of a rating, one dimension of it.
-        value: JSON; yes and no may also be 1 and 0, or words in any case ("partially" is yes).
-    """
-    if isinstance(question, Support):
-        return _yes_or_no(value)
-    if isinstance(question, Rating):
-        low, high = question.scale
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return value if number and low <= value <= high else None
-    if isinstance(question, Preference):
-        return value if value in ("a", "b", "tie") else None
-    complete = isinstance(value, list) and all(type(v) is int for v in value)
-    return value if complete and sorted(value) == list(range(len(question.texts))) else None
-
-
-def _yes_or_no(value: Any) -> bool | None:
-    if isinstance(value, str):
-        return _YES_NO.get(value.strip().lower())
-    return bool(value) if value in (True, False) else None

@@ -18,17 +18,14 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.asking import Asking, Item, Probability
 from pnyx.judge.base import Emit
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.forms import FORMS, Reading
-from pnyx.judge.forms.preference import swapped
-from pnyx.judge.prompting import load_prompt
+from pnyx.judge.forms import Reading, form_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
 from pnyx.judge.quotes import find_words
-from pnyx.judge.reading import UnreadableReply, cut_reason
+from pnyx.judge.reading import UnreadableReply, cut_reason, repair_turn
 from pnyx.judge.tasks import TASKS
 from pnyx.judge.tokens import probability_of_yes
 from pnyx.models.flow import run_all
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.replies import CallFailed, ChatRequest, Reply
 
 __all__ = ["LlmJudge", "find_evidence"]
 
@@ -85,27 +82,22 @@ class LlmJudge:
 
     async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
         """Ask until every question of one call has its answer."""
-        if isinstance(questions[0], Preference):
-            return [await self._both_orders(questions[0])]
-        return await self._call(questions)
+        if questions[0].swapped is None:
+            return await self._call(questions)
+        return [await self._both_ways(questions[0])]
 
-    async def _both_orders(self, question: Preference) -> Answer:
-        """Ask (a, b) and (b, a): a preference that turns with the order is none, so a tie."""
+    async def _both_ways(self, question: Any) -> Answer:
+        """Ask a question and its other way round: only what both agree on is an answer."""
         (given,) = await self._call([question])
-        turn = replace(question, a=question.b, b=question.a)
         if isinstance(given, Unscored):
             if self._is_missing(question):
-                await self._call([turn])  # a plan counts both
+                await self._call([question.swapped])  # a plan counts both
             return given
-        (turned,) = await self._call([turn])
+        (turned,) = await self._call([question.swapped])
         if isinstance(turned, Unscored):
             return replace(turned, reason=f"{turned.reason} (asked with b first)")
-        orders = [str(given.value), swapped(turned.value)]
-        return replace(
-            given,
-            value=orders[0] if orders[0] == orders[1] else "tie",
-            notes={**given.notes, **turned.notes, "orders": orders},
-        )
+        settled: Judged = question.settled(given, turned)
+        return settled
 
     def _is_missing(self, question: Any) -> bool:
         """Whether a question waits to be asked, for the first time or with more room."""
@@ -135,11 +127,8 @@ class LlmJudge:
         error: UnreadableReply,
         most: int,
     ) -> list[Answer]:
-        """Ask once more, showing the model what it wrote and why that cannot be read."""
-        (turn,) = load_prompt("repair").render(problem=str(error))
-        said = Message("assistant", reply.text)
-        turned = replace(request, messages=(*request.messages, said, turn))
-        again, outcome = await self.model.whole(turned, most)
+        """Ask once more, with a repair turn."""
+        again, outcome = await self.model.whole(repair_turn(request, reply, error), most)
         problem = error
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
             try:
@@ -186,8 +175,8 @@ class LlmJudge:
         return [*await self._call(questions[:middle]), *await self._call(questions[middle:])]
 
     def _read(self, questions: Sequence[Any], reply: Reply) -> list[Reading | None]:
-        form = FORMS[type(questions[0])]
-        return form.read(self.asking.prompt(questions), questions, self.asking.sample, reply.text)
+        prompt = self.asking.prompt(questions)
+        return form_of(prompt).read(prompt, questions, self.asking.sample, reply.text)
 
     def _judged(
         self,
@@ -199,7 +188,7 @@ class LlmJudge:
     ) -> Answer:
         notes = {**notes, **reading.notes}
         probability, method = None, provenance.method
-        if isinstance(question, Support):
+        if question.yes_no:
             token = self._token(reply, reading)
             if self.asking.probability == "tok" and token is None:
                 return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
@@ -245,7 +234,7 @@ class LlmJudge:
                 "usage": dict(outcome.usage),
                 "store_key": self.model.key(request),
             }
-        method = _METHOD[self.asking.probability] if isinstance(questions[0], Support) else "stated"
+        method = _METHOD[self.asking.probability] if questions[0].yes_no else "stated"
         return Provenance(self.name, request.hash, method, details)
 
 
@@ -253,13 +242,9 @@ def _no_task(question: JudgeQuestion) -> str:
     task = TASKS.get(question.task)
     if task is None:
         return f"task: no prompt for {shorten(question.task, 40)!r}"
-    if not isinstance(question, task.kind):
+    if type(question) is not task.kind:
         return f"task: {task.name} asks {task.kind.__name__} questions"
-    if isinstance(question, Rating):
-        unknown = [name for name in question.dimensions if name not in dimensions_of(task.name)]
-        if unknown:
-            return f"task: {task.name} has no dimension {shorten(unknown[0], 40)!r}"
-    return ""
+    return question.fault()
 
 
 def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:

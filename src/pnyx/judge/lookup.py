@@ -10,10 +10,8 @@ from pnyx.corpora import read_items
 from pnyx.corpora.base import parse_rows, strict, unique
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.answers import Answer, Missing, Provenance
 from pnyx.judge.base import Emit
-from pnyx.judge.combine import rating_answer
-from pnyx.judge.labels import read_value, row_dimensions
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.results import ANSWERS
 
@@ -85,19 +83,13 @@ class Lookup:
             emit(position, self._answer(question))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
-        names = row_dimensions(question)
-        rows = [self._rows.get((question.id, question.task, name)) for name in names]
+        key = question.id, question.task
+        rows = [self._rows.get((*key, name)) for name in question.cells]
         cells = [_cell(question, row) for row in rows]
         there = [row for row in rows if row is not None]
-        provenance = self._provenance(there)
-        notes = _notes(there)
-        fields = _fields(there)
-        if isinstance(question, Rating):
-            return rating_answer(question, cells, provenance, notes=notes, **fields)
-        (cell,) = cells
-        if isinstance(cell, _Reason):
-            return Unscored(cell, provenance, notes=notes)
-        return Judged(cell, provenance, notes=notes, **fields)
+        return question.compose(
+            cells, self._provenance(there), notes=_notes(there), **_fields(there)
+        )
 
     def _provenance(self, rows: Sequence[Mapping[str, Any]]) -> Provenance:
         first: Mapping[str, Any] = rows[0] if rows else {}
@@ -109,19 +101,15 @@ class Lookup:
         )
 
 
-class _Reason(str):
-    """Why there is no value, told apart from a value that is text."""
-
-
 def _cell(question: JudgeQuestion, row: Mapping[str, Any] | None) -> Any:
     if row is None:
-        return _Reason(_NO_ANSWER)
+        return Missing(_NO_ANSWER)
     if row["value"] is None:
-        return _Reason(row["unscored"])
-    value = read_value(question, row["value"])
+        return Missing(row["unscored"])
+    value = question.value_of(row["value"])
     if value is None:
         found = shorten(repr(row["value"]), 40)
-        return _Reason(f"lookup: {found} is no answer to the question")
+        return Missing(f"lookup: {found} is no answer to the question")
     return value
 
 

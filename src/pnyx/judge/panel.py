@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from pnyx.errors import InputError
-from pnyx.judge.answers import Answer, Judged, Unscored
+from pnyx.judge.answers import Answer
 from pnyx.judge.base import Emit, Judge, refuse_other_kinds
 from pnyx.judge.combine import How, combine
 from pnyx.judge.questions import JudgeQuestion
+from pnyx.models.flow import run_all
 
 __all__ = ["Panel", "Repeats"]
 
@@ -64,62 +66,26 @@ class Panel:
             pnyx.errors.ModelError: a judge cannot go on. The others are stopped; what they had
                 paid for is stored, and no answer is made of a part of the votes.
         """
-        import anyio
-
         refuse_other_kinds(self, questions)
-        ballots = _Ballots(self, questions, emit)
-        failures: list[Exception] = []
+        waiting: dict[int, dict[int, Answer]] = {}
+        counted: set[int] = set()
 
-        async def poll(place: int) -> None:
-            try:
-                await self.members[place].answer(questions, ballots.box(place))
-            except Exception as error:  # raised below, out of the exception group
-                failures.append(error)
-                group.cancel_scope.cancel()
+        def vote(member: int, position: int, answer: Answer) -> None:
+            votes = waiting.setdefault(position, {})
+            if member in votes or position in counted:
+                raise RuntimeError(
+                    f"{self.members[member].name} answered question {position} twice"
+                )
+            votes[member] = dataclasses.replace(answer, raw="")
+            if len(votes) == len(self.members):
+                counted.add(position)
+                answers = [votes[place] for place in sorted(waiting.pop(position))]
+                emit(position, combine(questions[position], answers, self.how, judge=self.name))
 
-        async with anyio.create_task_group() as group:
-            for place in range(len(self.members)):
-                group.start_soon(poll, place)
-        if failures:
-            raise failures[0]
+        async def poll(item: tuple[int, Judge]) -> None:
+            await item[1].answer(questions, partial(vote, item[0]))
 
-
-class _Ballots:
-    """Votes that wait for the others on their question."""
-
-    def __init__(self, panel: Panel, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        self._panel = panel
-        self._questions = questions
-        self._emit = emit
-        self._waiting: dict[int, dict[int, Answer]] = {}
-        self._missing = [len(panel.members)] * len(questions)
-
-    def box(self, place: int) -> Emit:
-        """Return where the judge at `place` puts its votes."""
-
-        def put(position: int, answer: Answer) -> None:
-            votes = self._waiting.setdefault(position, {})
-            if place in votes or not self._missing[position]:
-                name = self._panel.members[place].name
-                raise RuntimeError(f"{name} answered question {position} twice")
-            votes[place] = _without_raw(answer)
-            self._missing[position] -= 1
-            if not self._missing[position]:
-                self._count(position)
-
-        return put
-
-    def _count(self, position: int) -> None:
-        votes = self._waiting.pop(position)
-        answers = [votes[place] for place in sorted(votes)]
-        panel = self._panel
-        self._emit(
-            position, combine(self._questions[position], answers, panel.how, judge=panel.name)
-        )
-
-
-def _without_raw(answer: Answer) -> Judged | Unscored:
-    return dataclasses.replace(answer, raw="") if answer.raw else answer
+        await run_all(enumerate(self.members), poll, workers=len(self.members))
 
 
 class Repeats(Panel):

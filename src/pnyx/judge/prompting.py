@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from pnyx.errors import InputError, shorten
@@ -26,9 +24,7 @@ __all__ = [
     "load_prompt",
     "parse_prompt",
     "prompt_bytes",
-    "prompt_file",
     "prompt_names",
-    "read_prompt",
 ]
 
 MAX_TOKENS = 1_000_000
@@ -51,9 +47,10 @@ class Prompt:
         max_tokens: the longest reply asked for.
         task: the task whose questions it asks.
         per_item_tokens: how much longer the reply may be for each listed item.
+        form: how its questions are put and its replies read (`pnyx.judge.forms.FORMS`); empty for
+            a prompt that is put to no items.
         system: template of the system message; `block(label, text)` is available in both.
         user: template of the user message.
-        schema: JSON schema of the reply.
         hash: SHA-256 of the file.
         path: where it was read, for errors.
     """
@@ -66,9 +63,9 @@ class Prompt:
     max_tokens: int
     task: str
     per_item_tokens: int
+    form: str
     system: str = field(repr=False)
     user: str = field(repr=False)
-    schema: Mapping[str, Any] | None = field(repr=False, hash=False)
     hash: str
     path: str = field(default="", compare=False, repr=False)
 
@@ -109,18 +106,19 @@ class Prompt:
         known = ", ".join(sorted(there))
         for name in self.inputs:
             if name not in there:
-                raise self._fault(f"inputs: found {shorten(name, 40)!r}, expected some of {known}")
+                raise self.fault(f"inputs: found {shorten(name, 40)!r}, expected some of {known}")
         for template in (self.system, self.user):
             try:
                 used = listed_inputs(template)
             except TemplateFault as error:
-                raise self._fault(str(error)) from error
+                raise self.fault(str(error)) from error
             for name, as_list in used.items():
                 if name in there and there[name] != as_list:
                     what = "a list: {% for NAME in LIST %}" if there[name] else "a text"
-                    raise self._fault(f"{shorten(name, 40)!r} is {what}")
+                    raise self.fault(f"{shorten(name, 40)!r} is {what}")
 
-    def _fault(self, problem: str) -> InputError:
+    def fault(self, problem: str) -> InputError:
+        """Return the error that says what is wrong with the prompt."""
         return InputError(f"prompt {shorten(self.label, 60)}: {problem}", path=self.path or None)
 
     def request(
@@ -135,17 +133,17 @@ class Prompt:
         Args:
             inputs: as for `render`.
             items: how many items the reply must speak of one by one.
-            schema: takes the place of the file's own, where it depends on the inputs.
+            schema: JSON schema of the reply.
         """
         return ChatRequest(
             messages=self.render(**inputs),
-            schema=self.schema if schema is None else schema,
+            schema=schema,
             schema_name=re.sub(r"[^A-Za-z0-9_-]", "_", self.name),
             max_tokens=self.max_tokens + items * self.per_item_tokens,
         )
 
 
-_FIELDS: dict[str, type | tuple[type, ...]] = {
+_FIELDS: dict[str, type] = {
     "name": str,
     "version": int,
     "language": str,
@@ -154,9 +152,8 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "max_tokens": int,
     "system": str,
     "user": str,
-    "schema": (str, dict),
 }
-_OPTIONAL: dict[str, type] = {"task": str, "per_item_tokens": int}
+_OPTIONAL: dict[str, type] = {"task": str, "per_item_tokens": int, "form": str}
 _RANGES = {
     "version": (0, 2**31 - 1),
     "max_tokens": (1, MAX_TOKENS),
@@ -164,39 +161,16 @@ _RANGES = {
 }
 
 
-def read_prompt(path: str | Path) -> Prompt:
-    """Read a prompt file; see `parse_prompt`.
-
-    Raises:
-        InputError: it cannot be read, is too long or is no prompt file.
-    """
-    return parse_prompt(prompt_file(path), path=str(path))
-
-
-def prompt_file(path: str | Path) -> bytes:
-    """Return the bytes of a prompt file.
-
-    Raises:
-        InputError: it cannot be read or is too long.
-    """
-    with open_binary(path) as stream:
-        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), str(path))
-    if len(content) > _MAX_BYTES:
-        raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=path)
-    return content
-
-
 def parse_prompt(content: bytes, *, path: str) -> Prompt:
     """Read a prompt file.
 
     Args:
-        content: the file's bytes: TOML with the fields of `Prompt`; `schema` is a table or a
-            string of JSON.
+        content: the file's bytes: TOML with the fields of `Prompt`.
         path: shown in errors.
 
     Raises:
         InputError: not TOML, a field is missing, unknown, of the wrong type or out of range, or a
-            template or schema is broken or does what a prompt may not.
+            template is broken or does what a prompt may not.
     """
     table = _table(content, path)
     inputs = table["inputs"]
@@ -214,7 +188,7 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
             line, place = _line_of(content, table[role], error.line)
             raise InputError(f"{role}{place}: {error}", path=path, line=line) from error
     table["task"] = table["task"] or table["name"]
-    fields = {**table, "inputs": tuple(inputs), "schema": _schema(table["schema"], path)}
+    fields = {**table, "inputs": tuple(inputs)}
     return Prompt(**fields, hash=hashlib.sha256(content).hexdigest(), path=path)
 
 
@@ -235,6 +209,10 @@ def _table(content: bytes, path: str) -> dict[str, Any]:
             found = shorten(_shown(table[name]), 40)
             raise InputError(f"field {name!r}: found {found}, expected {low} to {high}", path=path)
     unknown = sorted(set(table) - set(_FIELDS) - set(_OPTIONAL))
+    if "schema" in unknown:
+        from pnyx.judge.forms import FORMS
+
+        raise InputError(f"found a schema, expected form: one of {', '.join(FORMS)}", path=path)
     if unknown:
         raise InputError(f"found the unknown field {shorten(unknown[0])!r}", path=path)
     return table
@@ -245,19 +223,6 @@ def _shown(value: object) -> str:
         return repr(value)
     except (ValueError, RecursionError):  # 0x... of thousands of digits
         return "a number of thousands of digits"
-
-
-def _schema(given: str | dict[str, Any], path: str) -> dict[str, Any] | None:
-    """Return a JSON schema that can be sent; None for an empty one."""
-    try:
-        schema = json.loads(given) if isinstance(given, str) else given
-        json.dumps(schema, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"broken schema: {shorten(str(error))}", path=path) from error
-    if not isinstance(schema, dict):
-        found = shorten(json.dumps(schema), 40)
-        raise InputError(f"schema: found {found}, expected an object", path=path)
-    return schema or None
 
 
 def _line_of(content: bytes, template: str, line: int | None) -> tuple[int | None, str]:
@@ -271,25 +236,39 @@ def _line_of(content: bytes, template: str, line: int | None) -> tuple[int | Non
     return text.count("\n", 0, begins) + line, ""
 
 
-@cache
 def load_prompt(name: str) -> Prompt:
-    """Return a packaged prompt by its name.
+    """Return a prompt: a packaged one by its name, or a file whose path ends in `.toml`.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: there is none, or it is no prompt file.
     """
-    return parse_prompt(prompt_bytes(name), path=f"{name}.toml")
+    return parse_prompt(prompt_bytes(name), path=name) if _is_path(name) else _packaged(name)
 
 
 def prompt_bytes(name: str) -> bytes:
-    """Return the file of a packaged prompt.
+    """Return the file of a prompt; see `load_prompt`.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: there is none, or it is too long.
     """
-    if name not in prompt_names():
-        raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")
-    return resources.files("pnyx.judge").joinpath(_FOLDER, f"{name}.toml").read_bytes()
+    if not _is_path(name):
+        if name not in prompt_names():
+            raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")
+        return resources.files("pnyx.judge").joinpath(_FOLDER, f"{name}.toml").read_bytes()
+    with open_binary(name) as stream:
+        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), name)
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=name)
+    return content
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(".toml")
+
+
+@cache
+def _packaged(name: str) -> Prompt:
+    return parse_prompt(prompt_bytes(name), path=f"{name}.toml")
 
 
 @cache

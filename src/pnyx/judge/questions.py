@@ -2,20 +2,103 @@
 
 `Task` names what the question is asked for (`support`, `relevance`, `stance`, ...): it selects the
 prompt of a language model and the calibration of the packaged encoder; the kind fixes the shape
-of the answer.
+of the answer: its lines in a file, which values it may have, how several are combined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeAlias
+
+from pnyx.corpora.items import LABEL_WORDS
+from pnyx.errors import shorten
+from pnyx.judge import combine
+from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, Value, verdict_fields
+from pnyx.judge.dimensions import dimensions_of
 
 __all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Shot", "Support", "blank"]
+
+_YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
 
 def _extra() -> Any:
     return field(default_factory=dict, hash=False, repr=False)
+
+
+class _Kind:
+    """What the kinds share; a kind overrides where it differs.
+
+    Attributes:
+        id: unique within one run over an items file.
+        task: `support`, `relevance`, `quality` ...: what is asked.
+        group: the topic of the item, for per-topic measures; may be empty.
+        extra: unknown fields of the items file, carried to the answers.
+        judged: the fields that must hold words.
+        counted: how several answers may be counted (`mean`, `majority`), the usual way first.
+        yes_no: whether the answer is yes or no and has a probability of yes.
+    """
+
+    __slots__ = ()
+    judged: ClassVar[tuple[str, ...]]
+    counted: ClassVar[tuple[str, ...]] = ("majority",)
+    yes_no: ClassVar[bool] = False
+    id: str
+    task: str
+    extra: Mapping[str, Any]
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The `dimension` of each line that labels or answers the question; "" for none."""
+        return (str(self.extra.get("dimension") or ""),)
+
+    @property
+    def beginning(self) -> object:
+        """What a prompt about the question begins with: servers reuse it from call to call."""
+        return self.task, self.id
+
+    @property
+    def shared(self) -> object:
+        """What must be equal for questions with the same beginning to share a call."""
+        return None
+
+    @property
+    def swapped(self) -> Any:
+        """The same question the other way round, which must get the same answer; None without."""
+        return None
+
+    def fault(self) -> str:
+        """Return why the question cannot be asked for its task, or an empty string."""
+        return ""
+
+    def value_of(self, value: Any) -> Any:
+        """Return a file's value as an answer on one line, or None where it is none."""
+        raise NotImplementedError
+
+    def compose(
+        self,
+        cells: Sequence[Any],
+        provenance: Provenance,
+        *,
+        notes: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """Return an answer that is put together line by line.
+
+        Args:
+            cells: for each of `cells` its value, or `Missing` with the reason why there is none.
+            provenance: of the answer.
+            notes: further notes.
+            fields: further fields of `Judged`.
+        """
+        (cell,) = cells
+        if isinstance(cell, Missing):
+            return Unscored(str(cell), provenance, notes=notes or {})
+        return Judged(cell, provenance, notes=notes or {}, **fields)
+
+    def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:
+        """Return the dimension of each line of the answer, and its fields that tell the verdict."""
+        return [(self.extra.get("dimension"), verdict_fields(answer))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +117,21 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
+class Support(_Kind):
     """Does `text` support `statement`? Answered by a bool with the probability of yes.
 
     Attributes:
-        id: unique within one run over an items file.
         text: the passage that is judged.
         statement: what the passage must support, or the question it must help to answer.
-        task: `support`, `relevance`, `stance` ...; names the prompt and the calibration.
         question: the contentious question behind the statement, if any.
         guideline: a relevance definition or other instruction for the judge.
-        group: the topic the item belongs to, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
         shots: examples for a prompt that shows some.
     """
+
+    judged = ("text", "statement")
+    counted = ("majority", "mean")
+    yes_no = True
+    count = combine.count_verdicts
 
     id: str
     text: str
@@ -64,23 +148,37 @@ class Support:
         """Statement and guideline in one: what an encoder compares the text with."""
         return f"{self.statement} {self.guideline}".strip()
 
+    @property
+    def beginning(self) -> object:  # noqa: D102
+        return self.task, self.text
+
+    @property
+    def shared(self) -> object:  # noqa: D102
+        return self.guideline, self.question
+
+    def value_of(self, value: Any) -> Any:
+        """Read yes and no, which may also be 1 and 0, or words in any case ("partially" is yes)."""
+        if isinstance(value, str):
+            return _YES_NO.get(value.strip().lower())
+        return bool(value) if value in (True, False) else None
+
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class Rating(_Kind):
     """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
 
     Attributes:
-        id: unique within one run over an items file.
         text: what is rated.
         dimensions: their names, at least one.
         scale: lowest and highest value, both possible.
-        task: names the prompt.
         question: what the text is about, if anything.
         stance: `pro`, `con` or empty: the side that the text takes.
         documents: what the text rests on, if that is to be seen.
-        group: the topic, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
     """
+
+    judged = ("text",)
+    counted = ("mean", "majority")
+    count = combine.count_ratings
 
     id: str
     text: str
@@ -93,22 +191,95 @@ class Rating:
     group: str = ""
     extra: Mapping[str, Any] = _extra()
 
+    @property
+    def cells(self) -> tuple[str, ...]:  # noqa: D102
+        return self.dimensions
+
+    def fault(self) -> str:  # noqa: D102
+        known = dimensions_of(self.task)
+        unknown = [name for name in self.dimensions if name not in known]
+        return f"task: {self.task} has no dimension {shorten(unknown[0], 40)!r}" if unknown else ""
+
+    def value_of(self, value: Any) -> Any:  # noqa: D102
+        low, high = self.scale
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if number and low <= value <= high else None
+
+    def compose(
+        self,
+        cells: Sequence[Any],
+        provenance: Provenance,
+        *,
+        notes: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """Return a number for one dimension, a list for several (None where one is unscored).
+
+        Where all are unscored, `Unscored` with the reason (of several: the first).
+        """
+        pairs = zip(self.dimensions, cells, strict=True)
+        reasons = {name: str(cell) for name, cell in pairs if isinstance(cell, Missing)}
+        notes = dict(notes or {})
+        if len(reasons) == len(cells):
+            return Unscored(next(iter(reasons.values())), provenance, notes=notes)
+        if reasons:
+            notes["dimensions"] = reasons
+        values: list[Any] = [None if isinstance(cell, Missing) else cell for cell in cells]
+        value: Value = values if len(values) > 1 else values[0]
+        return Judged(value, provenance, notes=notes, **fields)
+
+    def votes(self, answer: Answer) -> list[float | Missing]:
+        """Return an answer's rating on each dimension, or the reason why it is unscored."""
+        if isinstance(answer, Unscored):
+            return [Missing(answer.reason)] * len(self.dimensions)
+        values: list[Any] = answer.value if isinstance(answer.value, list) else [answer.value]
+        reasons = answer.notes.get("dimensions", {})
+        pairs = zip(self.dimensions, values, strict=True)
+        return [Missing(reasons.get(name, "missing")) if v is None else v for name, v in pairs]
+
+    def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:  # noqa: D102
+        lines: list[tuple[str | None, dict[str, Any]]] = []
+        reasons = answer.notes.get("reasons", {})
+        for place, dimension in enumerate(self.dimensions):
+            fields = verdict_fields(answer)
+            fields["explanation"] = reasons.get(dimension, fields["explanation"])
+            fields["notes"] = _notes_on(answer.notes, dimension, place) or None
+            if isinstance(answer, Judged) and isinstance(answer.value, list):
+                fields["value"] = answer.value[place]
+                if answer.value[place] is None:
+                    missing = answer.notes.get("dimensions", {})
+                    fields["unscored"] = missing.get(dimension, "missing: not in the reply")
+            lines.append((dimension, fields))
+        return lines
+
+
+def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str, Any]:
+    """Return what the notes say of one dimension of a rating."""
+    kept = {}
+    for name, note in notes.items():
+        if name in ("dimensions", "reasons"):  # each line has fields of its own for these
+            continue
+        if name == "votes":
+            kept[name] = [vote[place] if isinstance(vote, list) else vote for vote in note]
+        else:
+            kept[name] = note[dimension] if isinstance(note, dict) and dimension in note else note
+    return kept
+
 
 @dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(_Kind):
     """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
 
     Attributes:
-        id: unique within one run over an items file.
         a: one text.
         b: the other.
         question: what both are about.
-        task: names the prompt.
         criterion: what makes one better, if the prompt's own idea of it is not to count.
         documents: what both rest on, if that is to be seen.
-        group: the topic, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
     """
+
+    judged = ("a", "b", "question")
+    count = combine.count_preferences
 
     id: str
     a: str
@@ -120,20 +291,38 @@ class Preference:
     group: str = ""
     extra: Mapping[str, Any] = _extra()
 
+    @property
+    def swapped(self) -> Preference:  # noqa: D102
+        return replace(self, a=self.b, b=self.a)
+
+    def value_of(self, value: Any) -> Any:  # noqa: D102
+        return value if value in ("a", "b", "tie") else None
+
+    def settled(self, given: Judged, turned: Judged) -> Judged:
+        """Return one answer from those to (a, b) and (b, a): a verdict that turns round is a tie.
+
+        Args:
+            given: the answer to this question.
+            turned: the answer to `swapped`, in its terms.
+        """
+        orders = [str(given.value), {"a": "b", "b": "a"}.get(str(turned.value), "tie")]
+        value = orders[0] if orders[0] == orders[1] else "tie"
+        return replace(given, value=value, notes={**given.notes, **turned.notes, "orders": orders})
+
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(_Kind):
     """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
 
     Attributes:
-        id: unique within one run over an items file.
         query: what the texts are to serve.
         texts: at least one, in their order so far.
-        task: names the prompt.
         criterion: what makes a text better, e.g. a definition of relevance or a side to argue.
-        group: the topic, for per-topic measures.
-        extra: unknown fields of the items file, carried to the answers.
     """
+
+    judged = ("query", "texts")
+    counted = ("mean",)
+    count = combine.count_orders
 
     id: str
     query: str
@@ -142,6 +331,10 @@ class Ranking:
     criterion: str = ""
     group: str = ""
     extra: Mapping[str, Any] = _extra()
+
+    def value_of(self, value: Any) -> Any:  # noqa: D102
+        complete = isinstance(value, list) and all(type(v) is int for v in value)
+        return value if complete and sorted(value) == list(range(len(self.texts))) else None
 
 
 JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
@@ -153,18 +346,9 @@ def blank(question: JudgeQuestion) -> str:
     A text of white space and signs supports nothing; a judge that is asked all the same makes an
     answer up.
     """
-    for name in _JUDGED[type(question)]:
+    for name in question.judged:
         value = getattr(question, name)
         texts = (value,) if isinstance(value, str) else value
         if not any(character.isalnum() for text in texts for character in text):
             return f"blank: the {name} has no words"
     return ""
-
-
-_JUDGED: dict[type, tuple[str, ...]] = {
-    Support: ("text", "statement"),
-    Rating: ("text",),
-    Preference: ("a", "b", "question"),
-    Ranking: ("query", "texts"),
-}
-"""What of each kind must hold words."""

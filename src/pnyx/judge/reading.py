@@ -1,26 +1,45 @@
-"""Reading a language model's reply: the one JSON object that was asked for, or nothing."""
+"""A language model's reply: its agreed shape, asked for and read; nothing else is taken."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.errors import shorten
 from pnyx.files import clean_text, clean_value
-from pnyx.models.replies import MAX_REPLY_BYTES, ChatRequest, Reply, is_oversized
+from pnyx.judge.prompting import load_prompt
+from pnyx.models.replies import (
+    MAX_REPLY_BYTES,
+    CallFailed,
+    ChatRequest,
+    Message,
+    Reply,
+    is_oversized,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from pnyx.judge.completions import StoredModel
+
 __all__ = [
     "UnreadableReply",
+    "ask_structured",
     "cut_reason",
     "one_object",
+    "repair_turn",
+    "schema_of",
     "validated",
     "validated_value",
     "word_spans",
 ]
+
+
+M = TypeVar("M", bound="BaseModel")
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
@@ -41,6 +60,31 @@ def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
     if reply.finish_reason == "content_filter":
         return "content_filter: the endpoint withheld the reply"
     return None
+
+
+@cache
+def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema that is sent for a reply of a shape.
+
+    Closed objects with every field required, as the strict modes of servers want them. Lengths
+    are checked, but not sent: few servers hold a model to them.
+    """
+    schema = shape.model_json_schema()
+    return _sent(schema, schema.get("$defs", {}))
+
+
+_SENT = "type additionalProperties required properties items enum minimum maximum".split()
+
+
+def _sent(part: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in part:
+        part = defined[part["$ref"].rpartition("/")[2]]
+    sent = {name: part[name] for name in _SENT if name in part}
+    if "properties" in sent:
+        sent["properties"] = {n: _sent(p, defined) for n, p in sent["properties"].items()}
+    if "items" in sent:
+        sent["items"] = _sent(sent["items"], defined)
+    return sent
 
 
 def validated(model: type[BaseModel], text: str) -> Any:
@@ -166,3 +210,41 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> ChatRequest:
+    """Return the request that shows the model what it wrote and why that cannot be read."""
+    (turn,) = load_prompt("repair").render(problem=str(error))
+    said = Message("assistant", reply.text)
+    return replace(request, messages=(*request.messages, said, turn))
+
+
+async def ask_structured(
+    model: StoredModel, request: ChatRequest, shape: type[M]
+) -> tuple[M | None, list[str]]:
+    """Return what the reply says, or None, and what went wrong on the way.
+
+    A reply that is not of the shape gets one repair turn, which is said; a call that failed and a
+    reply that was cut off even with double the room (`StoredModel.whole`) get none.
+
+    Args:
+        model: what is asked; its replies are in the store before they are read.
+        request: of a prompt that asks for JSON of that shape.
+        shape: of the reply; its schema is sent along.
+    """
+    request = replace(request, schema=schema_of(shape))
+    problems: list[str] = []
+    most = 2 * request.max_tokens
+    for _ in range(2):
+        request, reply = await model.whole(request, most)
+        fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
+        if isinstance(reply, CallFailed) or fault:
+            return None, [*problems, fault or ""]
+        try:
+            read = validated(shape, reply.text)
+        except UnreadableReply as error:
+            problems.append(f"schema: {error}")
+            request = repair_turn(request, reply, error)
+        else:
+            return read, ["the reply was read after a repair turn"] if problems else []
+    return None, problems

@@ -1,38 +1,38 @@
-"""A judge whose probabilities are mended by a curve that was fitted on labels.
+"""A judge whose probabilities are recalibrated by a curve that was fitted on labels.
 
 The curve, its threshold, what it was fitted on and how well it did lie in one JSON file, written
-by `pnyx calibrate`. The packaged encoder's own curves from features to probabilities are another
-thing and lie in `pnyx.judge.calibration`.
+by `pnyx calibrate`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pnyx._version import __version__
-from pnyx.corpora.fields import number, string
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_text, parse_json_object, read_lines
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, of_kind
-from pnyx.judge.curves import FITS, TEMPERATURES, Curve, Isotonic, Platt, Temperature
+from pnyx.judge.curves import STRICT, Curve, Isotonic, Platt, Temperature
 from pnyx.judge.questions import JudgeQuestion, Support
-from pnyx.judge.sure import Side, Sure
+from pnyx.judge.sure import Sure
 
 __all__ = [
     "Recalibrated",
     "Recalibration",
+    "checked",
     "curve_from",
     "read_calibration",
     "write_calibration",
 ]
+
+T = TypeVar("T")
 
 _FORMAT = "pnyx-calibration"
 _FORMAT_VERSION = 1
@@ -44,17 +44,19 @@ class Recalibration:
     """What `pnyx calibrate` found for one judge and task.
 
     Attributes:
-        judge: the name of the judge whose probabilities it mends.
+        judge: the name of the judge whose probabilities it recalibrates.
         task: of the answers that it was fitted on.
         source: how the judge got these probabilities (`token`, `stated`, `calibrated` ...); empty
             where the answers do not say.
-        curve: from the judge's probability of yes to the mended one.
-        threshold: the lowest mended probability that counts as yes, in [0, 1].
+        curve: from the judge's probability of yes to the recalibrated one.
+        threshold: the lowest recalibrated probability that counts as yes, in [0, 1].
         sure: where the judge's answer stands, for a cascade; None where that was not asked for.
         prompts: the prompts of the run whose answers these are, as in its manifest; empty where
             that is not known.
         about: counts, figures and files of the fit, ready for JSON.
     """
+
+    __pydantic_config__ = STRICT
 
     judge: str
     task: str
@@ -64,6 +66,12 @@ class Recalibration:
     sure: Sure | None = None
     prompts: tuple[Mapping[str, Any], ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.judge.strip() or not self.task.strip():
+            raise ValueError("judge or task is empty")
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold: found {self.threshold:g}, expected 0 to 1")
 
     @property
     def method(self) -> str:
@@ -121,149 +129,65 @@ def read_calibration(path: str | Path) -> Recalibration:
             raise InputError("too large for a calibration", path=path)
         lines.append(line)
     row = parse_json_object(" ".join(lines) or "null", path=path, number=1)
-    if row.get("format") != _FORMAT:
-        found = shorten(row.get("format"), 40)
-        raise InputError(f"format: found {found}, expected {_FORMAT!r}", path=path)
-    if row.get("format_version") != _FORMAT_VERSION:
-        found = shorten(row.get("format_version"), 40)
-        raise InputError(
-            f"format_version: found {found}, this Pnyx reads {_FORMAT_VERSION}", path=path
-        )
+    for name, expected in (("format", _FORMAT), ("format_version", _FORMAT_VERSION)):
+        if row.get(name) != expected:
+            problem = f"{name}: found {shorten(row.get(name), 40)}, this Pnyx reads {expected}"
+            raise InputError(problem, path=path)
     try:
-        return _recalibration(row)
+        curve = curve_from(row.get("method"), row.get("parameters"))
+        found = checked(Recalibration, {**row, "curve": row["parameters"]})
     except InputError as error:
         raise InputError(error.problem, path=path) from error
+    return dataclasses.replace(found, curve=curve)
 
 
-def _recalibration(row: Mapping[str, Any]) -> Recalibration:
-    prompts = row.get("prompts", [])
-    if not isinstance(prompts, list) or not all(isinstance(p, dict) for p in prompts):
-        raise InputError("prompts: expected a list of objects")
-    sure = row.get("sure")
-    judge, task = string(row.get("judge"), "judge"), string(row.get("task"), "task")
-    if not judge.strip() or not task.strip():
-        raise InputError("judge or task is empty")
-    return Recalibration(
-        judge=judge,
-        task=task,
-        source=string(row.get("source"), "source"),
-        curve=curve_from(
-            string(row.get("method"), "method"), _object(row.get("parameters"), "parameters")
-        ),
-        threshold=_share(row.get("threshold"), "threshold"),
-        sure=None if sure is None else _sure(_object(sure, "sure")),
-        prompts=tuple(prompts),
-        about=_object(row.get("about", {}), "about"),
-    )
-
-
-def curve_from(method: str, parameters: Mapping[str, Any]) -> Curve:
+def curve_from(method: Any, parameters: Any) -> Curve:
     """Return the curve that was written down as its name and its numbers.
 
     Raises:
         InputError: there is no such curve, or it cannot have these numbers.
     """
-    if method not in FITS:
-        expected = ", ".join(FITS)
+    curves: dict[Any, Any] = {"isotonic": Isotonic, "platt": Platt, "temperature": Temperature}
+    if not isinstance(method, str) or method not in curves:
+        expected = ", ".join(curves)
         raise InputError(f"method: found {shorten(method, 40)}, expected one of {expected}")
-    return _CURVES[method](parameters)
+    curve: Curve = checked(curves[method], parameters, "parameters")
+    if isinstance(curve, Platt) and max(curve.slope, abs(curve.intercept)) > 1e6:
+        raise InputError("parameters: found a slope or intercept of more than 1e6")
+    return curve
 
 
-def _isotonic(row: Mapping[str, Any]) -> Isotonic:
-    x, y = (_shares(row.get(name), f"parameters.{name}") for name in ("x", "y"))
-    if not 0 < len(x) == len(y):
-        raise InputError(f"parameters: found {len(x)} x and {len(y)} y, expected as many")
-    if any(a >= b for a, b in itertools.pairwise(x)):
-        raise InputError("parameters.x does not rise strictly")
-    if any(a > b for a, b in itertools.pairwise(y)):
-        raise InputError("parameters.y falls: the curve must be monotone")
-    return Isotonic(x, y)
+def checked(kind: type[T], row: Any, within: str = "") -> T:
+    """Return decoded JSON as an instance of a dataclass, each field of its type.
 
+    Args:
+        kind: a dataclass whose `__pydantic_config__` is `STRICT`; what its `__post_init__` says is
+            wrong is an error like any other.
+        row: what was read.
+        within: where it stands in the file, for the error.
 
-def _platt(row: Mapping[str, Any]) -> Platt:
-    slope, intercept = (
-        number(row.get(name), f"parameters.{name}") for name in ("slope", "intercept")
-    )
-    if slope < 0 or max(slope, abs(intercept)) > 1e6:
-        raise InputError(f"parameters: found a slope of {slope:g}, an intercept of {intercept:g}")
-    return Platt(float(slope), float(intercept))
+    Raises:
+        InputError: names the first field that is not what it should be.
+    """
+    from pydantic import TypeAdapter, ValidationError
 
-
-def _temperature(row: Mapping[str, Any]) -> Temperature:
-    value, (low, high) = number(row.get("temperature"), "parameters.temperature"), TEMPERATURES
-    if not low <= value <= high:
-        raise InputError(f"parameters.temperature: found {value:g}, expected {low:g} to {high:g}")
-    return Temperature(float(value))
-
-
-_CURVES: Mapping[str, Callable[[Mapping[str, Any]], Curve]] = {
-    "isotonic": _isotonic,
-    "platt": _platt,
-    "temperature": _temperature,
-}
-
-
-def _sure(row: Mapping[str, Any]) -> Sure:
-    error = _share(row.get("error"), "sure.error")
-    low, high = (
-        None if row.get(name) is None else _share(row[name], f"sure.{name}")
-        for name in ("low", "high")
-    )
-    if not 0 < error < 1:
-        raise InputError(f"sure.error: found {error:g}, expected more than 0 and less than 1")
-    if low is not None and high is not None and low >= high:
-        raise InputError(f"sure: found low {low:g} and high {high:g}, expected low < high")
-    no, yes = (_side(_object(row.get(name), f"sure.{name}"), f"sure.{name}") for name in _SIDES)
-    labelled = _count(row.get("labelled"), "sure.labelled")
-    if labelled < max(1, no.kept + yes.kept):
-        raise InputError(f"sure.labelled: found {labelled}, expected at least what is kept")
-    if (low is None) != (no.kept == 0) or (high is None) != (yes.kept == 0):
-        raise InputError("sure: a limit without kept answers, or kept answers without a limit")
-    return Sure(error, low, high, no, yes, labelled)
-
-
-_SIDES = ("no", "yes")
-
-
-def _side(row: Mapping[str, Any], name: str) -> Side:
-    bound = row.get("bound")
-    side = Side(
-        kept=_count(row.get("kept"), f"{name}.kept"),
-        errors=_count(row.get("errors"), f"{name}.errors"),
-        bound=None if bound is None else _share(bound, f"{name}.bound"),
-        design_effect=float(number(row.get("design_effect"), f"{name}.design_effect")),
-    )
-    if side.errors > side.kept or (bound is None) != (side.kept == 0) or side.design_effect < 1:
-        raise InputError(f"{name}: its numbers contradict each other")
-    return side
-
-
-def _object(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
-    return value
-
-
-def _count(value: Any, name: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected a count")
-    return value
-
-
-def _share(value: Any, name: str) -> float:
-    if not 0 <= number(value, name) <= 1:
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected 0 to 1")
-    return float(value)
-
-
-def _shares(value: Any, name: str) -> tuple[float, ...]:
-    if not isinstance(value, list):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected a list")
-    return tuple(_share(item, f"{name}[{place}]") for place, item in enumerate(value))
+    try:
+        read: T = TypeAdapter(kind).validate_json(json.dumps(row))
+        return read
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(map(str, [*([within] if within else []), *first["loc"]]))
+        wanted = first["msg"].removeprefix("Input should be ")
+        if first["type"] == "value_error":
+            problem = wanted.removeprefix("Value error, ")
+        else:
+            found = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
+            problem = f"found {found}, expected {wanted}"
+        raise InputError(f"{shorten(name, 80)}: {problem}" if name else problem) from error
 
 
 class Recalibrated:
-    """A judge with its probabilities of yes mended; its verdicts follow from these.
+    """A judge with recalibrated probabilities of yes; its verdicts follow from these.
 
     An answer without a probability, or whose probability was obtained otherwise (or with another
     prompt) than those that the curve was fitted on, is `Unscored("uncalibrated: ...")`.
@@ -315,9 +239,9 @@ class Recalibrated:
             if question.task != self.calibration.task:
                 made, found = shorten(self.calibration.task, 40), shorten(question.task, 40)
                 raise InputError(f"the calibration was made for the task {made!r}, not {found!r}")
-        await self.judge.answer(questions, lambda place, answer: emit(place, self._mend(answer)))
+        await self.judge.answer(questions, lambda at, answer: emit(at, self._recalibrated(answer)))
 
-    def _mend(self, answer: Answer) -> Answer:
+    def _recalibrated(self, answer: Answer) -> Answer:
         by, source = answer.provenance, self.calibration.source
         details = {**by.details, "recalibration": self.calibration.digest}
         method = f"{by.method}+{self.calibration.method}"
@@ -336,9 +260,9 @@ class Recalibrated:
             problem = f"asked with {found!r}, not with the prompt that the curve was fitted on"
         if problem or answer.probability is None:
             return Unscored(f"uncalibrated: {problem}", provenance, answer.raw, answer.notes)
-        return self._mended(answer, answer.probability, provenance)
+        return self._moved(answer, answer.probability, provenance)
 
-    def _mended(self, answer: Judged, before: float, provenance: Provenance) -> Judged:
+    def _moved(self, answer: Judged, before: float, provenance: Provenance) -> Judged:
         probability = float(self.calibration.curve([before])[0])
         value = probability >= self.calibration.threshold
         explanation = answer.explanation

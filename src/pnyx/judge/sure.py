@@ -1,8 +1,7 @@
-"""Where a judge is sure enough for its answer to stand: thresholds with a bound on the error.
+"""Selective answers: where a judge is sure enough to stand, with a bound on the share of errors.
 
-From labelled answers, the widest region of low probabilities in which *no*, and the widest of high
-ones in which *yes*, is wrong in at most a stated share of answers. How the bound survives that
-many regions are tried: docs/decisions/recalibration.md.
+The widest region of low probabilities in which *no*, and of high ones in which *yes*, is wrong
+in at most a stated share of answers. Why the bound holds: docs/decisions/recalibration.md.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from pnyx.judge.curves import STRICT
 
 __all__ = ["CONFIDENCE", "Side", "Sure", "choose_thresholds", "error_bound"]
 
@@ -38,10 +39,17 @@ class Side:
         design_effect: by how much groups inflate the variance of the errors; 1 without groups.
     """
 
+    __pydantic_config__ = STRICT
+
     kept: int = 0
     errors: int = 0
     bound: float | None = None
     design_effect: float = 1.0
+
+    def __post_init__(self) -> None:
+        counts = 0 <= self.errors <= self.kept and (self.bound is None) == (self.kept == 0)
+        if not counts or not 0 <= (self.bound or 0.0) <= 1 or self.design_effect < 1:
+            raise ValueError("its numbers contradict each other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +65,27 @@ class Sure:
         labelled: how many labelled answers this was chosen on.
     """
 
+    __pydantic_config__ = STRICT
+
     error: float
     low: float | None
     high: float | None
     no: Side
     yes: Side
     labelled: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.error < 1:
+            raise ValueError(f"error: found {self.error:g}, expected more than 0, less than 1")
+        low, high = (0.0 if x is None else x for x in (self.low, self.high))
+        if not (0 <= low <= 1 and 0 <= high <= 1):
+            raise ValueError(f"found low {low:g} and high {high:g}, expected 0 to 1")
+        if self.low is not None and self.high is not None and low >= high:
+            raise ValueError(f"found low {low:g} and high {high:g}, expected low < high")
+        if self.labelled < max(1, self.no.kept + self.yes.kept):
+            raise ValueError(f"found {self.labelled} labelled, expected at least what is kept")
+        if (self.low is None) != (not self.no.kept) or (self.high is None) != (not self.yes.kept):
+            raise ValueError("a limit without kept answers, or kept answers without a limit")
 
     @property
     def share(self) -> float:

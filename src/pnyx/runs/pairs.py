@@ -17,7 +17,7 @@ from pnyx.corpora.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
 from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks.relevance import ITEMS, ask_relevance, question_of
+from pnyx.judge.tasks import TASKS, ask_relevance, question_of
 from pnyx.measure.perspectives import Questions, by_question
 from pnyx.measure.rankings import rankings_of
 from pnyx.records import Question, judged_text
@@ -83,7 +83,7 @@ def pairs_of_items(path: str | Path) -> PairSource:
     """
 
     def make() -> Iterator[Support]:
-        return (question_of(row) for _, row in read_items(str(path), ITEMS))
+        return (question_of(row) for _, row in read_items(str(path), TASKS["relevance"].items))
 
     digest = file_hash(path)
     count = None if digest is None else sum(1 for _ in make())

@@ -23,7 +23,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.base import run_blocking
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import load_prompt
-from pnyx.judge.structured import ask_structured
+from pnyx.judge.reading import ask_structured
 from pnyx.models.flow import run_all
 from pnyx.records import Perspective, Question, Stance
 from pnyx.search.diversify import round_robin
@@ -130,6 +130,7 @@ class LlmPerspectives:
         self.prompt = load_prompt(prompt)
         if self.prompt.task != "perspectives":
             raise InputError(f"prompt {self.prompt.label} asks {self.prompt.task}, no perspectives")
+        self._sided = self.prompt.name != "perspectives-open"
 
     @property
     def name(self) -> str:
@@ -158,12 +159,6 @@ class LlmPerspectives:
             fault = f"{shorten(self.model.name, 40)} gave no perspectives: {problems[-1]}"
             return PerspectiveSet((), self.name, (fault,), failed=True)
         return self._set(question, reply.perspectives, problems)
-
-    @property
-    def _sided(self) -> bool:
-        return (
-            "side" in (self.prompt.schema or {})["properties"]["perspectives"]["items"]["required"]
-        )
 
     def _set(self, question: Question, read: Sequence[Any], problems: list[str]) -> PerspectiveSet:
         made = [

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.claims import opposite
 from pnyx.judge.passages import read_passage
-from pnyx.judge.stance import opposite
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stance
 from pnyx.search.diversify import mmr, round_robin
 from pnyx.search.engine import Engine, TopicQuery
@@ -71,7 +71,7 @@ class IndexPerspectives:
         engine: what is searched.
         count: at most so many perspectives on a question, at least 1.
         judge: answers `stance` questions where the corpus has no label on this very question; the
-            packaged encoder by default, which is unsure of most (docs/decisions/sides.md).
+            packaged judge by default, which is unsure of many (docs/decisions/sides.md).
         search: how documents are found; by default Dirichlet.
         depth: how many of the best documents are read, and how many of the question's topics.
 
@@ -105,10 +105,10 @@ class IndexPerspectives:
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
         """See `PerspectiveSource`."""
-        from pnyx.judge.encoder import EncoderJudge
         from pnyx.models.encoder import load_encoder
+        from pnyx.students.packaged import PackagedJudge
 
-        encoder, judge = load_encoder(), self._judge or EncoderJudge()
+        encoder, judge = load_encoder(), self._judge or PackagedJudge("stance")
         return [self._find(question, encoder, judge) for question in questions]
 
     def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:

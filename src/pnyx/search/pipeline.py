@@ -331,7 +331,7 @@ class Searcher:
 
     def _supporting(self) -> Judge:
         if self._judge is None:
-            from pnyx.judge.encoder import EncoderJudge
+            from pnyx.students.packaged import PackagedJudge
 
-            self._judge = EncoderJudge()
+            self._judge = PackagedJudge()
         return self._judge

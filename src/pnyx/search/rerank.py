@@ -19,7 +19,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask, run_blocking
 from pnyx.judge.questions import Ranking
-from pnyx.judge.tasks.relevance import ask_relevance
+from pnyx.judge.tasks import ask_relevance
 from pnyx.models.flow import run_all
 from pnyx.records import Question
 from pnyx.search.plan import Listwise

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
-from pnyx.judge.tasks.relevance import ask_relevance
-from pnyx.judge.tasks.stance import ask_stance
+from pnyx.judge.tasks import ask_relevance, ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
 from pnyx.search.plan import CERTAINTY
 

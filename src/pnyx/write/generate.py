@@ -20,7 +20,7 @@ from pnyx.files import read_jsonl
 from pnyx.judge.claims import claims
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.prompting import block, load_prompt
-from pnyx.judge.reading import UnreadableReply, cut_reason, validated
+from pnyx.judge.reading import UnreadableReply, cut_reason, schema_of, validated
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
 from pnyx.write.draft import Draft, conclusion, premise
@@ -148,7 +148,8 @@ class LlmWriter:
                 "claim": claims(question)[SIDES.index(side)],
                 "points": str(self.points),
                 "documents": "\n\n".join(numbered),
-            }
+            },
+            schema=schema_of(_reply_model()),
         )
 
     def _sentences(

@@ -1,19 +1,47 @@
-"""How each kind of question is put to a language model, and how its replies are read.
+"""How questions are put to a language model, and how its replies are read.
 
-One file for each kind; a new kind is a new file and a line in `FORMS`.
+A prompt file names its form. A new format is such a file and a form with a line in `FORMS`.
 """
 
 from __future__ import annotations
 
+from pnyx.errors import shorten
 from pnyx.judge.forms.base import Form, Reading
 from pnyx.judge.forms.preference import PreferenceForm
 from pnyx.judge.forms.ranking import RankingForm
 from pnyx.judge.forms.rating import RatingForm
 from pnyx.judge.forms.support import SupportForm
+from pnyx.judge.prompting import Prompt
 
-__all__ = ["FORMS", "Form", "Reading"]
+__all__ = ["FORMS", "Form", "Reading", "form_of"]
 
-FORMS: dict[type, Form] = {
-    form.kind: form for form in (SupportForm(), RatingForm(), PreferenceForm(), RankingForm())
+FORMS: dict[str, Form] = {
+    "verdict": SupportForm("reason", "evidence", "answer", "confidence"),
+    "verdict-brief": SupportForm("reason", "answer", "confidence"),
+    "verdict-direct": SupportForm("answer", "confidence"),
+    "probability": SupportForm("reason", "evidence", "answer", "probability"),
+    "probability-brief": SupportForm("reason", "answer", "probability"),
+    "probability-direct": SupportForm("answer", "probability"),
+    "scores": RatingForm(),
+    "preference": PreferenceForm(),
+    "order": RankingForm(),
 }
-"""Kind of question -> how it is asked."""
+"""What a prompt file calls its form -> the form."""
+
+
+def form_of(prompt: Prompt, kind: type | None = None) -> Form:
+    """Return the form that a prompt names.
+
+    Args:
+        prompt: any prompt.
+        kind: of the questions that it is to put; None for whichever its form has.
+
+    Raises:
+        InputError: there is no such form, or it is for questions of another kind.
+    """
+    form = FORMS.get(prompt.form)
+    if form is None or kind not in (None, form.kind):
+        fitting = [name for name, form in FORMS.items() if kind in (None, form.kind)]
+        found = repr(shorten(prompt.form, 40)) if prompt.form else "none"
+        raise prompt.fault(f"form: found {found}, expected one of {', '.join(fitting)}")
+    return form

@@ -1,4 +1,4 @@
-"""What the forms share: the protocol, what was read, seeded reordering."""
+"""What the forms share: how a question is put, what was read, seeded reordering."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Value
 from pnyx.judge.prompting import Prompt
-from pnyx.judge.reading import UnreadableReply
+from pnyx.judge.reading import UnreadableReply, schema_of
 from pnyx.models.replies import ChatRequest
 
-__all__ = ["Form", "Reading", "by_name", "keyed", "plain_word", "reordered"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ConfigDict
+
+__all__ = ["Form", "Reading", "by_name", "plain_word", "reordered", "strict"]
 
 T = TypeVar("T")
 
@@ -41,30 +44,38 @@ class Reading:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Form(Protocol):
-    """How questions of one kind are asked and their replies read.
+class Form:
+    """How a prompt puts questions of one kind, and how its replies are read.
+
+    A prompt file names its form (`form = "verdict"`); a new form is a class with a line in
+    `pnyx.judge.forms.FORMS`. The type that `reply` returns is both what the model is told (as a
+    JSON schema) and what its reply is checked by.
 
     Attributes:
         kind: the question class.
         inputs: what a prompt may ask for: name -> whether it is a list (True) or a text.
+        listed: the input whose entries the reply must speak of one by one, if the prompt has it;
+            they are what another sample reorders.
+        keyed: whether the reply holds one `reply` for each entry of `listed`, by its name. An
+            object is used where a list would do, since every server that takes a schema holds a
+            model to required keys, but few hold it to the length of a list.
     """
 
-    @property
-    def kind(self) -> type: ...  # noqa: D102
+    kind: ClassVar[type]
+    inputs: ClassVar[Mapping[str, bool]]
+    listed: ClassVar[str] = ""
+    keyed: ClassVar[bool] = True
 
-    @property
-    def inputs(self) -> Mapping[str, bool]: ...  # noqa: D102
+    def reply(self, question: Any) -> type[BaseModel]:
+        """Return the type of a reply to a question, or of each part of a keyed one."""
+        raise NotImplementedError
 
-    def request(self, prompt: Prompt, questions: Sequence[Any], sample: int) -> ChatRequest:
-        """Render one call for one or several questions.
-
-        Args:
-            prompt: a prompt that takes as many questions.
-            questions: of this kind.
-            sample: 0 for the order given; any other number reorders what may be reordered, each
-                time in the same way.
-        """
-        ...
+    def put(
+        self, prompt: Prompt, questions: Sequence[Any], sample: int
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """Return the prompt's inputs, and the name in the reply of each entry that is listed."""
+        (question,) = questions
+        return {name: getattr(question, name) for name in prompt.inputs}, ()
 
     def read(
         self, prompt: Prompt, questions: Sequence[Any], sample: int, text: str
@@ -77,11 +88,31 @@ class Form(Protocol):
         Raises:
             UnreadableReply: the reply is not what was asked for.
         """
-        ...
+        raise NotImplementedError
+
+    def request(self, prompt: Prompt, questions: Sequence[Any], sample: int) -> ChatRequest:
+        """Render one call for one or several questions.
+
+        Args:
+            prompt: a prompt that takes as many questions.
+            questions: of this kind.
+            sample: 0 for the order given; any other number reorders what may be reordered, each
+                time in the same way.
+        """
+        inputs, names = self.put(prompt, questions, sample)
+        schema = schema_of(self.reply(questions[0]))
+        if names and self.keyed:
+            schema = {
+                "type": "object",
+                "additionalProperties": False,
+                "required": list(names),
+                "properties": {name: dict(schema) for name in names},
+            }
+        return prompt.request(inputs, items=len(names), schema=schema)
 
     def reorders(self, prompt: Prompt) -> bool:
         """Say whether another `sample` makes another request."""
-        ...
+        return self.listed in prompt.inputs
 
 
 def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]:
@@ -97,20 +128,6 @@ def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]
         seed = hashlib.sha256(f"{sample}\n{salt}".encode("utf-8", "replace")).digest()
         random.Random(seed).shuffle(pairs)
     return pairs
-
-
-def keyed(item: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of an object that has one `item` for each name and nothing else.
-
-    An object is used where a list would do, since every server that takes a schema holds a model
-    to required keys, but few hold it to the length of a list.
-    """
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(names),
-        "properties": {name: dict(item) for name in names},
-    }
 
 
 def by_name(given: Mapping[str, T]) -> dict[str, T]:
@@ -131,3 +148,10 @@ def by_name(given: Mapping[str, T]) -> dict[str, T]:
 def plain_word(value: Any) -> Any:
     """Return a word without white space around it and in lower case; anything else as it is."""
     return value.strip().lower() if isinstance(value, str) else value
+
+
+def strict() -> ConfigDict:
+    """Return the configuration of a reply: nothing is converted, no other field is taken."""
+    from pydantic import ConfigDict
+
+    return ConfigDict(strict=True, extra="forbid", frozen=True)

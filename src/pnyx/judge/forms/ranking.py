@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pnyx.judge.forms.base import Reading, reordered
+from pnyx.judge.forms.base import Form, Reading, reordered, strict
 from pnyx.judge.prompting import Prompt
 from pnyx.judge.questions import Ranking
 from pnyx.judge.reading import UnreadableReply, validated
-from pnyx.models.replies import ChatRequest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -19,31 +17,33 @@ if TYPE_CHECKING:
 __all__ = ["RankingForm"]
 
 
-class RankingForm:
+class RankingForm(Form):
     """Asks for the numbers of the texts, best first; a sample reorders the texts."""
 
-    kind: type = Ranking
-    inputs: Mapping[str, bool] = MappingProxyType(
-        {"query": False, "criterion": False, "texts": True}
-    )
+    kind = Ranking
+    inputs = {"query": False, "criterion": False, "texts": True}  # noqa: RUF012
+    listed = "texts"
+    keyed = False
 
-    def request(self, prompt: Prompt, questions: Sequence[Ranking], sample: int) -> ChatRequest:
-        """See `Form.request`; one question a call."""
+    def reply(self, question: Ranking) -> type[BaseModel]:
+        """Return the reply's type: the order."""
+        return _order()
+
+    def put(
+        self, prompt: Prompt, questions: Sequence[Ranking], sample: int
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """See `Form.put`."""
         (question,) = questions
-        shown = reordered(question.texts, sample, question.query)
-        inputs = {
-            "query": question.query,
-            "criterion": question.criterion,
-            "texts": [text for _, text in shown],
-        }
-        return prompt.request({name: inputs[name] for name in prompt.inputs}, items=len(shown))
+        inputs, _ = super().put(prompt, questions, sample)
+        shown = [text for _, text in reordered(question.texts, sample, question.query)]
+        return {**inputs, "texts": shown}, [str(number) for number in range(1, len(shown) + 1)]
 
     def read(
         self, prompt: Prompt, questions: Sequence[Ranking], sample: int, text: str
     ) -> list[Reading | None]:
         """See `Form.read`; missing, repeated and invented numbers are noted, never fatal."""
         (question,) = questions
-        given: Any = validated(_order_model(), text)
+        given: Any = validated(_order(), text)
         shown = reordered(question.texts, sample, question.query)
         order: list[int] = []
         repeated: list[int] = []
@@ -61,18 +61,11 @@ class RankingForm:
         notes = {name: what for name, what in found.items() if what}
         return [Reading(value=[*order, *missing], notes=notes)]
 
-    def reorders(self, prompt: Prompt) -> bool:
-        """See `Form.reorders`."""
-        return True
-
 
 @cache
-def _order_model() -> type[BaseModel]:
-    from pydantic import BaseModel, ConfigDict
+def _order() -> type[BaseModel]:
+    from pydantic import WithJsonSchema, create_model
 
-    class Order(BaseModel):
-        model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-        order: list[int]
-
-    return Order
+    # Told to be at least 1, but read whatever it is: an invented number is noted.
+    number = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
+    return create_model("Order", __config__=strict(), order=(list[number], ...))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pnyx.judge.dimensions import definition
-from pnyx.judge.forms.base import Reading, by_name, keyed, reordered
+from pnyx.judge.forms.base import Form, Reading, by_name, reordered, strict
 from pnyx.judge.prompting import Prompt
 from pnyx.judge.questions import Rating
 from pnyx.judge.reading import UnreadableReply, one_object, validated_value
-from pnyx.models.replies import ChatRequest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -20,19 +19,34 @@ if TYPE_CHECKING:
 __all__ = ["RatingForm"]
 
 
-class RatingForm:
-    """Asks for a score on each dimension; a sample reorders the dimensions."""
+class RatingForm(Form):
+    """Asks for a score on each dimension; a sample reorders the dimensions.
 
-    kind: type = Rating
-    inputs: Mapping[str, bool] = MappingProxyType(
-        {"text": False, "topic": False, "stance": False, "documents": True, "dimensions": True}
-    )
+    Another format of rating overrides `reply`, a type with a `reason`, and `score`.
+    """
 
-    def request(self, prompt: Prompt, questions: Sequence[Rating], sample: int) -> ChatRequest:
-        """See `Form.request`; one question a call."""
+    kind = Rating
+    inputs = {  # noqa: RUF012
+        **dict.fromkeys(("text", "topic", "stance"), False),
+        **dict.fromkeys(("documents", "dimensions"), True),
+    }
+    listed = "dimensions"
+
+    def reply(self, question: Rating) -> type[BaseModel]:
+        """Return the type of the entry on one dimension: a reason and a score on the scale."""
+        return _score(*question.scale)
+
+    def score(self, question: Rating, entry: Any) -> float:
+        """Return what an entry says, as a number on the question's scale."""
+        number: float = entry.score
+        return number
+
+    def put(
+        self, prompt: Prompt, questions: Sequence[Rating], sample: int
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """See `Form.put`."""
         (question,) = questions
-        shown = reordered(question.dimensions, sample, question.text)
-        names = [name for _, name in shown]
+        names = [name for _, name in reordered(question.dimensions, sample, question.text)]
         inputs = {
             "text": question.text,
             "topic": question.question,
@@ -40,10 +54,7 @@ class RatingForm:
             "documents": list(question.documents),
             "dimensions": [f"{name}: {definition(question.task, name)}" for name in names],
         }
-        schema = keyed(prompt.schema or {}, names)
-        return prompt.request(
-            {name: inputs[name] for name in prompt.inputs}, items=len(names), schema=schema
-        )
+        return {name: inputs[name] for name in prompt.inputs}, names
 
     def read(
         self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
@@ -54,7 +65,7 @@ class RatingForm:
         unknown = [name for name in given if name not in question.dimensions]
         if unknown:
             raise UnreadableReply(f"found a score on {unknown[0][:40]!r}, not asked for")
-        model = _score_model(*question.scale)
+        model = self.reply(question)
         scores: list[Any] = []
         reasons = {}
         missing = {}
@@ -64,7 +75,7 @@ class RatingForm:
                 missing[name] = "missing: not in the reply"
                 continue
             entry = validated_value(model, given[name], name)
-            scores.append(entry.score)
+            scores.append(self.score(question, entry))
             reasons[name] = entry.reason
         if len(missing) == len(scores):
             raise UnreadableReply("it scores none of the dimensions")
@@ -75,21 +86,12 @@ class RatingForm:
             )
         ]
 
-    def reorders(self, prompt: Prompt) -> bool:
-        """See `Form.reorders`."""
-        return "dimensions" in prompt.inputs
-
 
 @cache
-def _score_model(low: float, high: float) -> type[BaseModel]:
-    from typing import Annotated
+def _score(low: float, high: float) -> type[BaseModel]:
+    from pydantic import Field, WithJsonSchema, create_model
 
-    from pydantic import BaseModel, ConfigDict, Field
-
-    class Score(BaseModel):
-        model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-        reason: str
-        score: Annotated[int, Field(ge=low, le=high)]
-
-    return Score
+    values = list(range(math.ceil(low), math.floor(high) + 1))
+    told = WithJsonSchema({"type": "integer", "enum": values})
+    score = Annotated[int, Field(ge=low, le=high), told]
+    return create_model("Score", __config__=strict(), reason=(str, ...), score=(score, ...))

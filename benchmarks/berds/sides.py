@@ -1,0 +1,125 @@
+"""How often the detector of perspectives tells the side of an argument, on development pages alone.
+
+    PNYX_DATA=DATA python benchmarks/berds/sides.py
+
+The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
+(`debates.split_topics`: development). The detector is asked whether each supports the page's claim
+and whether it supports the claim's negation. The slope that turns the difference of the two
+log-odds into a probability is fitted on half of the pages and measured on the other half, both ways
+round. What the encoder's former stance head reached on them: docs/decisions/sides.md.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from debates import Debates, split_topics, table
+
+from pnyx.judge.questions import Support
+from pnyx.models.encoder import load_encoder
+from pnyx.students.packaged import load_perspective_student
+from pnyx.students.reader import pieces_of
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
+_DRAWS = 2000
+
+Floats = npt.NDArray[np.float64]
+
+
+def pages() -> list[tuple[str, str, str, str, int]]:
+    """Return (page, claim, negation, argument, side) of the development pages."""
+    debates, encoder = Debates(DATA), load_encoder()
+    rows = list(table(DATA / "berds" / "pers_det.test.tsv"))
+    vectors = np.asarray(encoder.encode([t.claim for t in debates.topics.values()]))
+    apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
+    parts = split_topics(debates.topics, vectors, apart)
+    raw = __import__("json").loads((DATA / "perspectrum/debatewise_raw.json").read_text("utf-8"))
+    found = []
+    for key, part in parts.items():
+        if part != "development":
+            continue
+        topic, page = debates.topics[key], raw[int(key.split()[1])]
+        for column, side in (("perspectives_for", 1), ("perspectives_against", -1)):
+            for row in page[column]:
+                text = " ".join(" ".join(row["argument"]["description"]).split())
+                if len(text.split()) >= 25:
+                    found.append((key, topic.claim, topic.negation, text, side))
+    return found
+
+
+def log_odds(answers: Sequence[Any]) -> Floats:
+    p = np.array([0.5 if (x := getattr(a, "probability", None)) is None else x for a in answers])
+    return np.log(p) - np.log1p(-p)
+
+
+def slope(x: Floats, y: Floats) -> float:
+    """Return the best slope of P(for) = logistic(slope x) by bisection of the log loss."""
+    low, high = 1e-3, 1e3
+    for _ in range(80):
+        middle = (low * high) ** 0.5
+        if float(x @ (1 / (1 + np.exp(-middle * x)) - y)) > 0:
+            high = middle
+        else:
+            low = middle
+    return float(low)
+
+
+def figures(name: str, x: Floats, y: Floats, groups: npt.NDArray[Any]) -> None:
+    names = sorted(set(groups))
+    random.Random(0).shuffle(names)
+    half = np.isin(groups, names[::2])
+    p = np.empty_like(x)
+    for fitted in (half, ~half):
+        p[~fitted] = 1 / (1 + np.exp(-slope(x[fitted], y[fitted]) * x[~fitted]))
+    hits = np.where(x == 0, 0.0, (x > 0) == (y > 0.5))
+    by = {g: np.flatnonzero(groups == g) for g in names}
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(_DRAWS):
+        rows = np.concatenate([by[g] for g in rng.choice(names, len(names))])
+        draws.append(hits[rows].mean())
+    low, high = np.quantile(draws, [0.025, 0.975])
+    order = np.argsort(np.argsort(x)) + 1.0
+    auroc = (order[y > 0.5].mean() - (y.sum() + 1) / 2) / (len(y) - y.sum())
+    print(f"{name}: right {hits.mean():.3f} [{low:.3f}, {high:.3f}], AUROC {auroc:.3f}, "
+          f"Brier {np.mean((p - y) ** 2):.3f}, slope {slope(x, y):.3f}", end="")  # fmt: skip
+    for least in (0.6, 0.65):
+        kept = np.maximum(p, 1 - p) >= least
+        print(f"; from {least}: {hits[kept].mean():.2f} of {kept.mean():.2f}", end="")
+    print()
+
+
+def main() -> None:
+    rows = pages()
+    groups = np.array([r[0] for r in rows])
+    y = np.array([float(r[4] == 1) for r in rows])
+    print(f"{len(rows)} arguments of {len(set(groups))} pages, {int(y.sum())} for the claim")
+    detector = load_perspective_student()
+
+    def asked(texts: Sequence[str], claims: Sequence[tuple[str, str]]) -> Floats:
+        both = [Support("", t, s) for t, pair in zip(texts, claims, strict=True) for s in pair]
+        odds = log_odds(detector.judge(both)).reshape(-1, 2)
+        found: Floats = odds[:, 0] - odds[:, 1]
+        return found
+
+    pairs = [(c, n) for _, c, n, _, _ in rows]
+    best = asked([r[3] for r in rows], pairs)
+    figures("detector, best passage", best, y, groups)
+    pieces = [pieces_of(r[3]) for r in rows]
+    flat = [(piece, pair) for own, pair in zip(pieces, pairs, strict=True) for piece in own]
+    each = asked([piece for piece, _ in flat], [pair for _, pair in flat])
+    ends = np.cumsum([len(own) for own in pieces])
+    parts = np.split(each, ends[:-1])
+    figures("detector, mean of passages", np.array([p.mean() for p in parts]), y, groups)
+    figures("detector, first passage", np.array([p[0] for p in parts]), y, groups)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

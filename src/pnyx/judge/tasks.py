@@ -1,0 +1,301 @@
+"""The tasks of `pnyx judge`, from an items file to questions; a new one is a line in `TASKS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pnyx.corpora.base import Options, scanned, strict
+from pnyx.corpora.fields import Fields
+from pnyx.corpora.registry import FORMATS
+from pnyx.errors import InputError
+from pnyx.judge.claims import claims
+from pnyx.judge.dimensions import definition, dimensions_of
+from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.records import SIDES, Side
+
+__all__ = ["TASKS", "Task", "ask_relevance", "ask_stance", "question_of"]
+
+_SCALE = (1, 3)
+"""Of quality: low, average, high."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task.
+
+    Attributes:
+        name: as given on the command line.
+        kind: class of its questions.
+        asks: what it asks, in one line.
+        prompts: names of its packaged prompts, the usual one first.
+        items: format of its items file, as `pnyx validate` knows it.
+        example: one line of its items file.
+        question: makes the question of a line that the format has checked.
+        many: the packaged prompt that asks several questions about one text; empty without one.
+    """
+
+    name: str
+    kind: type
+    asks: str
+    prompts: tuple[str, ...]
+    items: str
+    example: str
+    question: Callable[[Fields], JudgeQuestion]
+    many: str = ""
+
+    def read(self, path: str) -> list[JudgeQuestion]:
+        """Read an items file: JSONL, one question a line, ids unique.
+
+        Args:
+            path: the file, or `-`.
+
+        Raises:
+            InputError: a line is no such item, an id comes twice, or there is no item at all.
+        """
+
+        def question(row: dict[str, Any]) -> JudgeQuestion:
+            return self.question(Fields(row))
+
+        rows = FORMATS[self.items].scan(path, Options())
+        return [q for _, q in strict(scanned(path, question, rows=rows), path, "items")]
+
+
+def ask_relevance(
+    item_id: str,
+    question: str,
+    document: str,
+    *,
+    definition: str = "",
+    stance: Side | None = None,
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Support:
+    """Make the question whether a document helps to answer `question`, or to argue one side of it.
+
+    Args:
+        item_id: unique among the questions of a run.
+        question: the contentious question.
+        document: the text that is judged.
+        definition: what makes a document relevant; worth more than a better judge (DIRAS).
+        stance: the side that the document must help to argue (ConQRet); None for either.
+        group: the topic, for per-topic measures.
+        extra: fields that go along to the answers.
+    """
+    return Support(
+        id=item_id,
+        text=document,
+        statement=question if stance is None else claims(question)[SIDES.index(stance)],
+        task="relevance",
+        question=question,
+        guideline=definition,
+        group=group,
+        extra=extra or {},
+    )
+
+
+def ask_stance(
+    item_id: str,
+    question: str,
+    text: str,
+    side: Side,
+    *,
+    guideline: str = "",
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Support:
+    """Make the question whether a text argues for one side of `question`; see `ask_relevance`."""
+    return Support(
+        id=item_id,
+        text=text,
+        statement=claims(question)[SIDES.index(side)],
+        task="stance",
+        question=question,
+        guideline=guideline,
+        group=group,
+        extra=extra or {},
+    )
+
+
+def question_of(row: Mapping[str, Any]) -> Support:
+    """Make the question of a line of relevance items that the format has checked."""
+    return _relevance(Fields(row))
+
+
+def _support(fields: Fields) -> Support:
+    return Support(
+        id=fields.identifier("id"),
+        text=fields.required("text"),
+        statement=fields.required("statement"),
+        question=fields.text("question"),
+        guideline=fields.text("guideline"),
+        group=_group(fields),
+        extra=_carried(fields),
+    )
+
+
+def _relevance(fields: Fields) -> Support:
+    identifier, question = fields.identifier("id"), fields.required("question")
+    stance = cast("Side | None", fields.choice("stance", SIDES))
+    return ask_relevance(
+        identifier,
+        question,
+        fields.required("document"),
+        definition=fields.text("definition"),
+        stance=stance,
+        group=_group(fields),
+        extra=_carried(fields, stance=stance or ""),
+    )
+
+
+def _stance(fields: Fields) -> Support:
+    identifier, question = fields.identifier("id"), fields.required("question")
+    stance = cast("Side | None", fields.choice("stance", SIDES))
+    if stance is None:
+        raise InputError("stance is empty, expected pro or con")
+    return ask_stance(
+        identifier,
+        question,
+        fields.required("text"),
+        stance,
+        guideline=fields.text("guideline"),
+        group=_group(fields),
+        extra=_carried(fields, stance=stance),
+    )
+
+
+def _quality(fields: Fields) -> Rating:
+    identifier = fields.identifier("id")
+    dimensions = _texts(fields, "dimensions") or tuple(dimensions_of("quality"))
+    for name in dimensions:
+        definition("quality", name)
+    return Rating(
+        id=identifier,
+        text=fields.required("text"),
+        dimensions=tuple(dict.fromkeys(dimensions)),
+        scale=_SCALE,
+        question=fields.text("topic"),
+        stance=fields.text("stance"),
+        documents=_texts(fields, "documents"),
+        group=_group(fields),
+        extra=_carried(fields),
+    )
+
+
+def _preference(fields: Fields) -> Preference:
+    return Preference(
+        id=fields.identifier("id"),
+        a=fields.text("a"),
+        b=fields.text("b"),
+        question=fields.required("question"),
+        criterion=fields.text("criterion"),
+        documents=_texts(fields, "documents"),
+        group=_group(fields),
+        extra=_carried(fields),
+    )
+
+
+def _ranking(fields: Fields) -> Ranking:
+    return Ranking(
+        id=fields.identifier("id"),
+        query=fields.required("query"),
+        texts=_texts(fields, "documents"),
+        criterion=fields.text("criterion"),
+        group=_group(fields),
+        extra=_carried(fields),
+    )
+
+
+def _group(fields: Fields) -> str:
+    """Return the topic of an item, empty where it has none; a number counts as its digits."""
+    value = fields.rest.get("group")
+    return fields.identifier("group") if value not in (None, "") else fields.text("group")
+
+
+def _carried(fields: Fields, **known: str) -> Mapping[str, Any]:
+    """Return what goes along to the answers: `known` fields that are there, and all unknown."""
+    return {**{name: value for name, value in known.items() if value}, **fields.rest}
+
+
+def _texts(fields: Fields, name: str) -> tuple[str, ...]:
+    """Return a list of texts, or of objects that each have a `text`; empty where absent."""
+    value = fields.rest.pop(name, None) or ()
+    return tuple(item["text"] if isinstance(item, dict) else item for item in value)
+
+
+_ALL = (
+    # BERDS, perspective detection; Auto-ARGUE, attestation.
+    Task(
+        "support",
+        Support,
+        "does the text support the statement?",
+        (
+            *("support", "support-direct"),
+            *("support-perspective", "support-perspective-direct"),
+            *("support-perspective-one-shot", "support-perspective-one-shot-direct"),
+        ),
+        "support-items",
+        '{"id": "1", "text": "Fares fell and ridership rose.", "statement": "Buses got cheaper."}',
+        _support,
+        many="support-many",
+    ),
+    # DIRAS, under a definition of relevance; with a stance as in ConQRet.
+    Task(
+        "relevance",
+        Support,
+        "does the document help with the question?",
+        (
+            *("relevance", "relevance-direct"),
+            *("relevance-probability", "relevance-probability-direct"),
+            *("relevance-examples", "relevance-examples-direct"),
+        ),
+        "relevance-items",
+        '{"id": "1", "question": "Should buses be free?", "document": "Fares cost cities little."}',
+        _relevance,
+    ),
+    # ConQRet, BERDS.
+    Task(
+        "stance",
+        Support,
+        "does the text argue for this side?",
+        ("stance", "stance-direct"),
+        "stance-items",
+        '{"id": "1", "text": "Free buses fill up.", "question": "Should buses be free?",'
+        ' "stance": "pro"}',
+        _stance,
+    ),
+    # 15 dimensions: ConQRet, Table 11; Wachsmuth et al. 2017b.
+    Task(
+        "quality",
+        Rating,
+        "how good is the argument, on each dimension?",
+        ("quality",),
+        "rating-items",
+        '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
+        _quality,
+    ),
+    # ConQRet, RAG-Direct.
+    Task(
+        "preference",
+        Preference,
+        "which of two arguments is better?",
+        ("preference",),
+        "preference-items",
+        '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends on the cup."}',
+        _preference,
+    ),
+    # Listwise: ConQRet, Table 9; DIRAS, 4.1.
+    Task(
+        "ranking",
+        Ranking,
+        "in what order do the documents serve the query?",
+        ("ranking",),
+        "ranking-items",
+        '{"id": "1", "query": "Is tea healthy?", "documents": ["Tea is brewed.", '
+        '"Tea calms nerves."]}',
+        _ranking,
+    ),
+)
+TASKS: dict[str, Task] = {task.name: task for task in _ALL}
+"""Task name -> task."""
