@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pnyx.measure.bootstrap import mean_intervals
-from pnyx.measure.comparisons import differ, family
-from pnyx.measure.retrieval import Comparison
+from pnyx.measure.comparisons import Comparison, differ, family
 from pnyx.measure.significance import paired_t
 from pnyx.records import Qrel, RunEntry
 

@@ -586,7 +586,7 @@ def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
 
 
 def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.ranking import perspective_coverage, precision_at
+    from pnyx.measure.ranked import perspective_coverage, precision_at
 
     topics = [str(i) for i in range(len(given))]
     good = {
@@ -600,12 +600,13 @@ def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
 
 
 def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.perspective_means import means_of
+    from pnyx.judge.verdicts import Verdict
     from pnyx.measure.perspective_registry import PERSPECTIVE_MEASURES
+    from pnyx.measure.perspective_results import means_of
     from pnyx.measure.perspective_table import table_of
-    from pnyx.measure.perspective_verdicts import Verdict, Verdicts
+    from pnyx.measure.perspective_verdicts import Verdicts
 
-    said = [Verdict(bool(a.value) if isinstance(a, Judged) else None) for a in given]
+    said = [Verdict(value=bool(a.value) if isinstance(a, Judged) else None) for a in given]
     verdicts = Verdicts("test", {(str(i), "d", "p"): v for i, v in enumerate(said)})
     tables = [
         table_of(str(i), ["d"], [Perspective("p", str(i), CLAIM)], verdicts)

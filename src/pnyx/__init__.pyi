@@ -70,23 +70,17 @@ from .judge.store import Store
 from .judge.students.files import Student, read_student
 from .judge.students.judge import StudentJudge, open_student
 from .judge.sure import Sure, choose_thresholds
+from .judge.verdicts import Verdict, read_annotations
 from .measure.agreement import Agreement, measure_agreement
 from .measure.amount import Amount, measure_amount
-from .measure.annotations import (
-    Annotation,
-    read_annotations,
-    truth_of_labels,
-    truth_of_qrels,
-)
-from .measure.base import Measured
+from .measure.base import Bootstrap, Measured
 from .measure.calibration_error import ReliabilityBin, reliability
 from .measure.correlation import kendall_tau_b
-from .measure.gold import join_labels
+from .measure.gold import Joined, join_labels, truth_of_labels, truth_of_qrels
 from .measure.perspective_irmeasures import MRecall
-from .measure.perspective_labelled import Labelled, read_labelled_verdicts
 from .measure.perspective_leaning import Leaning, measure_leaning, side_questions
 from .measure.perspective_results import PerspectiveCoverage
-from .measure.perspective_verdicts import Verdict, Verdicts, read_verdicts
+from .measure.perspective_verdicts import Verdicts, read_verdicts
 from .measure.perspectives import by_question, measure_perspectives, perspective_qrels
 from .measure.ranked import ndcg, ranking_average_precision
 from .measure.retrieval import Retrieval, measure_retrieval
@@ -154,13 +148,13 @@ from .write.generate import LlmWriter
 __all__ = [
     "Agreement",
     "Amount",
-    "Annotation",
     "Applied",
     "ArguedSide",
     "Argument",
     "ArgumentPair",
     "Asking",
     "Benched",
+    "Bootstrap",
     "Cascade",
     "Case",
     "ChatEndpoint",
@@ -191,9 +185,9 @@ __all__ = [
     "IndexFolderError",
     "IndexPerspectives",
     "InputError",
+    "Joined",
     "Judge",
     "Judged",
-    "Labelled",
     "LabelledPair",
     "LateTrainer",
     "Leaning",
@@ -329,7 +323,6 @@ __all__ = [
     "read_drafts",
     "read_evidence",
     "read_labelled",
-    "read_labelled_verdicts",
     "read_perspectives",
     "read_prices",
     "read_qrels",

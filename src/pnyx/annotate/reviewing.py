@@ -14,7 +14,8 @@ from itertools import pairwise
 from typing import Any
 
 from pnyx.errors import InputError
-from pnyx.measure.annotations import Annotation, Truth
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.gold import Truth
 
 __all__ = ["EDGES", "Disagreement", "draw_disagreements"]
 
@@ -69,7 +70,7 @@ class Disagreement:
 
 
 def draw_disagreements(
-    annotations: Iterable[Annotation],
+    annotations: Iterable[Verdict],
     truth: Truth,
     *,
     per_stratum: int = 25,
@@ -135,7 +136,7 @@ def _name(edge: float) -> str:
 
 
 def _disagreement(
-    one: Annotation, confidence: float, bin_: Sequence[float], number: int
+    one: Verdict, confidence: float, bin_: Sequence[float], number: int
 ) -> Disagreement:
     texts: dict[str, Any] = {
         name: value

@@ -21,6 +21,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.base import Judge
 from pnyx.judge.perspectives import PASSAGE_WORDS
 from pnyx.judge.questions import Support
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.perspective_leaning import Leaning, measure_leaning
 from pnyx.measure.perspective_verdicts import read_verdicts
 from pnyx.measure.perspectives import Questions, measure_perspectives
@@ -28,7 +29,7 @@ from pnyx.search.index import Index
 from pnyx.search.scoring import Scoring
 
 if TYPE_CHECKING:
-    from pnyx.measure.perspective_labelled import Labelled
+    from pnyx.measure.gold import Joined
     from pnyx.measure.perspective_results import PerspectiveCoverage
     from pnyx.models.embedding import Embedder
     from pnyx.search.perspectives import PerspectiveSource
@@ -150,7 +151,7 @@ def bench_perspectives(
     *,
     embedder: Embedder | None = None,
     expansions: PerspectiveSource | None = None,
-    labelled: Labelled | None = None,
+    labelled: Joined | None = None,
     shift: float = 0.0,
     settings: Mapping[str, Any] | None = None,
     on_pairs: Callable[[int], None] | None = None,
@@ -203,6 +204,7 @@ def bench_perspectives(
     verdicts = read_verdicts(work.judge({**runs, **plain}, "verdicts.jsonl"))
     # After the verdicts: a refusal leaves the runs that belong to those there.
     work.write_runs(runs)
+    bootstrap = Bootstrap(bench.draws, bench.seed)
     coverage = measure_perspectives(
         runs,
         own_views,
@@ -211,12 +213,10 @@ def bench_perspectives(
         labelled=labelled,
         shift=shift,
         baseline=next(iter(runs)) if len(runs) > 1 else None,
-        draws=bench.draws,
-        seed=bench.seed,
+        bootstrap=bootstrap,
     )
     leaning = tuple(
-        measure_leaning(name, three, own_views, verdicts, bench.depths[0],
-                        draws=bench.draws, seed=bench.seed)
+        measure_leaning(name, three, own_views, verdicts, bench.depths[0], bootstrap=bootstrap)
         for name, three in sided.items()
     )  # fmt: skip
     return Benched(
@@ -235,7 +235,7 @@ def _check(
     bench: PerspectiveBench,
     judge: Judge,
     expansions: PerspectiveSource | None,
-    labelled: Labelled | None,
+    labelled: Joined | None,
 ) -> None:
     """Refuse what would otherwise be refused after all is judged."""
     if "perspectives" in bench.variants and expansions is None:

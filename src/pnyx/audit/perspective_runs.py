@@ -18,6 +18,7 @@ from pnyx.files import atomic_text, make_folder
 from pnyx.judge.base import Judge
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.judge.questions import Support
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.perspective_leaning import side_questions
 from pnyx.measure.perspective_verdicts import read_verdicts
 from pnyx.measure.perspectives import Questions, measure_perspectives
@@ -99,7 +100,9 @@ class Work:
         own = {q.id: self._perspectives[q.id] for q in questions}
         verdicts = read_verdicts(self.judge(runs, "verdicts-dev.jsonl"))
         depth = self._bench.depths[0]
-        found = measure_perspectives(runs, own, verdicts, [f"MRecall@{depth}"], draws=0)
+        found = measure_perspectives(
+            runs, own, verdicts, [f"MRecall@{depth}"], bootstrap=Bootstrap(0)
+        )
         values = {run.name: run.measures[f"MRecall@{depth}"].measured.value for run in found.runs}
         tuning: dict[str, dict[float, float | None]] = {}
         for model, lam in systems:

@@ -28,7 +28,7 @@ from pnyx.errors import shorten
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched, PerspectiveBench
-    from pnyx.measure.perspective_labelled import Labelled
+    from pnyx.measure.gold import Joined
     from pnyx.measure.perspectives import Questions
     from pnyx.models.embedding import Embedder
     from pnyx.search.index import Index
@@ -313,16 +313,16 @@ def _plan(work: _Work, opened: Opened, options: dict[str, Any], as_json: bool) -
     return print_plan(opened, pairs, {name: prices(name) for name in names}, as_json)
 
 
-def _labelled(options: dict[str, Any]) -> Labelled | None:
+def _labelled(options: dict[str, Any]) -> Joined | None:
     if options["labelled"] is None:
         if options["shift"] is not None:
             raise click.UsageError("--shift goes with --labelled")
         if options["human"] is not None:
             raise click.UsageError("--human goes with --labelled")
         return None
-    from pnyx.measure.perspective_labelled import read_labelled_verdicts
+    from pnyx.measure.gold import join_labels
 
-    return read_labelled_verdicts(options["labelled"], options["human"])
+    return join_labels(options["labelled"], options["human"], "support")
 
 
 def _run(work: _Work, opened: Opened, options: dict[str, Any]) -> Benched:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer
@@ -89,7 +90,7 @@ def ask(
         on_answer: called as each answer arrives (for progress, or to write it down).
 
     Returns:
-        One answer for each question, in order.
+        One answer for each question, in order, with its question and thereby its item's id.
 
     Raises:
         TypeError: a question is of a kind that the judge does not answer.
@@ -101,7 +102,7 @@ def ask(
     def emit(position: int, answer: Answer) -> None:
         if answers[position] is not None:
             raise RuntimeError(f"{judge.name} answered question {position} twice")
-        answers[position] = answer
+        answers[position] = replace(answer, question=questions[position])
         if on_answer is not None:
             on_answer(position, answer)
 
