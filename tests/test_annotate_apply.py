@@ -25,7 +25,7 @@ from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks import ask_relevance
-from pnyx.measure.annotations import Annotation, read_annotations
+from pnyx.judge.verdicts import Verdict, read_annotations
 from pnyx.records import Document
 from pnyx.runs.annotations import apply_judge
 from pnyx.runs.journal import partial_of
@@ -411,10 +411,10 @@ def test_parquet_that_python_has_no_values_for_is_one_line(tmp_path, column):
 def test_a_grade_is_how_many_thresholds_are_reached(tmp_path):
     out = tmp_path / "qrels.txt"
     at = [0.0, 0.299, 0.3, 0.69, 0.7, 1.0]
-    annotations = [Annotation(f"p{n}", "q", f"d{n}", p >= 0.5, p) for n, p in enumerate(at)]
+    annotations = [Verdict(f"p{n}", "q", f"d{n}", p >= 0.5, p) for n, p in enumerate(at)]
     assert write_graded_qrels(out, annotations, (0.3, 0.7)) == {0: 2, 1: 2, 2: 2}
     assert [q.grade for q in read_qrels(str(out))] == [0, 0, 1, 1, 2, 2]
-    missing = [*annotations, Annotation("u", "q", "u", None, None, "refusal")]
+    missing = [*annotations, Verdict("u", "q", "u", None, None, "refusal")]
     out.unlink()
     with pytest.raises(InputError, match="1 pairs are unscored, so no qrels are written"):
         write_graded_qrels(out, missing, (0.5,))
@@ -428,14 +428,14 @@ def test_a_grade_is_how_many_thresholds_are_reached(tmp_path):
     with pytest.raises(InputError, match="document 'd0' come twice"):
         write_graded_qrels(out, twice)
     with pytest.raises(InputError, match="pair 'x' lacks question_id or doc_id"):
-        write_graded_qrels(out, [Annotation("x", "q", "", True, 1.0)])
+        write_graded_qrels(out, [Verdict("x", "q", "", True, 1.0)])
 
 
 def test_by_default_a_grade_is_the_verdict_whatever_the_judge_says_yes_from(tmp_path):
     out = tmp_path / "qrels.txt"
     at = [0.1, 0.275, 0.276, 0.49, 0.5, 0.9]  # of a student that says yes from .276 on
-    annotations = [Annotation(f"p{n}", "q", f"d{n}", p >= 0.276, p) for n, p in enumerate(at)]
-    annotations += [Annotation("u", "q", "u", None, None, "refusal")]
+    annotations = [Verdict(f"p{n}", "q", f"d{n}", p >= 0.276, p) for n, p in enumerate(at)]
+    annotations += [Verdict("u", "q", "u", None, None, "refusal")]
     assert write_graded_qrels(out, annotations) == {0: 2, 1: 4}
     assert [q.grade for q in read_qrels(str(out))] == [0, 0, 1, 1, 1, 1]  # none for what is open
     assert write_graded_qrels(out, annotations[:-1], (0.5,)) == {0: 4, 1: 2}
@@ -451,7 +451,7 @@ def test_by_default_a_grade_is_the_verdict_whatever_the_judge_says_yes_from(tmp_
 
 def test_more_thresholds_than_a_byte_counts(tmp_path):
     cuts = [n / 1000 for n in range(1, 301)]
-    annotations = [Annotation("p", "q", "d", True, 0.9)]
+    annotations = [Verdict("p", "q", "d", True, 0.9)]
     assert write_graded_qrels(tmp_path / "q", annotations, cuts)[300] == 1
 
 

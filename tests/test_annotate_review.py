@@ -18,7 +18,7 @@ from pnyx.annotate.reviewing import (
 )
 from pnyx.cli import main
 from pnyx.errors import InputError
-from pnyx.measure.annotations import Annotation
+from pnyx.judge.verdicts import Verdict
 from pnyx.measure.intervals import wilson
 from pnyx.measure.reviewed import measure_review
 
@@ -31,7 +31,7 @@ def run(capsys, *arguments):
 
 
 def annotation(n, probability, **more):
-    return Annotation(f"p{n}", "q", f"d{n}", probability >= 0.5, probability, judge="j", **more)
+    return Verdict(f"p{n}", "q", f"d{n}", probability >= 0.5, probability, judge="j", **more)
 
 
 def one(n, confidence, low, high, label, right, stratum, size, **more):
@@ -49,7 +49,7 @@ def test_as_many_are_drawn_of_each_stratum_and_what_they_stand_for_is_recorded()
     # Confidence of the verdict: .85, .95 (an edge belongs to the bin below), .96, .99.
     at = {0: 0.85, 1: 0.95, 2: 0.04, 3: 0.01}
     annotations = [annotation(n, at[n % 4]) for n in range(400)]
-    annotations += [Annotation("u", "q", "u", unscored="refusal"), annotation(999, 0.99)]
+    annotations += [Verdict("u", "q", "u", unscored="refusal"), annotation(999, 0.99)]
     wrong = {f"p{n}": n % 4 >= 2 for n in range(400) if n % 4 != 3 or n < 20}
     drawn, counts = draw_disagreements(
         annotations, lambda a: wrong.get(a.id, None if a.id != "p999" else True), per_stratum=7

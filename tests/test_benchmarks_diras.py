@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import csv
 import os
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numba.misc.quicksort import make_py_quicksort
 
 from pnyx.judge.curves import Temperature
 from pnyx.judge.tasks import ask_relevance
 from pnyx.students.files import Student
 from pnyx.students.judge import StudentJudge
 
+NUMBA_SORT = make_py_quicksort(is_argsort=True).run_quicksort
+SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])
+SCOPED = [HealthCheck.function_scoped_fixture]
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "diras"
 DATA = Path(os.environ.get("PNYX_DATA", ROOT.parent / "shared" / "data"))
@@ -52,6 +59,58 @@ def test_labels_are_those_of_the_paper(bench):
     graded = [recipe.graded_label({"relevance": r, "question": " Why? "}) for r in "123"]
     assert [row["gain"] for row in graded] == [1 / 3, 2 / 3, 1]
     assert {row["group"] for row in graded} == {"why?"}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=SCOPED)
+@given(st.lists(st.integers(0, 12).map(float) | st.floats(-5, 5), max_size=130))
+def test_the_order_of_ties_is_numbas(bench, scores):
+    rank_eval_order = bench("rank_eval").rank_eval_order
+    assert rank_eval_order(scores).tolist() == NUMBA_SORT(np.array(scores))[::-1].tolist()
+
+
+@pytest.mark.parametrize("length", [14, 15, 16, 17, 60, 400])
+def test_long_ties_are_sorted_as_numba_does(bench, length):
+    rank_eval_order = bench("rank_eval").rank_eval_order
+    draw = random.Random(length)
+    for kinds in (1, 2, 3, length):
+        scores = [float(draw.randrange(kinds)) for _ in range(length)]
+        for given_scores in (scores, sorted(scores), sorted(scores, reverse=True)):
+            expected = NUMBA_SORT(np.array(given_scores))[::-1].tolist()
+            assert rank_eval_order(given_scores).tolist() == expected
+
+
+def rank_eval(gains: list[float], scores: list[float]) -> tuple[float, float]:
+    """nDCG and AP by the loops of rank_eval 0.1.3: a dict sorted by value, int64 gains."""
+    order = NUMBA_SORT(np.array(scores))[::-1].tolist()
+    run = {f"d{n}": scores[n] for n in order}
+    qrel = {f"d{n}": np.int64(g) for n, g in enumerate(gains)}
+    weighted = np.array([qrel[doc] for doc in run], dtype=np.float64)
+    best = np.array(sorted(qrel.values(), reverse=True), dtype=np.float64)
+    logs = np.log2(np.arange(1, len(scores) + 1) + 1)
+    relevant = [gains[n] > 0 for n in order]
+    precisions = [sum(relevant[: r + 1]) / (r + 1) for r in range(len(order)) if relevant[r]]
+    ideal = (best / logs).sum() or 1.0
+    return float((weighted / logs).sum() / ideal), sum(precisions) / max(1, sum(relevant))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SCOPED)
+@given(st.data())
+def test_it_is_rank_eval(bench, data):
+    module = bench("rank_eval")
+    size = data.draw(st.integers(1, 70))
+    gains = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=size, max_size=size))
+    scores = data.draw(st.lists(SCORES, min_size=size, max_size=size))
+    expected = rank_eval(gains, scores)
+    found = module.average_precision([g > 0 for g in gains], scores)
+    assert (module.ndcg(gains, scores), found) == pytest.approx(expected)
+
+
+def test_partial_gains_are_cut_and_nothing_relevant_is_0(bench):
+    module = bench("rank_eval")
+    assert module.ndcg([1.0, 0.0, 0.5, 0.0], [0.4, 0.9, 0.7, 0.1]) == pytest.approx(1 / 2)
+    assert (module.ndcg([], []), module.average_precision([], [])) == (None, None)
+    assert module.ndcg([0.5, 0.5], [0.5, 0.4]) == 0
+    assert module.average_precision([False], [0.5]) == 0
 
 
 def test_a_worked_table_with_and_without_the_quirks(bench, tmp_path):

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.bootstrap import mean_intervals
 from pnyx.measure.comparisons import differ, family
-from pnyx.measure.retrieval import Comparison
 from pnyx.measure.significance import paired_t
 from pnyx.records import Qrel, RunEntry
 
@@ -102,9 +102,9 @@ def verdict_of(e, differences, others=0):
     runs = dict.fromkeys([e.BASELINE, *names], same)
     one = e.Measured(runs, e.Column("quality", qrels, "nDCG@5"))
     margin = one.against[e.DEFAULT].against.margin
-    found = differ(np.array([differences] * len(names)).T, "t", 1000, 0, margin)
-    tested = [(name, "nDCG@5", t) for name, t in zip(names, found, strict=True)]
-    one.against = {c.run: c for c in family(Comparison, tested)}
+    found = differ(np.array([differences] * len(names)).T, "t", Bootstrap(), margin)
+    tested = [(name, e.BASELINE, "nDCG@5", t) for name, t in zip(names, found, strict=True)]
+    one.against = {c.run: c for c in family(tested)}
     e.verdict(e.Report("effectiveness"), findings := e.Findings(), "made", {"quality": one})
     return findings.verdicts[0].split("**")[1]
 
@@ -114,7 +114,7 @@ def test_the_verdict_is_by_the_corrected_p(bench):
     e = bench("effectiveness")
     gains = np.array([0.05, 0.12, -0.06, 0.13, 0.11, 0.01, -0.07, 0.15, 0.04, 0.1, -0.02, 0.05])
     assert paired_t(gains).p == pytest.approx(0.0369, abs=1e-4)
-    assert mean_intervals(gains[:, None], 1000, 0)[0][0] > 0
+    assert mean_intervals(gains[:, None])[0][0] > 0
     assert verdict_of(e, gains) == "better"
     assert verdict_of(e, gains, others=15) == "inconclusive"
 

@@ -152,8 +152,8 @@ def _rewrite(change):
     [
         (_rewrite(lambda rows: rows[:15]), "found 14 labelled answers with a probability"),
         (_rewrite(lambda rows: [r | {"probability": None} for r in rows]), "found 0 labelled"),
-        (_rewrite(lambda rows: [rows[0] | {"judge": "k"}, *rows[1:]]), "answers of 2 judges"),
-        (_rewrite(lambda rows: [rows[0] | {"task": "stance"}, *rows[1:]]), "2 tasks"),
+        (_rewrite(lambda rows: [rows[0] | {"judge": "k"}, *rows[1:]]), "answers of several judges"),
+        (_rewrite(lambda rows: [rows[0] | {"task": "stance"}, *rows[1:]]), "expected one task"),
         (_rewrite(lambda rows: [rows[0] | {"method": "stated"}, *rows[1:]]), "2 methods"),
         (_rewrite(lambda rows: [r | {"method": 3} for r in rows]), "method: found 3"),
         (_rewrite(lambda rows: [r | {"task": "quality"} for r in rows]), "task"),

@@ -12,10 +12,10 @@ import pytest
 from pnyx.cli import main
 from pnyx.corpora import write_run
 from pnyx.corpora.perspectives import write_perspectives
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.perspective_results import PERSPECTIVE_TOPICS
 from pnyx.measure.perspective_verdicts import UNJUDGED, UNSCORED
 from pnyx.measure.perspectives import PERSPECTIVE_DEPTHS
-from pnyx.measure.retrieval import DRAWS
 from pnyx.measure.significance import TESTS
 from pnyx.records import Document, Perspective, RunEntry
 from pnyx.search.build import build_index
@@ -85,7 +85,7 @@ def measured(capsys: Any, *arguments: object, code: int = 0) -> dict[str, Any]:
 def test_the_defaults_are_those_of_python():
     command = importlib.import_module("pnyx.cli.measure_perspectives").perspectives
     parameters = {p.name: p for p in command.params}
-    assert parameters["draws"].default == DRAWS
+    assert parameters["draws"].default == Bootstrap().draws
     assert parameters["depths"].default == PERSPECTIVE_DEPTHS
     assert tuple(parameters["test"].type.choices) == TESTS
     assert tuple(parameters["topics_of"].type.choices) == PERSPECTIVE_TOPICS
@@ -187,17 +187,18 @@ def test_the_table_names_what_is_compared(world, capsys):
 def test_the_qrels_give_pnyx_measure_retrieval_and_ir_measures_the_same_values(world, capsys):
     pytest.importorskip("ir_measures")
     names = ["MRecall@2", "alpha_nDCG@3", "ERR_IA@3", "StRecall@3"]
-    options = ("--qrels-out", "out.qrels", "--measure", *names)
+    named = [argument for name in names for argument in ("--measure", name)]
+    options = ("--qrels-out", "out.qrels", *named)
     ours = measured(capsys, "good.run", *USUAL, *options)["measures"]
     assert Path("out.qrels").read_text().splitlines()[:2] == ["q00 a q00-d0 1", "q00 b q00-d0 0"]
-    assert run("measure retrieval", "good.run", "--qrels", "out.qrels", "--measure", *names,
+    assert run("measure retrieval", "good.run", "--qrels", "out.qrels", *named,
                "--json") == 0  # fmt: skip
     theirs = json.loads(capsys.readouterr().out)["measures"]
     for name in names:
         assert ours[name]["value"] == pytest.approx(theirs[name]["value"])
     # and back: the qrels are verdicts
     views = ("--perspectives", "views.jsonl")
-    again = measured(capsys, "good.run", *views, "--verdicts", "out.qrels", "--measure", *names)
+    again = measured(capsys, "good.run", *views, "--verdicts", "out.qrels", *named)
     assert {name: m["value"] for name, m in again["measures"].items()} == {
         name: m["value"] for name, m in ours.items()
     }

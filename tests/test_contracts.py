@@ -657,7 +657,7 @@ def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
 
 
 def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.ranking import perspective_coverage, precision_at
+    from pnyx.measure.ranked import perspective_coverage, precision_at
 
     topics = [str(i) for i in range(len(given))]
     good = {
@@ -671,19 +671,21 @@ def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
 
 
 def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.perspective_means import means_of
+    from pnyx.judge.verdicts import Verdict
+    from pnyx.measure.base import Bootstrap
     from pnyx.measure.perspective_registry import PERSPECTIVE_MEASURES
+    from pnyx.measure.perspective_results import means_of
     from pnyx.measure.perspective_table import table_of
-    from pnyx.measure.perspective_verdicts import Verdict, Verdicts
+    from pnyx.measure.perspective_verdicts import Verdicts
 
-    said = [Verdict(bool(a.value) if isinstance(a, Judged) else None) for a in given]
+    said = [Verdict(value=bool(a.value) if isinstance(a, Judged) else None) for a in given]
     verdicts = Verdicts("test", {(str(i), "d", "p"): v for i, v in enumerate(said)})
     tables = [
         table_of(str(i), ["d"], [Perspective("p", str(i), CLAIM)], verdicts)
         for i in range(len(given))
     ]
     values = {n: [(PERSPECTIVE_MEASURES[n] @ 1).of(t) for t in tables] for n in COVERAGE}
-    return {n: mean.measured for n, mean in means_of(values, frozenset(), 0, 0).items()}
+    return {n: mean.measured for n, mean in means_of(values, frozenset(), Bootstrap(0)).items()}
 
 
 COVERAGE = ("MRecall", "Precision")
@@ -691,8 +693,8 @@ COVERAGE = ("MRecall", "Precision")
 MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], bool]] = {
     "pnyx.measure.binary": (_binary, True),
     "pnyx.measure.sentences": (_sentences, True),
-    "pnyx.measure.ranking": (_ranking, False),
-    "pnyx.measure.perspective_means": (_perspectives, True),
+    "pnyx.measure.ranked": (_ranking, False),
+    "pnyx.measure.perspective_results": (_perspectives, True),
 }
 """Module -> all its measures over answers, and whether answers can be unscored there."""
 
@@ -708,7 +710,7 @@ def test_every_measure_is_covered():
         and "Measured" in str(inspect.signature(value).return_annotation)
     }
     covered = {name for measure, _ in MEASURES.values() for name in measure([Judged(True, BY)])}
-    assert found - {"against_labels"} <= covered
+    assert found - {"against_labels", "share_of", "drawn_value", "column_means"} <= covered
 
 
 @pytest.mark.parametrize("module", MEASURES)

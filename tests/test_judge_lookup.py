@@ -98,9 +98,9 @@ def test_another_task_is_refused_before_anything_is_answered():
 
 def test_one_judges_answers_count():
     other = [row | {"judge": "mini", "value": False} for row in rows()[:1]]
-    with pytest.raises(InputError, match="found answers of gpt-x, mini, expected one judge"):
+    with pytest.raises(InputError, match=r"several judges \('gpt-x', 'mini'\): name one"):
         Lookup(rows() + other)
-    with pytest.raises(InputError, match="expected some of gpt-y"):
+    with pytest.raises(InputError, match="holds no answers of 'gpt-y'"):
         Lookup(rows(), judge="gpt-y")
     judge = Lookup(rows() + other, judge="mini")
     assert judge.name == "lookup:rows(mini)"
@@ -156,5 +156,5 @@ def test_a_results_folder_is_looked_up_as_the_command_wrote_it(tmp_path, capsys)
         assert new.provenance.method == old.provenance.method
     judge_into(tmp_path / "again", "support", judge, questions, lambda _: {})
     assert Lookup(tmp_path / "again").name.startswith("lookup:again(lookup:results(")
-    with pytest.raises(InputError, match=r"found no answers\.jsonl in the folder"):
+    with pytest.raises(InputError, match=r"holds no answers\.jsonl"):
         Lookup(tmp_path)

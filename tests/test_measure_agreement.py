@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from pnyx.errors import InputError
+from pnyx.judge.verdicts import Verdict
 from pnyx.measure.agreement import measure_agreement
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.bootstrap import draw_weights, percentile_interval
 from pnyx.measure.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.gold import Gold, Joined, Pair, join_labels, read_labels
@@ -148,7 +150,8 @@ def test_the_join_counts_what_is_left_out(tmp_path):
     joined = join_labels(answers, labels, "relevance")
     assert (joined.judge, joined.tied) == ("j", 1)
     assert (joined.answers_without_label, joined.labels_without_answer) == (1, 1)
-    assert [(p.key[0], p.group, p.value, p.probability) for p in joined.pairs] == [
+    said = [(p.verdict.id, p.group, p.verdict.value, p.verdict.probability) for p in joined.pairs]
+    assert said == [
         ("1", "g", 1.0, 0.9),
         ("2", "h", None, None),
         ("3", "", 0.0, 0.2),
@@ -169,9 +172,9 @@ def test_the_join_counts_what_is_left_out(tmp_path):
 
 def test_an_answer_without_probability_has_a_value_and_no_more():
     pairs = (
-        Pair(("1", ""), "", Gold(True), 1.0),
-        Pair(("2", ""), "", Gold(False), 1.0, 0.8),
-        Pair(("3", ""), "", Gold(True), None, None, "refusal: no"),
+        Pair(Verdict("1", value=True), Gold(True)),
+        Pair(Verdict("2", value=True, probability=0.8), Gold(False)),
+        Pair(Verdict("3", unscored="refusal: no"), Gold(True)),
     )
     found = measure_agreement(Joined("support", "j", pairs))
     assert found.counts["without_probability"] == 1
@@ -206,8 +209,10 @@ def joined_of(rows: list[Any], task: str = "relevance") -> Joined:
             else Gold(label, gain, unsure, group=group)
         )
         key = (f"{n // 2:03}", "cogency tone".split()[n % 2]) if task == "quality" else (str(n), "")
-        score = None if value is None else float(value)
-        pairs.append(Pair(key, group, gold, score, probability, "" if given_answer else "empty"))
+        said = Verdict(
+            key[0], "", "", value, probability, "" if given_answer else "empty", dimension=key[1]
+        )
+        pairs.append(Pair(said, gold))
     return Joined(task, "j", tuple(pairs))
 
 
@@ -216,9 +221,9 @@ def joined_of(rows: list[Any], task: str = "relevance") -> Joined:
 @given(rows=pairs_strategy)
 def test_numbers_are_finite_and_counted_and_unscored_never_moves_them(task, rows):
     joined = joined_of(rows, task)
-    found = measure_agreement(joined, draws=40)
+    found = measure_agreement(joined, bootstrap=Bootstrap(40))
     text = json.dumps(found.row(), allow_nan=False)
-    assert text == json.dumps(measure_agreement(joined, draws=40).row())
+    assert text == json.dumps(measure_agreement(joined, bootstrap=Bootstrap(40)).row())
     parts = [found.measures, found.macro, found.dimension_mean]
     for part in (*parts, *found.per_group.values(), *found.per_dimension.values()):
         for m in part.values():
@@ -229,7 +234,7 @@ def test_numbers_are_finite_and_counted_and_unscored_never_moves_them(task, rows
             assert m.low is None or m.value is not None
     scored = [row for row in rows if row[1] is not None]
     if scored and task != "quality":
-        alone = measure_agreement(joined_of(scored, task), draws=0)
+        alone = measure_agreement(joined_of(scored, task), bootstrap=Bootstrap(0))
         for name, m in alone.measures.items():
             assert found.measures[name].value == pytest.approx(m.value, abs=1e-12)
 
@@ -240,7 +245,7 @@ def test_macro_is_the_mean_over_groups_with_a_value_and_draws_whole_groups():
         *((True, (False, 0.4), "b", None, None) for _ in range(2)),
         *((False, None, "c", None, None) for _ in range(3)),
     ]
-    found = measure_agreement(joined_of(rows, "support"), draws=2000)
+    found = measure_agreement(joined_of(rows, "support"), bootstrap=Bootstrap(2000))
     assert found.measures["accuracy"].value == 6 / 8
     assert found.macro["accuracy"].value == 0.5
     assert (found.macro_groups["accuracy"], found.macro["accuracy"].scored) == (2, 8)
@@ -257,11 +262,13 @@ def test_macro_is_the_mean_over_groups_with_a_value_and_draws_whole_groups():
 def test_the_mean_over_dimensions_is_not_fooled_by_easy_dimensions():
     """Two dimensions, each in the wrong order; pooled, the higher dimension hides that."""
     pairs = tuple(
-        Pair((f"{i}", name), "", Gold(rating=float(base + i)), float(base + 3 - i))
+        Pair(
+            Verdict(f"{i}", value=float(base + 3 - i), dimension=name), Gold(rating=float(base + i))
+        )
         for name, base in (("cogency", 0), ("tone", 100))
         for i in range(4)
     )
-    found = measure_agreement(Joined("quality", "j", pairs), draws=200)
+    found = measure_agreement(Joined("quality", "j", pairs), bootstrap=Bootstrap(200))
     assert found.per_dimension["tone"]["spearman"].value == -1
     assert found.dimension_mean["spearman"].value == -1
     assert found.measures["spearman"].value > 0.4
@@ -281,13 +288,13 @@ def test_the_vectorised_bootstrap_is_the_plain_one_on_the_same_draws():
         for _ in range(80)
     ]  # fmt: skip
     joined = joined_of(rows)
-    found = measure_agreement(joined, draws=300, seed=4)
+    found = measure_agreement(joined, bootstrap=Bootstrap(300, 4))
     names = sorted({p.group for p in joined.pairs})
     clusters = np.array([names.index(p.group) for p in joined.pairs])
-    (weights,) = draw_weights(clusters, 300, 4)
+    (weights,) = draw_weights(clusters, Bootstrap(300, 4))
     assert (weights.astype(int) == weights).all()
     yes = np.array([p.gold.yes for p in joined.pairs])
-    probability = np.array([p.probability for p in joined.pairs])
+    probability = np.array([p.verdict.probability for p in joined.pairs])
     areas = []
     for row in weights.astype(int):
         assert len({tuple(row[clusters == c]) for c in range(len(names))} - {()}) <= len(names)
@@ -300,19 +307,21 @@ def test_the_vectorised_bootstrap_is_the_plain_one_on_the_same_draws():
 
 def test_each_draw_takes_as_many_clusters_as_there_are():
     clusters = np.repeat(np.arange(7), [1, 5, 2, 2, 9, 1, 3])
-    blocks = list(draw_weights(clusters, 50, 1))
+    blocks = list(draw_weights(clusters, Bootstrap(50, 1)))
     weights = np.concatenate(blocks)
     assert weights.shape == (50, len(clusters))
     firsts = np.unique(clusters, return_index=True)[1]
     assert (weights[:, firsts].sum(axis=1) == 7).all()
     assert (weights == weights[:, firsts][:, clusters]).all()
-    assert (np.concatenate(list(draw_weights(clusters, 50, 1))) == weights).all()
-    assert (np.concatenate(list(draw_weights(clusters, 50, 2))) != weights).any()
+    assert (np.concatenate(list(draw_weights(clusters, Bootstrap(50, 1)))) == weights).all()
+    assert (np.concatenate(list(draw_weights(clusters, Bootstrap(50, 2)))) != weights).any()
 
 
 def test_an_interval_of_items_has_the_width_of_theory():
     rows = [(True, (i < 280, 0.5), "", None, None) for i in range(400)]
-    m = measure_agreement(joined_of(rows, "support"), draws=4000).measures["accuracy"]
+    m = measure_agreement(joined_of(rows, "support"), bootstrap=Bootstrap(4000)).measures[
+        "accuracy"
+    ]
     half = 1.96 * math.sqrt(0.7 * 0.3 / 400)
     assert m.low == pytest.approx(0.7 - half, abs=0.005)
     assert m.high == pytest.approx(0.7 + half, abs=0.005)
@@ -331,10 +340,10 @@ def test_no_interval_from_one_cluster_or_from_few_defined_draws():
     found = measure_agreement(joined_of(one, "support"))
     assert found.measures["auroc"].value is not None
     assert {m.low for m in found.measures.values()} == {None}
-    assert percentile_interval(np.array([1.0, np.nan, np.nan])) is None
+    assert percentile_interval(np.array([1.0, np.nan, np.nan])) == (None, None)
     assert percentile_interval(np.array([1.0, 1.0, np.nan, np.nan])) == (1, 1)
-    assert percentile_interval(np.empty(0)) is None
-    assert list(draw_weights(np.array([0, 1]), 0, 0)) == []
+    assert percentile_interval(np.empty(0)) == (None, None)
+    assert list(draw_weights(np.array([0, 1]), Bootstrap(0, 0))) == []
 
 
 @settings(max_examples=60, deadline=None)

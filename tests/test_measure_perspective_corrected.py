@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.base import Bootstrap
+from pnyx.measure.gold import Gold, Joined, Pair, join_labels
 from pnyx.measure.perspective_corrected import FEWEST, Correction
 from pnyx.measure.perspective_covering import Covering
 from pnyx.measure.perspective_effects import effects_of
 from pnyx.measure.perspective_effects import given as given_effect
-from pnyx.measure.perspective_labelled import Labelled, LabelledVerdict, read_labelled_verdicts
-from pnyx.measure.perspective_powered import powered
+from pnyx.measure.perspective_powered import place_of, powered
 from pnyx.measure.perspective_table import Table, mrecall, precision
 
 
@@ -55,7 +57,14 @@ def test_the_chance_to_cover_enough_of_more_perspectives_than_k():
     assert covering.recalls(apart) == pytest.approx([4 / 8, 0, 1 / 4])
 
 
-def labelled(count: int, right: float, seed: int = 0) -> Labelled:
+def pair(
+    question: str, doc: str, view: str, truth: bool, value: bool, probability: float | None = None
+) -> Pair:
+    said = Verdict("", question, doc, value, probability, judge="j", perspective_id=view)
+    return Pair(said, Gold(truth))
+
+
+def labelled(count: int, right: float, seed: int = 0) -> Joined:
     """Return pairs of `count` questions, two perspectives and four documents each."""
     rng = np.random.default_rng(seed)
     pairs = []
@@ -65,8 +74,8 @@ def labelled(count: int, right: float, seed: int = 0) -> Labelled:
                 value = bool(rng.random() < 0.4)
                 truth = value if rng.random() < right else not value
                 where = f"q{question}", f"d{doc}", str(perspective)
-                pairs.append(LabelledVerdict(*where, truth, value))
-    return Labelled("j", tuple(pairs))
+                pairs.append(pair(*where, truth, value))
+    return Joined("support", "j", tuple(pairs))
 
 
 def some_tables(count: int = 30, seed: int = 1) -> list[Table]:
@@ -91,9 +100,9 @@ def test_a_judge_that_guesses_says_nothing_beyond_the_labels():
     """Whatever it answers, a document's chance is the share of labelled documents with a yes."""
     pairs = labelled(200, 0.5)
     share = np.mean(
-        [any(a.truth for a in pairs.pairs[n : n + 2]) for n in range(0, len(pairs.pairs), 2)]
+        [any(a.gold.yes for a in pairs.pairs[n : n + 2]) for n in range(0, len(pairs.pairs), 2)]
     )
-    found = Correction(pairs, some_tables(), draws=0).precision(some_tables(), 4)
+    found = Correction(pairs, some_tables(), bootstrap=Bootstrap(0)).precision(some_tables(), 4)
     assert found.value == pytest.approx(share, abs=0.05)
     assert (found.low, found.high) == (None, None)
 
@@ -130,8 +139,8 @@ def test_errors_that_fall_together_are_seen_in_the_labelled_pairs():
             misread = rng.random() < 0.5
             for doc in range(4):
                 truth = misread if together else bool(rng.random() < 0.5)
-                pairs.append(LabelledVerdict(f"q{question}", f"d{doc}", "0", truth, False, 0.3))
-        return Correction(Labelled("j", tuple(pairs)), [], draws=0)
+                pairs.append(pair(f"q{question}", f"d{doc}", "0", truth, False, 0.3))
+        return Correction(Joined("support", "j", tuple(pairs)), [], bootstrap=Bootstrap(0))
 
     # Half of the perspectives misread on all documents, or half of all pairs misread.
     assert correction(True).effects.perspective > 5
@@ -140,11 +149,11 @@ def test_errors_that_fall_together_are_seen_in_the_labelled_pairs():
 
 def test_without_two_documents_of_a_perspective_only_a_range_is_given():
     pairs = tuple(
-        LabelledVerdict(f"q{n}", "d", "0", n % 5 == 0, n % 2 == 0, 0.9 if n % 2 == 0 else 0.2)
+        pair(f"q{n}", "d", "0", n % 5 == 0, n % 2 == 0, 0.9 if n % 2 == 0 else 0.2)
         for n in range(60)
     )
     tables = some_tables()
-    correction = Correction(Labelled("j", pairs), tables, draws=100)
+    correction = Correction(Joined("support", "j", pairs), tables, bootstrap=Bootstrap(100))
     found = correction.mrecall(tables, 4)
     assert correction.effects is None
     assert found.value is None
@@ -164,7 +173,7 @@ def opened(t: Table, document: int) -> Table:
 def test_topics_with_unscored_pairs_are_left_out_and_counted():
     tables = some_tables(5)
     tables[0] = opened(tables[0], 1)
-    correction = Correction(labelled(50, 0.9), tables, draws=50)
+    correction = Correction(labelled(50, 0.9), tables, bootstrap=Bootstrap(50))
     for found in (correction.mrecall(tables, 4), correction.precision(tables, 4)):
         assert (found.scored, found.asked) == (4, 5)
     assert correction.mrecall(tables, 1).scored == 5  # the open pair is at rank 2
@@ -172,14 +181,14 @@ def test_topics_with_unscored_pairs_are_left_out_and_counted():
 
 def test_where_no_question_is_judged_down_to_the_depth_nothing_is_said():
     tables = [opened(t, 0) for t in some_tables(5)]
-    correction = Correction(labelled(50, 0.9), tables, draws=50)
+    correction = Correction(labelled(50, 0.9), tables, bootstrap=Bootstrap(50))
     for found in (correction.mrecall(tables, 4), correction.precision(tables, 4)):
         assert (found.value, found.low, found.scored, found.asked) == (None, None, 0, 5)
 
 
 def test_precision_needs_documents_with_all_their_labels():
-    pairs = tuple(LabelledVerdict(f"q{n}", "", "0", n % 2 == 0, True, None) for n in range(40))
-    correction = Correction(Labelled("j", pairs), some_tables(), draws=10)
+    pairs = tuple(pair(f"q{n}", "", "0", n % 2 == 0, True, None) for n in range(40))
+    correction = Correction(Joined("support", "j", pairs), some_tables(), bootstrap=Bootstrap(10))
     found = correction.precision(some_tables(), 4)
     assert (found.value, found.asked) == (None, 30)
     assert correction.row()["documents"] == 0
@@ -188,7 +197,7 @@ def test_precision_needs_documents_with_all_their_labels():
 def test_labels_of_too_few_questions_correct_nothing():
     tables = some_tables()
     for count in (1, FEWEST - 1, FEWEST):
-        correction = Correction(labelled(count, 0.9), tables, draws=100)
+        correction = Correction(labelled(count, 0.9), tables, bootstrap=Bootstrap(100))
         for found in (correction.mrecall(tables, 4), correction.precision(tables, 4)):
             assert (found.value is None) == (count < FEWEST)
             assert (found.low is None) == (count < FEWEST)
@@ -219,13 +228,15 @@ def test_a_change_of_questions_is_covered():
         shares = rng.beta(0.8, 2.2, 30)  # of yes in a question: mean .27, deviation .22
         truth = rng.random((30, 9)) < shares[:, None]
         pairs = tuple(
-            LabelledVerdict(f"l{q}", f"d{d}", "0", bool(truth[q, d]), False, 0.3)
+            pair(f"l{q}", f"d{d}", "0", bool(truth[q, d]), False, 0.3)
             for q in range(15)
             for d in range(9)
         )
         tables = [table(f"q{q}", np.full((5, 1), 0.3)) for q in range(15, 30)]
         people = truth[15:, :5].mean()
-        found = Correction(Labelled("j", pairs), tables, draws=200, seed=seed).precision(tables, 5)
+        found = Correction(
+            Joined("support", "j", pairs), tables, bootstrap=Bootstrap(200, seed)
+        ).precision(tables, 5)
         held += found.low <= people <= found.high
     assert held >= 22
 
@@ -268,7 +279,7 @@ def test_labels_of_measured_questions_go_before_a_curve():
     rng = np.random.default_rng(2)
     judged, true = _world(rng, 60, 5)
     pairs = _labels(judged[:20], true[:20])
-    correction = Correction(pairs, judged, draws=100)
+    correction = Correction(pairs, judged, bootstrap=Bootstrap(100))
     for corrected, measure in ((correction.mrecall, mrecall), (correction.precision, precision)):
         found = corrected(judged, 5)
         assert (found.method, found.labelled) == ("prediction-powered", 20)
@@ -277,9 +288,11 @@ def test_labels_of_measured_questions_go_before_a_curve():
         weight = 1.0 if measure is mrecall else 0.2
         assert (found.value, found.low, found.high) == powered(people, theirs, weight)
     # Of 7 questions they are too few, and a label missing at rank 5 leaves those above.
-    few = Correction(_labels(judged[:7], true[:7]), judged, draws=100).mrecall(judged, 5)
+    few = Correction(_labels(judged[:7], true[:7]), judged, bootstrap=Bootstrap(100)).mrecall(
+        judged, 5
+    )
     assert few.value is None
-    short = Labelled("j", tuple(p for p in pairs.pairs if p.doc_id != "d4"))
+    short = Joined("support", "j", tuple(p for p in pairs.pairs if p.verdict.doc_id != "d4"))
     assert Correction(short, judged).mrecall(judged, 5).method == "calibrated"
     assert Correction(short, judged).mrecall(judged, 4).method == "prediction-powered"
 
@@ -299,11 +312,11 @@ def _world(
     return judged, true
 
 
-def _labels(judged: list[Table], true: list[Table]) -> Labelled:
-    return Labelled(
-        "j",
+def _labels(judged: list[Table], true: list[Table]) -> Joined:
+    return Joined(
+        "support", "j",
         tuple(
-            LabelledVerdict(
+            pair(
                 a.topic, a.documents[i], a.perspectives[j], bool(b.yes[i, j]), bool(a.yes[i, j]),
                 float(a.probability[i, j]),
             )
@@ -323,7 +336,7 @@ def test_the_interval_holds_the_truth_where_the_judge_does_not():
         rng = np.random.default_rng(seed)
         tables, _ = _world(rng, 80, 5)
         pairs = _labels(*_world(rng, 20, 9, "l"))
-        found = Correction(pairs, tables, draws=100, seed=seed).mrecall(tables, 5)
+        found = Correction(pairs, tables, bootstrap=Bootstrap(100, seed)).mrecall(tables, 5)
         covered += found.low <= truth <= found.high
         values.append(found.value)
         plain.append(np.mean([mrecall(t, 5).value for t in tables]))
@@ -352,30 +365,34 @@ def test_labels_stand_beside_the_answers_or_in_a_file_of_their_own(tmp_path):
         {"id": "3"},
         {"id": "4", "label": True, "group": "g", "text_id": "t"},
     )
-    found = read_labelled_verdicts(tmp_path)
-    assert found.judge == "j"
-    assert found.unscored == 1
-    assert found.pairs == (
-        LabelledVerdict("q", "d", "a", False, True, 0.9),
-        LabelledVerdict("g", "t", "", True, True, 0.9),
-    )
+    found = join_labels(tmp_path)
+    assert (found.judge, found.task) == ("j", "support")
+    assert [one.verdict.id for one in found.pairs] == ["1", "2", "4"]
+    assert [one.gold.yes for one in found.pairs] == [False, True, True]
+    assert [place_of(one) for one in found.pairs] == [
+        ("q", "d", "a"),
+        ("2", "", ""),
+        ("g", "t", ""),
+    ]
+    row = Correction(found, []).row()
+    assert (row["pairs"], row["unscored"], row["yes"]) == (2, 1, 1)
     labels = tmp_path / "labels.jsonl"
     labels.write_text('{"id": "3", "value": "no"}\n{"id": "9", "value": "no"}\n')
-    found = read_labelled_verdicts(answers, labels)
-    assert found.pairs == (LabelledVerdict("3", "", "", False, True, 0.9),)
+    (one,) = join_labels(answers, labels).pairs
+    assert (place_of(one), one.gold.yes) == (("3", "", ""), False)
 
 
 def test_what_is_not_labelled_is_refused(tmp_path):
     path = tmp_path / "a.jsonl"
-    with pytest.raises(InputError, match="holds no scored answer with a label"):
-        read_labelled_verdicts(write(path, {"id": "1"}))
+    with pytest.raises(InputError, match="no answer has a label"):
+        join_labels(write(path, {"id": "1"}))
     with pytest.raises(InputError, match=r"a\.jsonl:1: label: found 'maybe'"):
-        read_labelled_verdicts(write(path, {"id": "1", "label": "maybe"}))
+        join_labels(write(path, {"id": "1", "label": "maybe"}))
     with pytest.raises(InputError, match=r"a\.jsonl:1: value: found 0\.5"):
-        read_labelled_verdicts(write(path, {"id": "1", "label": True, "value": 0.5}))
+        join_labels(write(path, {"id": "1", "label": True, "value": 0.5}))
     two = {"id": "1", "label": True}, {"id": "2", "label": True, "judge": "k"}
     with pytest.raises(InputError, match="several judges"):
-        read_labelled_verdicts(write(path, *two))
-    assert read_labelled_verdicts(path, judge="k").judge == "k"
+        join_labels(write(path, *two))
+    assert join_labels(path, judge="k").judge == "k"
     with pytest.raises(InputError, match="answered by 'j', the verdicts are of 'k'"):
-        Correction(labelled(3, 1.0), [], draws=0).check_judge("k")
+        Correction(labelled(3, 1.0), [], bootstrap=Bootstrap(0)).check_judge("k")

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError
-from pnyx.measure.perspective_verdicts import MISSING, Verdict, read_verdicts
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.base import Bootstrap
+from pnyx.measure.perspective_verdicts import MISSING, read_verdicts
 from pnyx.measure.perspectives import by_question, measure_perspectives, perspective_qrels
 from pnyx.records import Perspective, RunEntry
 
@@ -42,9 +44,9 @@ def test_answers_by_question_document_and_perspective(tmp_path):
     for source in (path, tmp_path):  # the file, and the folder that holds it
         found = read_verdicts(source)
         assert found.judge == "j"
-        assert found.of("q", "d1", "a") == Verdict(True, 0.9)
-        assert found.of("q", "d1", "b") == Verdict(False, 0.2)
-        assert found.of("q", "d2", "a") == Verdict(None, None, "timeout: 9 s")
+        assert found.of("q", "d1", "a") == Verdict(value=True, probability=0.9)
+        assert found.of("q", "d1", "b") == Verdict(value=False, probability=0.2)
+        assert found.of("q", "d2", "a") == Verdict(unscored="timeout: 9 s")
         assert found.of("q", "d2", "b") is MISSING
 
 
@@ -68,13 +70,13 @@ def test_a_cut_document_supports_what_one_of_its_passages_does(tmp_path):
         **ANSWER,
     )
     found = read_verdicts(path)
-    assert found.of("q", "yes", "a") == Verdict(True, 0.7)
-    assert found.of("q", "no", "a") == Verdict(False, 0.3)
-    assert found.of("q", "open", "a") == Verdict(None, None, "timeout: 9 s")
+    assert found.of("q", "yes", "a") == Verdict(value=True, probability=0.7)
+    assert found.of("q", "no", "a") == Verdict(value=False, probability=0.3)
+    assert found.of("q", "open", "a") == Verdict(unscored="timeout: 9 s")
     assert found.of("q", "half", "a").unscored == "passages: no verdict on 1 of 2"
-    assert found.of("q", "yes-and-open", "a") == Verdict(True, 0.7)
-    assert found.of("q", "half-yes", "a") == Verdict(True, 0.7)
-    assert found.of("q", "no-probability", "a") == Verdict(False, None)
+    assert found.of("q", "yes-and-open", "a") == Verdict(value=True, probability=0.7)
+    assert found.of("q", "half-yes", "a") == Verdict(value=True, probability=0.7)
+    assert found.of("q", "no-probability", "a") == Verdict(value=False, probability=None)
 
 
 def test_labels_name_the_pair_or_have_the_items_id(tmp_path):
@@ -89,9 +91,9 @@ def test_labels_name_the_pair_or_have_the_items_id(tmp_path):
     )
     found = read_verdicts(path)
     assert found.judge == "labels:labels.jsonl"
-    assert found.of("q", "d1", "a") == Verdict(True)
-    assert found.of("q", "d2", "a") == Verdict(None, None, "tie")
-    assert found.of("q", "d3", "a") == Verdict(False)
+    assert found.of("q", "d1", "a") == Verdict(value=True)
+    assert found.of("q", "d2", "a") == Verdict(unscored="tie")
+    assert found.of("q", "d3", "a").value is False
     assert found.of("q", "d4", "a") is MISSING
 
 
@@ -172,7 +174,7 @@ def test_diversity_measures_are_those_of_pyndeval_and_ours_those_of_ir_measures(
     verdicts = Verdicts(
         "j",
         {
-            ("q", f"d{doc}", letter): Verdict(sign == "1")
+            ("q", f"d{doc}", letter): Verdict(value=sign == "1")
             for doc, row in enumerate(signs)
             for letter, sign in zip("abc", row, strict=True)
         },
@@ -181,7 +183,11 @@ def test_diversity_measures_are_those_of_pyndeval_and_ours_those_of_ir_measures(
     names = ["alpha_nDCG@5", "ERR_IA@5", "StRecall@5", "MRecall@2", "MRecall@5", "Precision@5"]
     if not any("1" in row for row in signs):
         return  # pyndeval knows no subtopic without a relevant document
-    found = measure_perspectives({"r": run}, VIEWS, verdicts, names, draws=0).runs[0].measures
+    found = (
+        measure_perspectives({"r": run}, VIEWS, verdicts, names, bootstrap=Bootstrap(0))
+        .runs[0]
+        .measures
+    )
     value = {name: found[name].measured.value for name in names}
 
     scores = {"q": {e.doc_id: e.score for e in run}}
@@ -234,9 +240,11 @@ def test_a_diversity_measure_is_open_where_a_pair_within_its_depth_is():
     from pnyx.measure.perspective_verdicts import Verdicts
 
     said = {("q", "d1", "a"): True, ("q", "d1", "b"): False, ("q", "d1", "c"): False}
-    verdicts = Verdicts("j", {place: Verdict(value) for place, value in said.items()})
+    verdicts = Verdicts("j", {place: Verdict(value=value) for place, value in said.items()})
     names = ["alpha_nDCG@1", "alpha_nDCG@2"]
-    run = measure_perspectives({"r": run_of("12")}, VIEWS, verdicts, names, draws=0).runs[0]
+    run = measure_perspectives(
+        {"r": run_of("12")}, VIEWS, verdicts, names, bootstrap=Bootstrap(0)
+    ).runs[0]
     assert run.measures["alpha_nDCG@1"].measured.value == 1
     assert run.measures["alpha_nDCG@2"].measured.value is None
     assert run.measures["alpha_nDCG@2"].open == 1

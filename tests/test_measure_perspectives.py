@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError
+from pnyx.judge.verdicts import Verdict
 from pnyx.measure import perspective_table
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.perspective_leaning import measure_leaning, side_questions
 from pnyx.measure.perspective_registry import (
     PERSPECTIVE_MEASURES,
@@ -20,7 +22,7 @@ from pnyx.measure.perspective_registry import (
     parse_perspective_measure,
 )
 from pnyx.measure.perspective_table import Bounded, Table
-from pnyx.measure.perspective_verdicts import Verdict, Verdicts
+from pnyx.measure.perspective_verdicts import Verdicts
 from pnyx.measure.perspectives import by_question, measure_perspectives, perspective_qrels
 from pnyx.records import Perspective, RunEntry
 
@@ -282,11 +284,15 @@ def said(**questions: Sequence[str]) -> Verdicts:
     pairs = {}
     for question, lines in questions.items():
         for doc, letter in itertools.product("123456789", "abcdef"):
-            pairs[question, f"d{doc}", letter] = Verdict(False, 0.1)
+            pairs[question, f"d{doc}", letter] = Verdict(value=False, probability=0.1)
         for line in lines:
             for letter in line[1:].replace("?", ""):
                 open_ = f"?{letter}" in line
-                verdict = Verdict(None, None, "timeout: 9 s") if open_ else Verdict(True, 0.9)
+                verdict = (
+                    Verdict(unscored="timeout: 9 s")
+                    if open_
+                    else Verdict(value=True, probability=0.9)
+                )
                 pairs[question, f"d{line[0]}", letter] = verdict
     return Verdicts("judge", pairs)
 
@@ -297,7 +303,7 @@ def test_means_counts_and_bounds_over_questions():
         views(q1="ab", q2="ab", q3="ab", q4="ab"),
         said(q1=["1a", "2b"], q2=["1a"], q3=["1a", "2?b"]),
         depths=[2],
-        draws=0,
+        bootstrap=Bootstrap(0),
     )
     (run,) = found.runs
     # q1 covers both, q2 does not, q3 is open, and q4 is not in the run: an empty ranking
@@ -323,7 +329,7 @@ def test_which_questions_count(topics_of, questions):
         views(q1="ab", q2="ab", q3="ab"),
         said(q1=["1a"], q2=["1a"], q3=["1a"]),
         topics_of=topics_of,
-        draws=0,
+        bootstrap=Bootstrap(0),
     )
     assert list(found.runs[0].per_topic) == questions
 
@@ -354,7 +360,7 @@ def test_what_all_runs_cover_together():
         views(q1="ab", q2="ab"),
         said(q1=["1a", "2b"], q2=["1a"]),
         union_depth=1,
-        draws=0,
+        bootstrap=Bootstrap(0),
     )
     assert found.union is not None
     assert found.union.measures["MRecall"].measured.value == 1 / 2

@@ -1,11 +1,10 @@
-"""nDCG and average precision of one question's ranking, and the figures of rank_eval."""
+"""nDCG and average precision of one question's ranking."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
-import random
 
 import ir_measures
 import numpy as np
@@ -13,17 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import AP, nDCG
-from numba.misc.quicksort import make_py_quicksort
 
 import pnyx
 from pnyx.cli import main
+from pnyx.judge.verdicts import Verdict
 from pnyx.measure.agreement import measure_agreement
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.gold import Gold, Joined, Pair
-from pnyx.measure.rank_eval import rank_eval_order
 from pnyx.measure.ranked import ndcg, ranking_average_precision
 from pnyx.measure.registry import RANKING_MEASURES, measure_names
 
-NUMBA_SORT = make_py_quicksort(is_argsort=True).run_quicksort
 GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
 SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])
 PAIRS = st.lists(st.tuples(GRADES, SCORES), max_size=6)
@@ -44,8 +42,6 @@ def test_a_worked_example():
     assert ndcg(gains, scores, 2) == pytest.approx(0.5 / math.log2(3) / ideal)
     assert ndcg(gains, scores, 1) == 0
     assert ranking_average_precision([True, False, True, False], scores) == pytest.approx(7 / 12)
-    # rank_eval: the half is gone, from the ideal ranking, too.
-    assert ndcg(gains, scores, compat="rank-eval") == pytest.approx(1 / 2)
 
 
 def test_ties_count_with_their_expected_value():
@@ -64,26 +60,6 @@ def test_without_a_relevant_pair_there_is_no_value(gains):
     scores = [0.5] * len(gains)
     assert ndcg(gains, scores) is None
     assert ranking_average_precision([g > 0 for g in gains], scores) is None
-    # In rank_eval such a question counts as 0, also one of which cutting down leaves nothing.
-    nothing = 0.0 if gains else None
-    assert ndcg(gains, scores, compat="rank-eval") == nothing
-    labels = [g > 0 for g in gains]
-    assert ranking_average_precision(labels, scores, compat="rank-eval") == nothing
-    assert ndcg([0.5, 0.5], [0.5, 0.4], compat="rank-eval") == 0
-
-
-def test_what_is_no_ranking_is_refused():
-    with pytest.raises(ValueError, match="2 labels and 1 scores"):
-        ndcg([1, 0], [0.5])
-    with pytest.raises(ValueError, match="not finite"):
-        ndcg([1, 0], [0.5, math.nan])
-    with pytest.raises(ValueError, match="not finite"):
-        ranking_average_precision([True], [math.inf])
-    with pytest.raises(ValueError, match="depth is 0"):
-        ndcg([1], [0.5], 0)
-
-
-# --- against others
 
 
 @settings(max_examples=60, deadline=None)
@@ -141,49 +117,6 @@ def test_without_ties_they_are_those_of_trec_eval(pairs):
         assert ndcg(gains, scores, 5) == pytest.approx(expected[nDCG @ 5], abs=1e-6)
         found = ranking_average_precision([g > 0 for g in gains], scores)
         assert found == pytest.approx(expected[AP], abs=1e-6)
-        # Whole gains without ties: nothing is left to be compatible with.
-        assert ndcg(gains, scores, compat="rank-eval") == pytest.approx(expected[nDCG], abs=1e-6)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.integers(0, 12).map(float) | st.floats(-5, 5), max_size=130))
-def test_the_order_of_ties_is_numbas(scores):
-    assert rank_eval_order(scores).tolist() == NUMBA_SORT(np.array(scores))[::-1].tolist()
-
-
-@pytest.mark.parametrize("length", [14, 15, 16, 17, 60, 400])
-def test_long_ties_are_sorted_as_numba_does(length):
-    draw = random.Random(length)
-    for kinds in (1, 2, 3, length):
-        scores = [float(draw.randrange(kinds)) for _ in range(length)]
-        for given_scores in (scores, sorted(scores), sorted(scores, reverse=True)):
-            expected = NUMBA_SORT(np.array(given_scores))[::-1].tolist()
-            assert rank_eval_order(given_scores).tolist() == expected
-
-
-def rank_eval(gains: list[float], scores: list[float]) -> tuple[float, float]:
-    """nDCG and AP by the loops of rank_eval 0.1.3: a dict sorted by value, int64 gains."""
-    order = NUMBA_SORT(np.array(scores))[::-1].tolist()
-    run = {f"d{n}": scores[n] for n in order}
-    qrel = {f"d{n}": np.int64(g) for n, g in enumerate(gains)}
-    weighted = np.array([qrel[doc] for doc in run], dtype=np.float64)
-    best = np.array(sorted(qrel.values(), reverse=True), dtype=np.float64)
-    logs = np.log2(np.arange(1, len(scores) + 1) + 1)
-    relevant = [gains[n] > 0 for n in order]
-    precisions = [sum(relevant[: r + 1]) / (r + 1) for r in range(len(order)) if relevant[r]]
-    ideal = (best / logs).sum() or 1.0
-    return float((weighted / logs).sum() / ideal), sum(precisions) / max(1, sum(relevant))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_compat_is_rank_eval(data):
-    size = data.draw(st.integers(1, 70))
-    gains = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=size, max_size=size))
-    scores = data.draw(st.lists(SCORES, min_size=size, max_size=size))
-    expected = rank_eval(gains, scores)
-    found = ranking_average_precision([g > 0 for g in gains], scores, compat="rank-eval")
-    assert (ndcg(gains, scores, compat="rank-eval"), found) == pytest.approx(expected)
 
 
 # --- within a question, and over questions
@@ -192,9 +125,10 @@ def test_compat_is_rank_eval(data):
 def pair(n: int, group: str, label: str, probability: float | None, line: int = 0) -> Pair:
     gain = {"no": 0.0, "partially": 0.5, "yes": 1.0}[label]
     gold = Gold(gain > 0, gain, uncertain=label == "partially", group=group)
-    value = None if probability is None else float(probability > 0.5)
+    value = None if probability is None else probability > 0.5
     unscored = "timeout" if probability is None else ""
-    return Pair((f"{n:03}", ""), group, gold, value, probability, unscored, line or n)
+    said = Verdict(f"{n:03}", group, "", value, probability, unscored, line=line or n)
+    return Pair(said, gold)
 
 
 def joined(*pairs: Pair) -> Joined:
@@ -213,7 +147,7 @@ EXAMPLE = joined(
 
 
 def test_each_question_has_its_ranking_and_one_without_relevant_pairs_has_none():
-    found = measure_agreement(EXAMPLE, draws=0)
+    found = measure_agreement(EXAMPLE, bootstrap=Bootstrap(0))
     first = (0.5 / math.log2(3) + 1 / 2) / (1 + 0.5 / math.log2(3))
     per = {q: {n: m.value for n, m in values.items()} for q, values in found.per_group.items()}
     assert per["q1"]["ndcg"] == pytest.approx(first)
@@ -232,7 +166,7 @@ def test_each_question_has_its_ranking_and_one_without_relevant_pairs_has_none()
 
 
 def test_the_four_dimensions_are_the_measures_and_their_mean():
-    found = measure_agreement(EXAMPLE, draws=200, seed=3)
+    found = measure_agreement(EXAMPLE, bootstrap=Bootstrap(200, 3))
     value = {name: m.value for name, m in found.measures.items()}
     assert value["calibration"] == pytest.approx(
         (value["auroc_correct"] + 1 - value["ece"] + 1 - value["brier"]) / 3
@@ -250,38 +184,33 @@ def test_the_four_dimensions_are_the_measures_and_their_mean():
 
 def test_intervals_draw_whole_questions():
     """With two questions, of which one is perfect: both ends can be drawn."""
-    found = measure_agreement(EXAMPLE, draws=400)
+    found = measure_agreement(EXAMPLE, bootstrap=Bootstrap(400))
     values = [m["map"].value for m in found.per_group.values() if m["map"].value is not None]
     assert (found.measures["map"].low, found.measures["map"].high) == (min(values), max(values))
     # All three draws the question without relevant pairs: 1 of 27.
     assert found.undefined_draws["map"] == pytest.approx(400 / 27, abs=12)
 
 
-def test_the_order_of_answers_counts_for_rank_eval_alone():
+def test_the_order_of_answers_does_not_count():
     labels = ["yes", "no", "no", "partially"] * 8
     rows = [pair(n, "q", label, 0.9, line=n + 1) for n, label in enumerate(labels)]
     turned = [pair(n, "q", label, 0.9, line=99 - n) for n, label in enumerate(labels)]
-    gains = [p.gold.gain for p in rows]
-    for order in (gains, gains[::-1]):
-        pairs = rows if order is gains else turned
-        found = measure_agreement(joined(*pairs), draws=0, compat="rank-eval")
-        assert found.compat == "rank-eval"
-        expected = rank_eval(order, [0.9] * len(order))
-        values = found.measures["ndcg"].value, found.measures["map"].value
-        assert values == pytest.approx(expected)
-    true = [measure_agreement(joined(*pairs), draws=0).measures for pairs in (rows, turned)]
+    true = [measure_agreement(joined(*p), bootstrap=Bootstrap(0)).measures for p in (rows, turned)]
     assert true[0]["info"].value == true[1]["info"].value
-    assert found.measures["map"].value != pytest.approx(true[0]["map"].value, abs=1e-3)
-    with pytest.raises(ValueError, match="no compatibility 'trec'"):
-        measure_agreement(joined(*rows), compat="trec")
 
 
 def test_a_label_without_a_gain_gains_1_or_0():
-    plain = Pair(("x", ""), "q", Gold(True, None), 1.0, 0.9)
-    other = Pair(("y", ""), "q", Gold(False, None), 0.0, 0.1)
-    graded = Pair(("z", ""), "q", Gold(True, 3.0), 0.0, 0.5)
-    assert measure_agreement(joined(plain, other), draws=0).measures["ndcg"].value == 1
-    found = measure_agreement(joined(plain, other, graded), draws=0).measures["ndcg"].value
+    plain = Pair(Verdict("x", "q", value=True, probability=0.9), Gold(True, None))
+    other = Pair(Verdict("y", "q", value=False, probability=0.1), Gold(False, None))
+    graded = Pair(Verdict("z", "q", value=False, probability=0.5), Gold(True, 3.0))
+    assert (
+        measure_agreement(joined(plain, other), bootstrap=Bootstrap(0)).measures["ndcg"].value == 1
+    )
+    found = (
+        measure_agreement(joined(plain, other, graded), bootstrap=Bootstrap(0))
+        .measures["ndcg"]
+        .value
+    )
     assert found == pytest.approx(ndcg([1, 0, 3], [0.9, 0.1, 0.5]))
 
 
@@ -290,27 +219,25 @@ def test_the_names_are_public():
     assert pnyx.ranking_average_precision is ranking_average_precision
 
 
-def test_compat_and_plot_at_the_command_line(tmp_path, capsys):
+def test_the_plot_at_the_command_line(tmp_path, capsys):
     answers, labels = tmp_path / "a.jsonl", tmp_path / "l.jsonl"
     rows = list(EXAMPLE.pairs)
     answers.write_text("".join(json.dumps({
-        "id": p.key[0], "task": "relevance", "judge": "j<&>\x1b", "question_id": p.group,
-        "value": None if p.value is None else bool(p.value), "probability": p.probability,
-        "unscored": p.unscored or None}) + "\n" for p in rows))  # fmt: skip
+        "id": p.verdict.id, "task": "relevance", "judge": "j<&>\x1b", "question_id": p.group,
+        "value": p.verdict.value, "probability": p.verdict.probability,
+        "unscored": p.verdict.unscored or None}) + "\n" for p in rows))  # fmt: skip
     words = {0.0: "no", 0.5: "partially", 1.0: "yes"}
     labels.write_text("".join(json.dumps({
-        "id": p.key[0], "value": words[p.gold.gain], "uncertain": p.gold.uncertain}) + "\n"
+        "id": p.verdict.id, "value": words[p.gold.gain], "uncertain": p.gold.uncertain}) + "\n"
         for p in rows))  # fmt: skip
     plot = tmp_path / "r.svg"
     command = ["measure", "relevance", str(answers), "--labels", str(labels)]
     with pytest.raises(SystemExit) as ended:
-        main([*command, "--json", "--compat", "rank-eval", "--plot", str(plot)])
+        main([*command, "--json", "--plot", str(plot)])
     assert ended.value.code == 3
     printed = capsys.readouterr()
     found = json.loads(printed.out)
-    assert found["compat"] == "rank-eval"
-    assert found["per_group"]["q1"]["ndcg"]["value"] == 0.5
-    assert found["measures"]["ndcg"]["value"] == pytest.approx((0.5 + 1 + 0) / 3)
+    assert found["per_group"]["q2"]["ndcg"]["value"] == 1
     assert sum(part["count"] for part in found["reliability"]) == 6
     assert set(found["summary"]) == {"unc", "bin", "cal", "info", "avg"}
     assert "j&lt;&amp;&gt;\\x1b" in plot.read_text()
@@ -319,7 +246,6 @@ def test_compat_and_plot_at_the_command_line(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "1 of 3 groups have no relevant pair" in printed.err
     assert "mean of the four" in printed.out
-    assert "rank_eval" not in printed.out
     with pytest.raises(SystemExit) as ended:
         main([*command, "--plot", "r.pdf"])
     assert ended.value.code == 2

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import pnyx
 from pnyx.errors import InputError, MissingExtra
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
 from pnyx.measure.rankings import judgements_of, rankings_of, topic_order
 from pnyx.measure.retrieval import measure_retrieval
@@ -64,7 +65,7 @@ def test_the_numbers_are_trec_evals_on_touche_2020(name):
         pnyx.read_qrels(str(DATA / "touche2020-task1-relevance-args-me-corpus-version-1.qrels")),
         list(TREC_EVAL),
         topics_of="run",
-        draws=0,
+        bootstrap=Bootstrap(0),
     )
     (run,) = found.runs
     assert len(run.per_topic) == int(published["num_q", "all"]) == 49
@@ -75,7 +76,7 @@ def test_the_numbers_are_trec_evals_on_touche_2020(name):
         {name: pnyx.read_run(str(folder / f"{name}.txt.gz"))},
         pnyx.read_qrels(str(DATA / "touche2020-task1-relevance-args-me-corpus-version-1.qrels")),
         ["nDCG@10"],
-        draws=0,
+        bootstrap=Bootstrap(0),
     ).runs[0]
     assert complete.absent == ("25",)
     assert complete.measures["nDCG@10"].value * 50 == pytest.approx(
@@ -248,7 +249,12 @@ JUDGED = st.fixed_dictionaries({t: st.just("AbCdEfGh") for t in "12345"})
 def test_values_intervals_and_tests_hang_together(first, second, judged, test):
     runs = {"x": run_of(first), "y": run_of(second)}
     found = measure_retrieval(
-        runs, qrels_of(judged), ["nDCG@3", "P@2", "AP"], baseline="x", test=test, draws=50
+        runs,
+        qrels_of(judged),
+        ["nDCG@3", "P@2", "AP"],
+        baseline="x",
+        test=test,
+        bootstrap=Bootstrap(50),
     )
     for run in found.runs:
         for name, m in run.measures.items():
@@ -266,7 +272,7 @@ def test_values_intervals_and_tests_hang_together(first, second, judged, test):
     backwards = {name: entries[::-1] for name, entries in runs.items()}
     again = measure_retrieval(
         backwards, qrels_of(judged)[::-1], ["nDCG@3", "P@2", "AP"], baseline="x", test=test,
-        draws=50,
+        bootstrap=Bootstrap(50),
     )  # fmt: skip
     assert json.dumps(again.row(), allow_nan=False) == text
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import pnyx
 from pnyx.cli import main
 from pnyx.errors import InputError
-from pnyx.measure.annotations import Annotation
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.correlation import kendall_tau_b
 from pnyx.measure.retrievers import TAU, Retrievers, measure_retrievers
 from pnyx.measure.significance import holm
@@ -65,9 +66,9 @@ def run(scores: dict[str, dict[str, float]], tag: str = "t") -> list[RunEntry]:
     return [RunEntry(q, d, 1, s, tag) for q, docs in scores.items() for d, s in docs.items()]
 
 
-def annotated(probabilities: dict[str, dict[str, float | None]]) -> list[Annotation]:
+def annotated(probabilities: dict[str, dict[str, float | None]]) -> list[Verdict]:
     return [
-        Annotation(f"{q}/{d}", q, d, None if p is None else p > 0.5, p)
+        Verdict(f"{q}/{d}", q, d, None if p is None else p > 0.5, p)
         for q, docs in probabilities.items()
         for d, p in docs.items()
     ]
@@ -144,7 +145,7 @@ LARGE: dict[str, dict[str, float | None]] = {
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_intervals_and_paired_comparisons_are_over_questions(test):
     runs = {f"noise {n}": many(n, n) for n in (1, 2, 8)}
-    found = measure_retrievers(runs, annotated(LARGE), test=test, seed=2)
+    found = measure_retrievers(runs, annotated(LARGE), test=test, bootstrap=Bootstrap(seed=2))
     assert [r.name for r in found.runs] == ["noise 1", "noise 2", "noise 8"]
     assert all(r.tau.low < r.tau.value < r.tau.high for r in found.runs)
     assert [(c.run, c.other) for c in found.comparisons] == [
@@ -159,7 +160,9 @@ def test_intervals_and_paired_comparisons_are_over_questions(test):
             expected = scipy.stats.ttest_rel(list(one.values()), list(other.values()))
             assert c.test.p == pytest.approx(expected.pvalue)
     assert [c.p_holm for c in found.comparisons] == holm([c.test.p for c in found.comparisons])
-    with_baseline = measure_retrievers(runs, annotated(LARGE), baseline="noise 2", draws=0)
+    with_baseline = measure_retrievers(
+        runs, annotated(LARGE), baseline="noise 2", bootstrap=Bootstrap(0)
+    )
     pairs = [(c.run, c.other) for c in with_baseline.comparisons]
     assert pairs == [("noise 1", "noise 2"), ("noise 8", "noise 2")]
     assert {r.tau.low for r in with_baseline.runs} == {None}
@@ -169,9 +172,9 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(InputError, match=r"r: no topic is annotated \(topics are 'q7'"):
         measure_retrievers({"r": run({"q7": {"a": 1}})}, annotated(GOLD))
     with pytest.raises(InputError, match="annotation '1' has no doc_id"):
-        measure_retrievers({"r": run(WHOLE)}, [Annotation("1", "q1", "", True, 0.9)])
+        measure_retrievers({"r": run(WHOLE)}, [Verdict("1", "q1", "", True, 0.9)])
     with pytest.raises(InputError, match="annotation '1' has no question_id"):
-        measure_retrievers({"r": run(WHOLE)}, [Annotation("1", "", "a", True, 0.9)])
+        measure_retrievers({"r": run(WHOLE)}, [Verdict("1", "", "a", True, 0.9)])
     with pytest.raises(InputError, match="question 'q1', document 'a' is annotated twice"):
         measure_retrievers({"r": run(WHOLE)}, [*annotated(GOLD), *annotated(GOLD)])
     with pytest.raises(InputError, match="ranked twice"):

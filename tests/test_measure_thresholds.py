@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.errors import InputError
+from pnyx.judge.verdicts import Verdict
 from pnyx.measure.amount import measure_amount
-from pnyx.measure.annotations import Annotation
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.thresholds import measure_thresholds
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -26,7 +27,7 @@ DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "
 def annotations(rows):
     """(question, probability or None) -> annotations, numbered."""
     return [
-        Annotation(str(n), q, f"d{n}", None if p is None else p >= 0.5, p, judge="j")
+        Verdict(str(n), q, f"d{n}", None if p is None else p >= 0.5, p, judge="j")
         for n, (q, p) in enumerate(rows)
     ]
 
@@ -52,7 +53,10 @@ def test_both_curves_are_what_counting_says(rows):
     truth = {str(n): relevant for n, (*_, relevant) in enumerate(rows)}
     grid = (0.1, 0.2, 0.5, 0.95, 1.0)
     found = measure_thresholds(
-        annotations([r[:2] for r in rows]), lambda a: truth[a.id], grid=grid, draws=20
+        annotations([r[:2] for r in rows]),
+        lambda a: truth[a.id],
+        grid=grid,
+        bootstrap=Bootstrap(20),
     )
     relevant = sum(r for *_, r in rows)
     for at, measured in zip(grid, found.thresholds.f1, strict=True):
@@ -80,7 +84,10 @@ def test_both_curves_are_what_counting_says(rows):
 def test_a_threshold_fits_questions_of_different_size_and_k_does_not():
     rows = [(f"q{n}", 0.9 if i < 1 + 3 * n else 0.1) for n in range(6) for i in range(30)]
     found = measure_thresholds(
-        annotations(rows), lambda a: rows[int(a.id)][1] > 0.5, draws=200, grid=(0.05, 0.4, 0.6)
+        annotations(rows),
+        lambda a: rows[int(a.id)][1] > 0.5,
+        bootstrap=Bootstrap(200),
+        grid=(0.05, 0.4, 0.6),
     )
     assert found.best_threshold.held_out.value == 1.0
     assert found.best_threshold.at == 0.4  # the lower of two that are the same

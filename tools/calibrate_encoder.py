@@ -31,6 +31,7 @@ from pnyx.judge.claims import opposite
 from pnyx.judge.encoder import Calibration, EncoderJudge
 from pnyx.judge.passages import is_negator, read_passage, tokens
 from pnyx.judge.questions import Support
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.binary import weighted_auroc, weighted_average_precision, weighted_f1
 from pnyx.measure.bootstrap import draw_weights, percentile_interval
 from pnyx.measure.calibration_error import weighted_ece
@@ -220,8 +221,10 @@ def with_intervals(
     found = {}
     for name, (measure, scores) in measures.items():
         score = scores.astype(float)
-        drawn = [measure(gold, score, weights) for weights in draw_weights(clusters, DRAWS, 0)]
-        low, high = percentile_interval(np.concatenate(drawn)) or (np.nan, np.nan)
+        drawn = [
+            measure(gold, score, weights) for weights in draw_weights(clusters, Bootstrap(DRAWS))
+        ]
+        low, high = percentile_interval(np.concatenate(drawn))
         value = measure(gold, score, np.ones((1, len(gold))))[0]
         found |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return {name: round(float(value), 3) for name, value in found.items()}

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rank_eval import as_published
+
 from pnyx import Agreement, Measured, join_labels, measure_agreement
 
 Row = Mapping[str, str]
@@ -119,9 +121,8 @@ def measure(
     _write(written[0], [{"id": str(n), **common, **row} for n, row in enumerate(answers)])
     _write(written[1], [{"id": str(n), **row} for n, row in enumerate(labels)])
     joined = join_labels(*written, "relevance")
-    return Figures(
-        measure_agreement(joined), measure_agreement(joined, draws=0, compat="rank-eval")
-    )
+    true = measure_agreement(joined)
+    return Figures(true, as_published(joined, true))
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

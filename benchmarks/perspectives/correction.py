@@ -23,8 +23,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.base import Bootstrap
+from pnyx.measure.gold import Gold, Joined, join_labels
+from pnyx.measure.gold import Pair as LabelledPair
 from pnyx.measure.perspective_corrected import Correction
-from pnyx.measure.perspective_labelled import Labelled, LabelledVerdict, read_labelled_verdicts
 from pnyx.measure.perspective_table import Bounded, Table, mrecall, precision
 
 K = 5
@@ -100,17 +103,20 @@ def draw(rng: np.random.Generator, topics: int, documents: int, world: World, na
     return judged, true
 
 
-def labelled(judged: Sequence[Table], true: Sequence[Table]) -> Labelled:
+def labelled(judged: Sequence[Table], true: Sequence[Table]) -> Joined:
     pairs = [
-        LabelledVerdict(
-            a.topic, a.documents[i], a.perspectives[j], bool(b.yes[i, j]), bool(a.yes[i, j]),
-            float(a.probability[i, j]),
+        LabelledPair(
+            Verdict(
+                question_id=a.topic, doc_id=a.documents[i], perspective_id=a.perspectives[j],
+                value=bool(a.yes[i, j]), probability=float(a.probability[i, j]),
+            ),
+            Gold(bool(b.yes[i, j])),
         )
         for a, b in zip(judged, true, strict=True)
         for i in range(len(a.documents))
         for j in range(len(a.perspectives))
     ]  # fmt: skip
-    return Labelled("simulated", tuple(pairs))
+    return Joined("support", "simulated", tuple(pairs))
 
 
 def mean(measure: Callable[[Table, int], Bounded], tables: Sequence[Table]) -> float:
@@ -160,12 +166,12 @@ def former(commit: str | None) -> type | None:
 
 
 def corrections(
-    pairs: Labelled, tables: Sequence[Table], shift: float, seed: int, before: type | None
+    pairs: Joined, tables: Sequence[Table], shift: float, seed: int, before: type | None
 ) -> dict[str, object]:
     found: dict[str, object] = {}
     if before is not None:
         found["before"] = before(pairs, tables, DRAWS_BEFORE, seed)
-    found["now"] = Correction(pairs, tables, shift=shift, draws=DRAWS, seed=seed)
+    found["now"] = Correction(pairs, tables, shift=shift, bootstrap=Bootstrap(DRAWS, seed))
     return found
 
 
@@ -226,7 +232,7 @@ def sampled(scene: str, questions: int, options: argparse.Namespace) -> list[str
         rng = np.random.default_rng(seed)
         tables, people = draw(rng, options.topics, K, here, "q")
         pairs = labelled(tables[:questions], people[:questions])
-        correction = Correction(pairs, tables, draws=DRAWS, seed=seed)
+        correction = Correction(pairs, tables, bootstrap=Bootstrap(DRAWS, seed))
         for name, measure in MEASURES.items():
             found = getattr(correction, measure.__name__)(tables, K)
             counts[name].add(found, (truth[name], mean(measure, people)))
@@ -245,30 +251,35 @@ def middle(options: argparse.Namespace) -> int:
 # --- real -------------------------------------------------------------------------------------
 
 
-def table_pair(pairs: Sequence[LabelledVerdict], draw_: random.Random) -> tuple[Table, Table]:
+def table_pair(pairs: Sequence[LabelledPair], draw_: random.Random) -> tuple[Table, Table]:
     """Return a question's documents with all their labels, in any order: as judged, and as is."""
-    views = tuple(dict.fromkeys(one.perspective_id for one in pairs))
-    found: dict[str, dict[str, LabelledVerdict]] = {}
+    views = tuple(dict.fromkeys(one.verdict.perspective_id for one in pairs))
+    found: dict[str, dict[str, LabelledPair]] = {}
     for one in pairs:
-        found.setdefault(one.doc_id, {})[one.perspective_id] = one
+        found.setdefault(one.verdict.doc_id, {})[one.verdict.perspective_id] = one
     whole = [doc for doc, own in found.items() if len(own) == len(views)]
     draw_.shuffle(whole)
     rows = [[found[doc][view] for view in views] for doc in whole]
     said, truth, chance = (
         np.array([[of(one) for one in row] for row in rows])
-        for of in (lambda p: p.value, lambda p: p.truth, lambda p: p.probability)
+        for of in (
+            lambda p: p.verdict.value,
+            lambda p: p.gold.yes,
+            lambda p: p.verdict.probability,
+        )
     )
-    ids = pairs[0].question_id, tuple(whole), views, (None,) * len(views)
+    ids = pairs[0].verdict.question_id, tuple(whole), views, (None,) * len(views)
     none = np.zeros_like(said)
     return Table(*ids, said, none, (), chance), Table(*ids, truth, none, (), chance)
 
 
 def halves(options: argparse.Namespace, before: type | None) -> None:
     """Show how often intervals from one half's labels hold what people say of the other half."""
-    known = read_labelled_verdicts(options.answers)
-    own: dict[str, list[LabelledVerdict]] = {}
-    for one in known.pairs:
-        own.setdefault(one.question_id, []).append(one)
+    known = join_labels(options.answers, task="support")
+    scored = [one for one in known.pairs if one.verdict.value is not None]
+    own: dict[str, list[LabelledPair]] = {}
+    for one in sorted(scored, key=lambda pair: pair.verdict.line):
+        own.setdefault(one.verdict.question_id, []).append(one)
     for size in (len(own) // 2 + len(own) % 2, 2 * len(own) // 3):
         counts: dict[tuple[str, str], Count] = {}
         truths: dict[str, list[float]] = {name: [] for name in MEASURES}
@@ -279,7 +290,7 @@ def halves(options: argparse.Namespace, before: type | None) -> None:
             pairs = tuple(p for question in order[:size] for p in own[question])
             both = [table_pair(own[question], drawn) for question in order[size:]]
             tables, people = [a for a, _ in both], [b for _, b in both]
-            halved = Labelled(known.judge, pairs)
+            halved = Joined(known.task, known.judge, pairs)
             for name, measure in MEASURES.items():
                 truths[name].append(mean(measure, people))
                 raw[name].append(mean(measure, tables))

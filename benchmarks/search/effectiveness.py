@@ -35,7 +35,9 @@ from effectiveness_systems import (
     within_pools,
 )
 
-from pnyx.measure.retrieval import Comparison, MeasuredRun, measure_retrieval
+from pnyx.measure.base import Bootstrap
+from pnyx.measure.comparisons import Comparison
+from pnyx.measure.retrieval import MeasuredRun, measure_retrieval
 from pnyx.measure.significance import ONE_SIDED, SIGNIFICANT, Conclusion
 from pnyx.models.embedding import Embedder, embedder_from
 from pnyx.records import SIDES, Qrel, RunEntry
@@ -211,7 +213,9 @@ def check_shipped(report: Report, collection: Collection, columns: Sequence[Colu
     """Print nDCG@5 of the rankings that the authors published, as a check of the judgements."""
     parts = []
     for column in columns:
-        found = measure_retrieval(collection.shipped, column.qrels, ["nDCG@5"], draws=0)
+        found = measure_retrieval(
+            collection.shipped, column.qrels, ["nDCG@5"], bootstrap=Bootstrap(0)
+        )
         values = ", ".join(f"{run.name} {run.measures['nDCG@5'].value:.3f}" for run in found.runs)
         parts.append(f"{column.label}: {values}")
     report.line("Check, the authors' own rankings, nDCG@5: " + "; ".join(parts) + ".")

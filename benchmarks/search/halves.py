@@ -17,7 +17,9 @@ import numpy as np
 from effectiveness import WORDS
 from effectiveness_sets import Collection
 
-from pnyx.measure.retrieval import Comparison, measure_retrieval
+from pnyx.measure.base import Bootstrap
+from pnyx.measure.comparisons import Comparison
+from pnyx.measure.retrieval import measure_retrieval
 from pnyx.measure.significance import conclude, holm
 from pnyx.models.embedding import Embedder
 from pnyx.records import Qrel, RunEntry
@@ -152,7 +154,7 @@ def report_halves(
         for other in others:
             pair = {name: runs[name] for name in (other, chosen)}
             found = measure_retrieval(
-                pair, qrels, [measure], baseline=other, margin=MARGIN, draws=10_000
+                pair, qrels, [measure], baseline=other, margin=MARGIN, bootstrap=Bootstrap(10_000)
             )
             for run in found.runs[: 2 if other == others[-1] else 1]:
                 value = run.measures[measure]

@@ -21,6 +21,7 @@ import numpy as np
 from halves import DEVELOPMENT, MARGIN, TEST, Report, Rows, arguments, halves, report_halves
 from hybrid_sets import Searched, searched_sets
 
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.retrieval import measure_retrieval
 from pnyx.models.embedding import Embedder, embedder_from
 from pnyx.records import RunEntry
@@ -169,7 +170,7 @@ def means(rows: Rows) -> dict[str, dict[str, float]]:
     """Return row -> system -> mean."""
     found = {}
     for row, (runs, qrels) in rows.items():
-        measured = measure_retrieval(runs, qrels, [MEASURE], draws=0)
+        measured = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
         found[row] = {run.name: run.measures[MEASURE].value or 0.0 for run in measured.runs}
     return found
 

@@ -34,6 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVR
 
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.binary import weighted_brier as weighted_mse
 from pnyx.measure.bootstrap import draw_weights, percentile_interval
 from pnyx.measure.calibration_error import weighted_ece
@@ -68,8 +69,8 @@ def without_length(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 def with_interval(measure: Callable[..., np.ndarray], *pair: np.ndarray, topics: np.ndarray) -> str:
     clusters = np.unique(topics, return_inverse=True)[1]
     value = measure(*pair, np.ones((1, len(topics))))[0]
-    drawn = [measure(*pair, weights) for weights in draw_weights(clusters, DRAWS, seed=0)]
-    low, high = percentile_interval(np.concatenate(drawn)) or (np.nan, np.nan)
+    drawn = [measure(*pair, weights) for weights in draw_weights(clusters, Bootstrap(DRAWS))]
+    low, high = percentile_interval(np.concatenate(drawn))
     digits = 4 if measure is weighted_mse else 3
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 

@@ -19,6 +19,7 @@ from effectiveness_systems import OTHER_SPACES, prepare
 from halves import DEVELOPMENT, TEST, Report, Rows, arguments, halves, report_halves
 from hybrid_sets import touche_topics
 
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.retrieval import measure_retrieval
 from pnyx.models.embedding import Embedder, embedder_from
 from pnyx.records import RunEntry
@@ -76,7 +77,7 @@ def development(report: Report, rows: Rows, systems: list[str]) -> None:
     """Print the choice, and check that it is the package's."""
     values = {}
     for row, (runs, qrels) in rows.items():
-        found = measure_retrieval(runs, qrels, [MEASURE], draws=0)
+        found = measure_retrieval(runs, qrels, [MEASURE], bootstrap=Bootstrap(0))
         values[row] = {run.name: run.measures[MEASURE].value or 0.0 for run in found.runs}
     headings = [f"{row} ({len({q.topic_id for q in rows[row][1]})})" for row in values]
     report.head(f"{MEASURE}, development halves", *headings, "mean of sets")

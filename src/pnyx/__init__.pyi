@@ -65,23 +65,17 @@ from .judge.recalibration import (
 )
 from .judge.store import Store
 from .judge.sure import Sure, choose_thresholds
+from .judge.verdicts import Verdict, read_annotations
 from .measure.agreement import Agreement, measure_agreement
 from .measure.amount import Amount, measure_amount
-from .measure.annotations import (
-    Annotation,
-    read_annotations,
-    truth_of_labels,
-    truth_of_qrels,
-)
-from .measure.base import Measured
+from .measure.base import Bootstrap, Measured
 from .measure.calibration_error import ReliabilityBin, reliability
 from .measure.correlation import kendall_tau_b
-from .measure.gold import join_labels
+from .measure.gold import Joined, join_labels, truth_of_labels, truth_of_qrels
 from .measure.perspective_irmeasures import MRecall
-from .measure.perspective_labelled import Labelled, read_labelled_verdicts
 from .measure.perspective_leaning import Leaning, measure_leaning, side_questions
 from .measure.perspective_results import PerspectiveCoverage
-from .measure.perspective_verdicts import Verdict, Verdicts, read_verdicts
+from .measure.perspective_verdicts import Verdicts, read_verdicts
 from .measure.perspectives import by_question, measure_perspectives, perspective_qrels
 from .measure.ranked import ndcg, ranking_average_precision
 from .measure.retrieval import Retrieval, measure_retrieval
@@ -159,7 +153,6 @@ from .write.generate import LlmWriter
 __all__ = [
     "Agreement",
     "Amount",
-    "Annotation",
     "Applied",
     "ArguedSide",
     "Argument",
@@ -168,6 +161,7 @@ __all__ = [
     "BenchJudge",
     "BenchSearch",
     "Benched",
+    "Bootstrap",
     "Cascade",
     "Case",
     "ChatEndpoint",
@@ -197,9 +191,9 @@ __all__ = [
     "IndexFolderError",
     "IndexPerspectives",
     "InputError",
+    "Joined",
     "Judge",
     "Judged",
-    "Labelled",
     "LabelledPair",
     "LateTrainer",
     "Leaning",
@@ -334,7 +328,6 @@ __all__ = [
     "read_drafts",
     "read_evidence",
     "read_labelled",
-    "read_labelled_verdicts",
     "read_perspectives",
     "read_prices",
     "read_qrels",

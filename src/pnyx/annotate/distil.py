@@ -23,6 +23,7 @@ from pnyx.errors import InputError
 from pnyx.files import atomic_folder, atomic_text, make_folder
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
 from pnyx.judge.tasks import ask_relevance
+from pnyx.judge.verdicts import Verdict
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Measured
 from pnyx.measure.gold import Gold, Joined, Pair
@@ -291,11 +292,12 @@ def _measures(
     pairs = []
     for example, answer in zip(held, answers, strict=True):
         gold = Gold(example.value, example.target, group=example.group)
-        key = (example.question.id, "")
-        if answer is None or isinstance(answer, str):
-            pairs.append(Pair(key, example.group, gold, None, None, answer or "uncalibrated"))
+        name = example.question.id
+        if isinstance(answer, tuple):
+            said = Verdict(name, value=answer[1], probability=answer[0])
         else:
-            pairs.append(Pair(key, example.group, gold, float(answer[1]), answer[0], ""))
+            said = Verdict(name, unscored=answer or "uncalibrated")
+        pairs.append(Pair(said, gold))
     return measure_agreement(Joined("relevance", "student", tuple(pairs))).measures
 
 

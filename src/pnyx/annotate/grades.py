@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 from pnyx.corpora import write_qrels
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_text
-from pnyx.measure.annotations import Annotation
+from pnyx.judge.verdicts import Verdict
 from pnyx.records import Qrel
 
 __all__ = ["UNSCORED", "Policy", "check_thresholds", "write_graded_qrels"]
@@ -37,7 +37,7 @@ def check_thresholds(thresholds: Sequence[float]) -> None:
 
 def write_graded_qrels(
     path: str | Path,
-    annotations: Iterable[Annotation],
+    annotations: Iterable[Verdict],
     thresholds: Sequence[float] | None = None,
     unscored: Policy | None = None,
 ) -> dict[int, int]:
@@ -88,7 +88,7 @@ _Topics: TypeAlias = dict[str, tuple[list[str], "array[int]"]]
 
 
 def _graded(
-    annotations: Iterable[Annotation], thresholds: Sequence[float] | None, policy: Policy
+    annotations: Iterable[Verdict], thresholds: Sequence[float] | None, policy: Policy
 ) -> tuple[_Topics, int]:
     """Return the grades, and how many pairs have no verdict."""
     names: dict[str, str] = {}

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from pnyx.corpora import read_items
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.items import LABEL_WORDS, PARTLY
+from pnyx.corpora.items import PARTLY
 from pnyx.judge.answers import Answer, verdict_fields
+from pnyx.judge.verdicts import Source, Verdict, read_verdicts, yes_or_no
 
 __all__ = ["FORMAT", "LABELLED", "LabelledPair", "group_of", "labelled_row", "read_labelled"]
 
@@ -63,21 +62,19 @@ class LabelledPair:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
 
 
-def read_labelled(path: str | Path) -> Iterator[LabelledPair]:
+def read_labelled(path: Source) -> Iterator[LabelledPair]:
     """Yield the pairs of a file, streaming; also those without a verdict.
 
     Args:
         path: JSONL, gzip or not; `-` for standard input; or a results folder of `pnyx annotate
-            label`.
+            label`; or such rows in memory.
 
     Raises:
         InputError: at the first fault, naming file and line: a value other than true, false, null,
             yes, no or partially, a probability out of [0, 1], a field missing, an id twice; also
             where there is no pair at all.
     """
-    source = Path(path) / LABELLED if str(path) != "-" and Path(path).is_dir() else path
-    for _, row in read_items(str(source), FORMAT):
-        yield _pair(row)
+    return map(_pair, read_verdicts(path, FORMAT, files=(LABELLED,)))
 
 
 def group_of(row: Mapping[str, Any]) -> str:
@@ -103,32 +100,24 @@ def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     return {**kept, **named}
 
 
-def _pair(row: Mapping[str, Any]) -> LabelledPair:
+def _pair(one: Verdict) -> LabelledPair:
     """Return the pair of a line that the format has checked."""
-    fields = Fields(row)
-    question, value = fields.required("question"), fields.take("value")
-    word = value.strip().lower() if isinstance(value, str) else ""
-    probability, weight = fields.take("probability"), fields.take("weight")
-    for name in ("question_id", "group"):
-        fields.take(name)
+    fields = Fields(one.extra)
+    word = one.value.strip().lower() if isinstance(one.value, str) else ""
+    question, weight = fields.required("question"), fields.take("weight")
     return LabelledPair(
-        id=fields.identifier("id"),
+        id=one.id,
         question=question,
         document=fields.required("document"),
         definition=fields.text("definition"),
-        group=group_of(row),
-        doc_id=_identifier(fields, "doc_id"),
-        value=LABEL_WORDS[word] if word else value,
-        probability=None if probability is None else float(probability),
+        group=one.question_id or question,
+        doc_id=one.doc_id,
+        value=yes_or_no(one.value),
+        probability=one.probability,
         partial=bool(fields.take("partial")) or word == PARTLY,
         weight=1.0 if weight is None else float(weight),
-        unscored=fields.text("unscored"),
-        judge=fields.text("judge"),
+        unscored=one.unscored,
+        judge=one.judge,
         explanation=fields.text("explanation"),
         extra=fields.rest,
     )
-
-
-def _identifier(fields: Fields, name: str) -> str:
-    value = fields.take(name)
-    return "" if value is None else str(value)

@@ -20,7 +20,8 @@ from pnyx.corpora.base import parse_rows, scan_json_objects, strict, unique
 from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, atomic_text, json_line, scan_lines
-from pnyx.measure.annotations import Annotation, Truth
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.gold import Truth
 
 __all__ = ["EDGES", "Disagreement", "draw_disagreements", "read_review", "write_review"]
 
@@ -75,7 +76,7 @@ class Disagreement:
 
 
 def draw_disagreements(
-    annotations: Iterable[Annotation],
+    annotations: Iterable[Verdict],
     truth: Truth,
     *,
     per_stratum: int = 25,
@@ -140,7 +141,7 @@ def draw_disagreements(
 
 
 def _disagreement(
-    one: Annotation, confidence: float, bin_: Sequence[float], number: int
+    one: Verdict, confidence: float, bin_: Sequence[float], number: int
 ) -> Disagreement:
     low, high = bin_
     known = {name: one.extra.get(name) for name in _TEXTS}

@@ -12,7 +12,7 @@ from pnyx.judge.tasks import ask_relevance, ask_stance
 from pnyx.measure.base import Measured
 from pnyx.measure.binary import against_labels
 from pnyx.measure.intervals import wilson
-from pnyx.measure.ranking import perspective_coverage, precision_at
+from pnyx.measure.ranked import perspective_coverage, precision_at
 from pnyx.records import SIDES, Argument, Question, judged_text
 from pnyx.search.sides import stance_side
 

@@ -20,11 +20,12 @@ from pnyx.audit.perspective_plan import PerspectiveBench
 from pnyx.audit.perspective_runs import BenchJudge, BenchSearch
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Support
+from pnyx.measure.base import Bootstrap
 from pnyx.measure.perspective_leaning import Leaning, measure_leaning
 from pnyx.measure.perspectives import measure_perspectives
 
 if TYPE_CHECKING:
-    from pnyx.measure.perspective_labelled import Labelled
+    from pnyx.measure.gold import Joined
     from pnyx.measure.perspective_results import PerspectiveCoverage
 
 __all__ = ["Benched", "bench_perspectives", "pairs_at_most"]
@@ -74,7 +75,7 @@ class Benched:
 
 
 def bench_perspectives(
-    search: BenchSearch, judging: BenchJudge, labelled: Labelled | None = None, shift: float = 0.0
+    search: BenchSearch, judging: BenchJudge, labelled: Joined | None = None, shift: float = 0.0
 ) -> Benched:
     """Retrieve for questions, judge what is found and measure whether it shows every perspective.
 
@@ -105,6 +106,7 @@ def bench_perspectives(
     verdicts = judging.verdicts(search.pairs(asked), "verdicts.jsonl")
     # After the verdicts: a refusal leaves the runs that belong to those there.
     judging.write_runs(runs)
+    bootstrap = Bootstrap(bench.draws, bench.seed)
     coverage = measure_perspectives(
         runs,
         views,
@@ -113,12 +115,10 @@ def bench_perspectives(
         labelled=labelled,
         shift=shift,
         baseline=next(iter(runs)) if len(runs) > 1 else None,
-        draws=bench.draws,
-        seed=bench.seed,
+        bootstrap=bootstrap,
     )
-    depth, draws, seed = bench.depths[0], bench.draws, bench.seed
     leaning = tuple(
-        measure_leaning(name, three, views, verdicts, depth, draws=draws, seed=seed)
+        measure_leaning(name, three, views, verdicts, bench.depths[0], bootstrap=bootstrap)
         for name, three in sided.items()
     )
     problems = tuple(dict.fromkeys(search.problems))
@@ -145,7 +145,7 @@ def _tuned(
     tuning: dict[str, dict[float, float | None]] = {}
     for model, own in runs.items():
         named = {f"{lam:g}": entries for lam, entries in zip(lambdas, own, strict=True)}
-        found = measure_perspectives(named, views, verdicts, [name], draws=0)
+        found = measure_perspectives(named, views, verdicts, [name], bootstrap=Bootstrap(0))
         values = {run.name: run.measures[name].measured.value for run in found.runs}
         tuning[model] = {lam: values[f"{lam:g}"] for lam in lambdas}
     best = {

@@ -20,9 +20,9 @@ import numpy as np
 
 from pnyx.audit.settings import Parameters, Tuning
 from pnyx.errors import InputError
-from pnyx.measure.base import Measured
+from pnyx.measure.base import Bootstrap, Measured
 from pnyx.measure.bootstrap import mean_intervals
-from pnyx.measure.comparisons import differ, method_rows
+from pnyx.measure.comparisons import differ
 from pnyx.measure.irmeasures import Scorer, parse_measures
 from pnyx.measure.rankings import Judgements, judgements_of
 from pnyx.measure.significance import PairedTest
@@ -165,9 +165,9 @@ class Tuned:
             },
             "settings": [setting.row() for setting in self.settings],
             "test": {"method": f"paired {tuning.test}", "comparisons": 1},
-            "interval": method_rows("topics", (), tuning.test, tuning.draws, tuning.seed)[
-                "interval"
-            ],
+            "interval": Bootstrap(tuning.draws, tuning.seed).row(
+                "percentile bootstrap over topics"
+            ),
         }
 
 
@@ -318,13 +318,13 @@ def _judge(
         names = tuple(topics[n] for n in part)
         folds.append(Fold(names, settings[chosen], float(own[part].mean())))
     columns = np.column_stack([table, own])
-    bounds = mean_intervals(columns, tuning.draws, tuning.seed)
+    bounds = mean_intervals(columns, Bootstrap(tuning.draws, tuning.seed))
     means = [
         Measured(float(column.mean()), len(topics), len(topics), *interval)
         for column, interval in zip(columns.T, bounds, strict=True)
     ]
     difference = (own - table[:, 0])[:, None]
-    (tested,) = differ(difference, tuning.test, tuning.draws, tuning.seed)
+    (tested,) = differ(difference, tuning.test, Bootstrap(tuning.draws, tuning.seed))
     found = tuple(map(Setting, settings, means[:-1]))
     return Tuned(
         tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],

@@ -209,7 +209,7 @@ def _report(applied: Applied, output: OutputSpec, as_json: bool) -> None:
     grades: dict[int, int] | None = None
     if output.qrels is not None:
         from pnyx.annotate.grades import write_graded_qrels
-        from pnyx.measure.annotations import read_annotations
+        from pnyx.judge.verdicts import read_annotations
 
         try:
             grades = write_graded_qrels(

@@ -15,7 +15,7 @@ from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from pnyx.annotate.reviewing import Disagreement
-    from pnyx.measure.annotations import Truth
+    from pnyx.measure.gold import Truth
 
 __all__ = ["review", "truth_from", "truth_options"]
 
@@ -52,7 +52,7 @@ def truth_from(options: dict[str, Any]) -> Truth:
         InputError: the file cannot be read.
         UsageError: both are given, or neither.
     """
-    from pnyx.measure.annotations import truth_of_labels, truth_of_qrels
+    from pnyx.measure.gold import truth_of_labels, truth_of_qrels
 
     labels, qrels = options["labels"], options["qrels"]
     if (labels is None) == (qrels is None):
@@ -113,7 +113,7 @@ def review(annotations: str, out: str, as_json: bool, **options: Any) -> int:
       pnyx measure review review.csv
     """
     from pnyx.annotate.reviewing import draw_disagreements, write_review
-    from pnyx.measure.annotations import read_annotations
+    from pnyx.judge.verdicts import read_annotations
 
     if as_json and out == "-":
         raise click.UsageError("--json and --out - both write to standard output")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched
     from pnyx.audit.perspective_plan import Variant
     from pnyx.audit.perspective_runs import BenchSearch
-    from pnyx.measure.perspective_labelled import Labelled
+    from pnyx.measure.gold import Joined
     from pnyx.measure.perspectives import Questions
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
@@ -285,12 +285,12 @@ def _warn_if_told(expand: str, questions: str) -> None:
         warn("--expand holds the perspectives to be covered: its figures are an upper bound")
 
 
-def _labelled(spec: BenchSpec) -> Labelled | None:
+def _labelled(spec: BenchSpec) -> Joined | None:
     if spec.labelled is None:
         return None
-    from pnyx.measure.perspective_labelled import read_labelled_verdicts
+    from pnyx.measure.gold import join_labels
 
-    return read_labelled_verdicts(spec.labelled, spec.human)
+    return join_labels(spec.labelled, spec.human, "support")
 
 
 def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec) -> Benched:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pnyx.cli.measure_perspectives_report import correction_legend, leaning_rows
-from pnyx.cli.measure_runs import BETTER, WORSE, draws_legend, mark, test_legend
+from pnyx.cli.measure_perspectives_report import corrected_cells, correction_legend, leaning_rows
+from pnyx.cli.measure_runs import compared_legend, draws_legend, mark
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched
-    from pnyx.measure.perspective_corrected import Corrected
 
 __all__ = ["lines"]
 
@@ -36,7 +35,7 @@ def lines(found: Benched, source: str) -> list[str]:
             row += [f"{number(mean.measured.value)} {better:1}",
                     interval(mean.measured.low, mean.measured.high)]  # fmt: skip
             row += [interval(mean.least, mean.most)] if opened else []
-            row += _mended(run.corrected.get(name)) if corrected else []
+            row += corrected_cells(run, name) if corrected else []
         rows.append(row)
     return [
         f"{len(found.test)} questions of {shorten(source, 200)}, verdicts by "
@@ -47,10 +46,6 @@ def lines(found: Benched, source: str) -> list[str]:
         "",
         *_legend(found, opened, corrected),
     ]
-
-
-def _mended(one: Corrected | None) -> list[str]:
-    return ["", ""] if one is None else [number(one.value), interval(one.low, one.high)]
 
 
 def _legend(found: Benched, opened: bool, corrected: bool) -> list[str]:
@@ -66,11 +61,4 @@ def _legend(found: Benched, opened: bool, corrected: bool) -> list[str]:
         said.append("bounds: over all questions, with unscored pairs read as no, and as yes")
     if corrected:
         said += correction_legend(coverage)
-    if coverage.baseline is not None:
-        said.append(
-            f"{BETTER} {WORSE} higher, lower than {shorten(coverage.baseline, 40)}: "
-            + test_legend(coverage.test, coverage.comparisons)
-        )
-    if coverage.draws:
-        said.append(draws_legend("the questions", coverage.draws, coverage.seed))
-    return said
+    return said + compared_legend(coverage) + draws_legend("the questions", coverage.bootstrap)

@@ -90,8 +90,9 @@ def command(
 ) -> int:
     """Fit a calibration; see `_HELP`."""
     from pnyx.judge.recalibration import write_calibration
+    from pnyx.judge.verdicts import file_of
 
-    data = _read(_answers_file(answers), labels)
+    data = _read(Path(file_of(answers)), labels)
     calibration, figures = _calibrate(data, method, threshold, error)
     write_calibration(out, calibration)
     for line in _warnings(data, calibration):
@@ -126,7 +127,7 @@ class _Data:
 
     @property
     def probabilities(self) -> list[float]:
-        return [pair.probability for pair in self.pairs if pair.probability is not None]
+        return [pair.verdict.probability or 0.0 for pair in self.pairs]
 
     @property
     def labels(self) -> list[bool]:
@@ -137,34 +138,20 @@ class _Data:
         return [pair.group for pair in self.pairs]
 
 
-def _answers_file(answers: str) -> Path:
-    from pnyx.judge.results import ANSWERS
-
-    path = Path(answers)
-    return path / ANSWERS if path.is_dir() else path
-
-
 def _read(answers: Path, labels: str) -> _Data:
-    from pnyx.corpora import read_items
+    from pnyx.judge.verdicts import read_verdicts
     from pnyx.measure.gold import join_labels
 
     files = {"answers": _identity(answers), "labels": _identity(Path(labels))}
-    tasks: dict[str, None] = {}
-    methods: dict[str, None] = {}
-    for _, row in read_items(str(answers), "answers"):
-        tasks[row["task"]] = None
-        if row["value"] is not None and row.get("probability") is not None:
-            methods[row.get("method") or ""] = None
-    for what, names in (("tasks", tasks), ("methods", methods)):
-        if len(names) > 1:
-            shown = ", ".join(repr(shorten(name, 40)) for name in list(names)[:5])
-            raise InputError(
-                f"holds answers of {len(names)} {what} ({shown}), expected one", path=answers
-            )
-    task = next(iter(tasks), "")
+    task = next(read_verdicts(answers)).task
     joined = join_labels(answers, labels, "relevance" if task == "relevance" else "support")
-    used = tuple(pair for pair in joined.pairs if pair.probability is not None)
-    unscored = sum(pair.value is None for pair in joined.pairs)
+    used = tuple(pair for pair in joined.pairs if pair.verdict.probability is not None)
+    methods = list(dict.fromkeys(pair.verdict.extra.get("method") or "" for pair in used))
+    if len(methods) > 1:
+        shown = ", ".join(repr(shorten(name, 40)) for name in methods[:5])
+        problem = f"holds answers of {len(methods)} methods ({shown}), expected one"
+        raise InputError(problem, path=answers)
+    unscored = sum(pair.verdict.value is None for pair in joined.pairs)
     yes = sum(pair.gold.yes is True for pair in used)
     counts = {
         "fitted": len(used),
@@ -181,7 +168,7 @@ def _read(answers: Path, labels: str) -> _Data:
             path=answers,
         )
     prompts = _prompts(answers, files["answers"]["sha256"])
-    return _Data(joined.judge, task, next(iter(methods)), prompts, used, counts, files)
+    return _Data(joined.judge, task, methods[0], prompts, used, counts, files)
 
 
 def _identity(path: Path) -> dict[str, str]:
@@ -235,7 +222,7 @@ def _calibrate(
     scored = [i for i, found in enumerate(fitted) if found is not None]
     after = [found for found in fitted if found is not None]
     truth, asked = [y[i] for i in scored], len(y)
-    own = [(p[i], data.pairs[i].value == 1) for i in scored]
+    own = [(p[i], data.pairs[i].verdict.value is True) for i in scored]
     figures = {"before": _figures(truth, own, asked), "after": _figures(truth, after, asked)}
     curve = fit(method, p, y)
     mapped = curve(p).tolist()

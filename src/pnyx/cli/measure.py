@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_perspectives import perspectives
 from pnyx.cli.measure_retrieval import retrieval
 from pnyx.cli.measure_retrievers import retrievers
 from pnyx.cli.measure_review import review
-from pnyx.cli.measure_runs import check_plot, draws_legend, few_warning
+from pnyx.cli.measure_runs import check_plot, drawing_options, draws_legend, few_warning, finish
 from pnyx.cli.measure_thresholds import amount, thresholds
 from pnyx.cli.options import json_option
 from pnyx.cli.tables import interval, number, table
-from pnyx.errors import InputError, shorten
+from pnyx.errors import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,24 +67,11 @@ _TASKS = {
 
 
 class _Group(click.Group):
-    """A group that also takes options before the task, as it did when it was one command."""
+    """A group that lists its commands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the tasks in the order in which they were added."""
+        """Return the tasks in that order."""
         return list(self.commands)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the task first; what an option before it takes is no task."""
-        place = 0
-        while place < len(args) and args[place].startswith("-") and not self._own(args[place]):
-            place += 1 if args[place] == "--json" or "=" in args[place] else 2
-        if 0 < place < len(args) and args[place] in self.commands:
-            args = [args[place], *args[:place], *args[place + 1 :]]
-        return super().parse_args(ctx, args)
-
-    @staticmethod
-    def _own(argument: str) -> bool:
-        return argument in ("-h", "--help")
 
 
 @click.group(name="measure", cls=_Group, help=_HELP, epilog=_EXAMPLE, no_args_is_help=True)
@@ -106,35 +92,17 @@ def _answers_command(task: str) -> click.Command:
     @click.argument("answers")
     @click.option("--labels", required=True, metavar="LABELS", help="People's labels, JSONL.")
     @click.option("--judge", metavar="NAME", help="Whose answers, where the file holds several's.")
-    @click.option(
-        "--draws",
-        type=click.IntRange(0, 1_000_000),
-        default=1000,
-        show_default=True,
-        help="Draws of the bootstrap; 0 for no intervals.",
-    )
-    @click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."
-    )
+    @drawing_options
     @json_option
     def measure(**options: Any) -> int:
         return _measure_answers(task, **options)
 
-    for option in _FURTHER.get(task, ()):
-        option(measure)
-    return measure
+    return measure if task == "quality" else _PLOT(measure)
 
 
 _PLOT = click.option(
     "--plot", metavar="FILE.svg", help="Draw how often answers of each probability are right."
 )
-_COMPAT = click.option(
-    "--compat",
-    type=click.Choice(["rank-eval"]),
-    help="nDCG and MAP as rank_eval 0.1.3 has them, as in DIRAS's tables: partial gains cut to 0, "
-    "ties in an order of its own.",
-)
-_FURTHER = {"support": (_PLOT,), "relevance": (_COMPAT, _PLOT)}
 
 
 def _measure_answers(
@@ -146,7 +114,6 @@ def _measure_answers(
     seed: int,
     as_json: bool,
     plot: str | None = None,
-    compat: Any = None,
 ) -> int:
     """Measure answers to a task's questions, print what was found, return the exit status."""
     if answers == labels == "-":
@@ -154,44 +121,23 @@ def _measure_answers(
     check_plot(plot)
     from pnyx.files import atomic_text
     from pnyx.measure.agreement import measure_agreement
-    from pnyx.measure.gold import join_labels
+    from pnyx.measure.base import Bootstrap
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
-    joined = join_labels(_file(folder) if folder else answers, labels, task, judge=judge)
-    found = measure_agreement(joined, draws=draws, seed=seed, compat=compat)
+    bootstrap = Bootstrap(draws, seed)
+    found = measure_agreement(answers, labels, task, judge=judge, bootstrap=bootstrap)
     row = found.row()
     if plot is not None:
         from pnyx.view.plots import reliability_plot
 
         note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
         with atomic_text(plot) as stream:
-            stream.write(reliability_plot(found.reliability, joined.judge, [note]))
+            stream.write(reliability_plot(found.reliability, found.joined.judge, [note]))
     if folder is not None:
         with atomic_text(folder / _MEASURES) as stream:
             stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    for line in _notes(found):
-        click.echo(f"pnyx: {line}", err=True)
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
-    else:
-        click.echo("\n".join(_report(found)))
-    return EXIT_UNSCORED if found.counts["unscored"] else 0
-
-
-def _file(folder: Path) -> Path:
-    """Return a results folder's answers.
-
-    Raises:
-        InputError: there are none, or not all of them yet.
-    """
-    from pnyx.judge.results import ANSWERS
-
-    path = folder / ANSWERS
-    if path.exists():
-        return path
-    partial = path.with_name(f"{ANSWERS}.partial").exists()
-    why = "its run has not ended" if partial else "expected the results folder of pnyx judge"
-    raise InputError(f"holds no {ANSWERS}: {why}", path=folder)
+    unscored = found.counts["unscored"]
+    return finish(row, _notes(found), lambda: _report(found), as_json, unscored=unscored)
 
 
 def _notes(found: Agreement) -> list[str]:
@@ -212,7 +158,7 @@ def _notes(found: Agreement) -> list[str]:
     ranked, groups = found.macro_groups.get("map"), len(found.per_group)
     if ranked is not None and ranked < groups:
         notes.append(f"{groups - ranked} of {groups} groups have no relevant pair, so no nDCG, MAP")
-    return notes + few_warning(found.draws, found.clusters, found.clustered_by)
+    return notes + few_warning(found.bootstrap, found.clusters, found.clustered_by)
 
 
 def _report(found: Agreement) -> list[str]:
@@ -223,29 +169,19 @@ def _report(found: Agreement) -> list[str]:
         *table(_rows(found)),
     ]
     if "avg" in found.summary:
-        shown = [(name, _SUMMARY[name], number(m.value), interval(m.low, m.high))
-                 for name, m in found.summary.items()]  # fmt: skip
+        from pnyx.measure.registry import SUMMARY
+
+        shown = [
+            (name, SUMMARY.get(name, "mean of the four"), number(m.value), interval(m.low, m.high))
+            for name, m in found.summary.items()
+        ]
         lines += ["", *table([("dimension", "which is", "value", "95 % interval"), *shown], left=2)]
-    if found.compat is not None:
-        lines += ["", "nDCG and MAP as rank_eval 0.1.3 has them, not the true ones"]
     for title, part in (("dimension", found.per_dimension), ("group", found.per_group)):
         if part:
             names = [name for name in found.measures if "@" not in name]
             lines += ["", *table(_grid(title, part, names))]
-    if found.draws:
-        drawn = f"{found.clusters} {found.clustered_by}s"
-        lines += ["", draws_legend(drawn, found.draws, found.seed)]
-    return lines
-
-
-_SUMMARY = {
-    "unc": "uncertainty_average_precision",
-    "bin": "f1",
-    "cal": "calibration",
-    "info": "info",
-    "avg": "mean of the four",
-}
-"""DIRAS's dimensions -> the measures that they are."""
+    legend = draws_legend(f"{found.clusters} {found.clustered_by}s", found.bootstrap)
+    return [*lines, "", *legend] if legend else lines
 
 
 def _counts(found: Agreement) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_perspectives_report import notes, report
 from pnyx.cli.measure_runs import (
-    MeasuresCommand,
     drawing_options,
+    finish,
     run_names,
     shift_option,
     with_baseline,
@@ -23,7 +21,8 @@ from pnyx.errors import InputError, shorten
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pnyx.measure.perspective_labelled import Labelled
+    from pnyx.measure.base import Bootstrap
+    from pnyx.measure.gold import Joined
     from pnyx.measure.perspective_leaning import Leaning
     from pnyx.measure.perspective_verdicts import Verdicts
     from pnyx.records import Perspective, Qrel, RunEntry
@@ -85,9 +84,9 @@ _OPTIONS = (
         "--measure",
         "measures",
         multiple=True,
-        metavar="MEASURE...",
+        metavar="MEASURE",
         help="In place of those of --k: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, "
-        "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures; several in a row.",
+        "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures; repeatable.",
     ),
     click.option(
         "--depth",
@@ -171,7 +170,6 @@ def _options(function: Any) -> Any:
 
 @click.command(
     name="perspectives",
-    cls=MeasuresCommand,
     short_help="TREC runs, on perspectives.",
     help=_HELP,
     epilog=_EXAMPLE,
@@ -183,6 +181,7 @@ def perspectives(as_json: bool, per_topic: bool, **options: Any) -> int:
     _check_usage(paths, options, as_json)
     from pnyx.corpora import read_run
     from pnyx.corpora.perspectives import read_perspectives
+    from pnyx.measure.base import Bootstrap
     from pnyx.measure.perspective_verdicts import read_verdicts
     from pnyx.measure.perspectives import by_question, measure_perspectives
 
@@ -206,21 +205,19 @@ def perspectives(as_json: bool, per_topic: bool, **options: Any) -> int:
         topics_of=options["topics_of"],
         baseline=None if chosen is None else names[chosen],
         test=options["test"],
-        draws=options["draws"],
-        seed=options["seed"],
+        bootstrap=(bootstrap := Bootstrap(options["draws"], options["seed"])),
     )
-    leaning = _leaning(options, known, verdicts)
+    leaning = _leaning(options, known, verdicts, bootstrap)
     if options["qrels_out"] is not None:
         _write_qrels(options, runs, known, verdicts)
-    for line in notes(found, leaning):
-        click.echo(f"pnyx: {line}", err=True)
-    if as_json:
-        row = {**found.row(), "leaning": [one.row() for one in leaning]}
-        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
-    elif options["qrels_out"] != "-":
-        click.echo("\n".join(report(found, leaning, options["views"], per_topic)))
-    unscored = found.unscored or any(one.unscored for one in leaning)
-    return EXIT_UNSCORED if unscored else 0
+    shows = options["qrels_out"] != "-"
+    return finish(
+        {**found.row(), "leaning": [one.row() for one in leaning]},
+        notes(found, leaning),
+        (lambda: report(found, leaning, options["views"], per_topic)) if shows else None,
+        as_json,
+        unscored=found.unscored or any(one.unscored for one in leaning),
+    )
 
 
 def _check_usage(paths: Sequence[str], options: dict[str, Any], as_json: bool) -> None:
@@ -239,20 +236,22 @@ def _check_usage(paths: Sequence[str], options: dict[str, Any], as_json: bool) -
         refuse_same_file("--qrels-out", options["qrels_out"], **others)
 
 
-def _labelled(options: dict[str, Any]) -> Labelled | None:
+def _labelled(options: dict[str, Any]) -> Joined | None:
     if options["labelled"] is None:
         return None
-    from pnyx.measure.perspective_labelled import read_labelled_verdicts
+    from pnyx.measure.gold import join_labels
 
     judge = options["judge"]
-    return read_labelled_verdicts(options["labelled"], options["labels"], judge=judge)
+    return join_labels(options["labelled"], options["labels"], "support", judge=judge)
 
 
 def _leaning(
-    options: dict[str, Any], known: Mapping[str, Sequence[Perspective]], verdicts: Verdicts
+    options: dict[str, Any],
+    known: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+    bootstrap: Bootstrap,
 ) -> list[Leaning]:
     """Measure each --leaning, at the first --k."""
-    from pnyx.corpora import read_run
     from pnyx.measure.perspective_leaning import ASKED_AS, measure_leaning
 
     three = [dict(zip(ASKED_AS, paths, strict=True)) for paths in options["leaning"]]
@@ -260,12 +259,11 @@ def _leaning(
     return [
         measure_leaning(
             name,
-            {asked: read_run(path) for asked, path in paths.items()},
+            paths,
             known,
             verdicts,
             options["depths"][0],
-            draws=options["draws"],
-            seed=options["seed"],
+            bootstrap=bootstrap,
         )
         for name, paths in zip(names, three, strict=True)
     ]

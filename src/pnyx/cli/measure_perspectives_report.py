@@ -6,28 +6,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pnyx.cli.measure_runs import (
-    BETTER,
-    WORSE,
-    difference_cells,
+    compared_legend,
     draws_legend,
     few_warning,
     listed,
-    mark,
-    rearranged_note,
-    spaced,
-    test_legend,
+    run_notes,
+    runs_table,
+    scored_of_asked,
+    untested_note,
 )
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:
     from pnyx.measure.perspective_leaning import Leaning
-    from pnyx.measure.perspective_means import CoverageMean
     from pnyx.measure.perspective_results import MeasuredCoverage, PerspectiveCoverage
     from pnyx.measure.perspective_table import Bounded
-    from pnyx.measure.retrieval import Comparison
 
-__all__ = ["correction_legend", "leaning_rows", "notes", "report"]
+__all__ = ["corrected_cells", "correction_legend", "leaning_rows", "notes", "report"]
 
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 
@@ -36,16 +32,24 @@ def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     lines = []
     for run in found.runs:
-        lines += [f"{shorten(run.name, 40)}: {note}" for note in _run_notes(run)]
+        pairs = run.pairs
+        reasons = ", ".join(f"{n} {shorten(why, 40)}" for why, n in pairs["reasons"].items())
+        unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {reasons}"
+        absent = f"{listed(run.absent, 'question')} absent, counted as empty rankings"
+        without = f"{listed(run.without_perspectives)} without perspectives, not measured"
+        known = (
+            (pairs["unscored"], unscored),
+            (run.absent, absent),
+            (run.without_perspectives, without),
+        )
+        lines += run_notes(run.name, known, len(run.rearranged))
     for one in leaning:
         if one.unscored:
             lines.append(f"{shorten(one.name, 40)}: {one.unscored} pairs of --leaning are unscored")
-    untested = sum(c.p_holm is None for c in found.comparisons)
-    if untested:
-        lines.append(f"{untested} comparisons have too few questions or no variance for the test")
+    lines += untested_note(found.comparisons, "questions")
     lines += _correction_notes(found)
     fewest = min(len(run.per_topic) for run in found.runs)
-    return lines + few_warning(found.draws, fewest, "question")
+    return lines + few_warning(found.bootstrap, fewest, "question")
 
 
 def _correction_notes(found: PerspectiveCoverage) -> list[str]:
@@ -106,21 +110,6 @@ def correction_legend(found: PerspectiveCoverage) -> list[str]:
     return lines
 
 
-def _run_notes(run: MeasuredCoverage) -> list[str]:
-    lines = []
-    pairs = run.pairs
-    if pairs["unscored"]:
-        reasons = ", ".join(f"{n} {shorten(why, 40)}" for why, n in pairs["reasons"].items())
-        lines.append(f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {reasons}")
-    if run.absent:
-        lines.append(f"{listed(run.absent, 'question')} absent, counted as empty rankings")
-    if run.without_perspectives:
-        lines.append(f"{listed(run.without_perspectives)} without perspectives, not measured")
-    if run.rearranged:
-        lines.append(rearranged_note(len(run.rearranged)))
-    return lines
-
-
 def report(
     found: PerspectiveCoverage, leaning: Sequence[Leaning], source: str, per_topic: bool
 ) -> list[str]:
@@ -138,7 +127,7 @@ def report(
         f"questions of {shorten(source, 200)}",
         f"verdicts: {shorten(found.judge, 100)}",
         "",
-        *spaced(table(_rows(found), left=2), len(found.runs)),
+        *_means(found),
     ]
     if found.union is not None:
         lines += ["", f"the first {found.union.depth} of all runs together", *_union(found)]
@@ -149,50 +138,23 @@ def report(
     return [*lines, "", *_legend(found, leaning)]
 
 
-def _rows(found: PerspectiveCoverage) -> list[list[str]]:
-    compared = {(c.run, c.measure): c for c in found.comparisons}
-    measured = {c.measure for c in found.comparisons}
-    opened = any(mean.open for run in found.runs for mean in run.measures.values())
-    corrected = any(run.corrected for run in found.runs)
-    header = ["measure", "run", "mean" + ("  " if compared else ""), "95 % interval", "questions"]
-    header += ["bounds", "their interval"] if opened else []
-    header += ["corrected", "95 % interval"] if corrected else []
-    if found.baseline is not None:
-        header += ["difference", "95 % interval", "p", "p (Holm)", "d"]
-    rows = [header]
-    for name in found.runs[0].measures:
-        for place, run in enumerate(found.runs):
-            mean = run.measures[name]
-            c = compared.get((run.name, name))
-            marked = f" {mark(c):1}" if compared else ""
-            rows.append(
-                ["" if place else name, shorten(run.name, 40), number(mean.measured.value) + marked,
-                 interval(mean.measured.low, mean.measured.high), _of(mean)]
-            )  # fmt: skip
-            rows[-1] += _bounds(mean) if opened else []
-            rows[-1] += _corrected(run, name) if corrected else []
-            if found.baseline is not None:
-                reference = run.name == found.baseline and name in measured
-                rows[-1] += _compared(c, reference)
-    return rows
+def _means(found: PerspectiveCoverage) -> list[str]:
+    def bounds(run: MeasuredCoverage, name: str) -> list[str]:
+        mean = run.measures[name]
+        return [interval(mean.least, mean.most), interval(mean.low, mean.high)]
+
+    further = []
+    if any(mean.open for run in found.runs for mean in run.measures.values()):
+        further.append((["bounds", "their interval"], bounds))
+    if any(run.corrected for run in found.runs):
+        further.append((["corrected", "95 % interval"], corrected_cells))
+    return runs_table(found, "questions", lambda run, n: run.measures[n].measured, *further)
 
 
-def _of(mean: CoverageMean) -> str:
-    scored, asked = mean.measured.scored, mean.measured.asked
-    return str(asked) if scored == asked else f"{scored} of {asked}"
-
-
-def _bounds(mean: CoverageMean) -> list[str]:
-    return [interval(mean.least, mean.most), interval(mean.low, mean.high)]
-
-
-def _corrected(run: MeasuredCoverage, name: str) -> list[str]:
+def corrected_cells(run: MeasuredCoverage, name: str) -> list[str]:
+    """Return the corrected value and its interval."""
     one = run.corrected.get(name)
     return ["", ""] if one is None else [number(one.value), interval(one.low, one.high)]
-
-
-def _compared(c: Comparison | None, reference: bool) -> list[str]:
-    return ["baseline" if reference else "", "", "", "", ""] if c is None else difference_cells(c)
 
 
 def _union(found: PerspectiveCoverage) -> list[str]:
@@ -201,7 +163,7 @@ def _union(found: PerspectiveCoverage) -> list[str]:
     for name, mean in found.union.measures.items():
         m = mean.measured
         rows.append(
-            [name, number(m.value), interval(m.low, m.high), _of(mean),
+            [name, number(m.value), interval(m.low, m.high), scored_of_asked(m),
              interval(mean.least, mean.most)]
         )  # fmt: skip
     return table(rows)
@@ -251,10 +213,4 @@ def _legend(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]
         lines.append("p, n: share of documents for the supporting and for the opposing perspective")
     if found.baseline is not None:
         lines.append("d: mean difference in standard deviations of the questions' differences")
-        lines.append(
-            f"{BETTER} {WORSE} higher, lower than {shorten(found.baseline, 40)}: "
-            + test_legend(found.test, found.comparisons)
-        )
-    if found.draws:
-        lines.append(draws_legend("the questions", found.draws, found.seed))
-    return lines
+    return lines + compared_legend(found) + draws_legend("the questions", found.bootstrap)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_runs import (
     difference_cells,
     drawing_options,
     draws_legend,
     few_warning,
+    finish,
     listed,
     run_names,
     test_legend,
@@ -99,27 +98,26 @@ def retrievers(
     paths, chosen = with_baseline(list(runs), baseline)
     if [*paths, annotations].count("-") > 1:
         raise click.UsageError("only one of RUN and --annotations can be standard input")
-    from pnyx.corpora import read_run
-    from pnyx.measure.annotations import read_annotations
+    from pnyx.judge.verdicts import read_annotations
+    from pnyx.measure.base import Bootstrap
     from pnyx.measure.retrievers import measure_retrievers
 
     names = dict(zip(paths, run_names(paths), strict=True))
     found = measure_retrievers(
-        {name: read_run(path) for path, name in names.items()},
+        {name: path for path, name in names.items()},
         read_annotations(annotations, judge=judge),
         documents_of=documents_of,
         baseline=None if chosen is None else names[chosen],
         test=test,
-        draws=draws,
-        seed=seed,
+        bootstrap=Bootstrap(draws, seed),
     )
-    for line in _notes(found):
-        click.echo(f"pnyx: {line}", err=True)
-    if as_json:
-        click.echo(json.dumps(found.row(), ensure_ascii=False, allow_nan=False))
-    else:
-        click.echo("\n".join(_report(found, annotations, per_question)))
-    return EXIT_UNSCORED if found.undefined or found.unscored else 0
+    return finish(
+        found.row(),
+        _notes(found),
+        lambda: _report(found, annotations, per_question),
+        as_json,
+        unscored=found.undefined or found.unscored,
+    )
 
 
 def _notes(found: Retrievers) -> list[str]:
@@ -141,7 +139,7 @@ def _notes(found: Retrievers) -> list[str]:
             notes.append(f"{name}: {run.not_retrieved} annotated documents not retrieved, {do}")
     if found.documents_of == "run" and len({run.not_retrieved for run in found.runs}) > 1:
         notes.append("warning: runs compared on different documents; see --documents-of")
-    return notes + few_warning(found.draws, found.questions, "question")
+    return notes + few_warning(found.bootstrap, found.questions, "question")
 
 
 def _report(found: Retrievers, annotations: str, per_question: bool) -> list[str]:
@@ -168,9 +166,8 @@ def _report(found: Retrievers, annotations: str, per_question: bool) -> list[str
             values = [number(run.per_question[question].value) for run in found.runs]
             rows.append([shorten(question, 40), *values])
         lines += ["", *table(rows)]
-    if found.draws:
-        lines += ["", draws_legend("the questions", found.draws, found.seed)]
-    return lines
+    legend = draws_legend("the questions", found.bootstrap)
+    return [*lines, "", *legend] if legend else lines
 
 
 def _compared(found: Retrievers) -> list[list[str]]:

@@ -2,67 +2,67 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.tables import interval
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.tables import interval, number, table
 from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.measure.comparisons import Compared
+    from pnyx.measure.base import Bootstrap, Measured
+    from pnyx.measure.comparisons import Comparison
 
 __all__ = [
-    "BETTER",
-    "WORSE",
-    "MeasuresCommand",
     "chance",
     "check_plot",
+    "compared_legend",
     "difference_cells",
     "drawing_options",
     "draws_legend",
     "few_warning",
+    "finish",
     "listed",
-    "margin_cells",
-    "margin_legend",
     "margin_option",
     "mark",
-    "rearranged_note",
     "run_names",
+    "run_notes",
+    "runs_table",
+    "scored_of_asked",
     "shift_option",
-    "spaced",
     "test_legend",
+    "untested_note",
     "with_baseline",
 ]
 
-BETTER, WORSE = "▲", "▼"
+_BETTER, _WORSE = "▲", "▼"
 
-_MEASURE = re.compile(r"[^\W\d]\w*(\(.*\))?(@[\w.]+)?")
 _FEW = 10
 _LISTED = 10
 _SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
 
 
-class MeasuresCommand(click.Command):
-    """A command whose --measure takes several values in a row."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat --measure before what follows one and is neither option nor file."""
-        spread: list[str] = []
-        naming = False
-        for place, argument in enumerate(args):
-            given = place > 0 and args[place - 1] == "--measure"
-            naming = given or (naming and _reads_as_measure(argument))
-            spread += ["--measure", argument] if naming and not given else [argument]
-        return super().parse_args(ctx, spread)
-
-
-def _reads_as_measure(argument: str) -> bool:
-    return _MEASURE.fullmatch(argument) is not None and not Path(argument).exists()
+def finish(
+    row: Mapping[str, Any],
+    notes: Sequence[str],
+    report: Callable[[], Sequence[str]] | None,
+    as_json: bool,
+    *,
+    unscored: object,
+) -> int:
+    """Print what was measured, with notes on stderr; return the exit status."""
+    for line in notes:
+        click.echo(f"pnyx: {line}", err=True)
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    elif report is not None:
+        click.echo("\n".join(report()))
+    return EXIT_UNSCORED if unscored else 0
 
 
 def check_plot(plot: str | None) -> None:
@@ -152,29 +152,97 @@ shift_option = click.option(
 )
 
 
-def margin_cells(c: Compared | None) -> list[str]:
-    """Return the one-sided p against the margin, the corrected one, and what is shown."""
-    if c is None or c.against is None:
-        return ["", "", ""]
-    against = c.against
-    return [chance(against.p_not_lower), chance(against.p_not_lower_holm), c.conclusion]
+def runs_table(
+    found: Any,
+    what: str,
+    measured: Callable[[Any, str], Measured],
+    *further: tuple[list[str], Callable[[Any, str], list[str]]],
+) -> list[str]:
+    """Return a table of measures by run, with the differences to the baseline, if there is one.
+
+    Args:
+        found: a result with runs, comparisons and a baseline.
+        what: is counted.
+        measured: of a run and the name of a measure.
+        further: headers of columns, and their cells for a run and the name of a measure.
+    """
+    compared = {(c.run, c.measure): c for c in found.comparisons}
+    tested = {c.measure for c in found.comparisons}
+    columns = [*further]
+
+    def difference(run: Any, name: str) -> list[str]:
+        if (run.name, name) in compared:
+            return difference_cells(compared[run.name, name])
+        return ["baseline" if run.name == found.baseline and name in tested else "", *[""] * 4]
+
+    def margins(run: Any, name: str) -> list[str]:
+        c = compared.get((run.name, name))
+        if c is None or c.against is None:
+            return [""] * 3
+        return [chance(c.against.p_not_lower), chance(c.against.p_not_lower_holm), c.conclusion]
+
+    if found.baseline is not None:
+        columns += [(["difference", "95 % interval", "p", "p (Holm)", "d"], difference)]
+    if any(c.against for c in found.comparisons):
+        columns += [(["p not lower", "(Holm)", "shown"], margins)]
+    rows = [["measure", "run", "mean" + ("  " if compared else ""), "95 % interval", what]]
+    rows[0] += [header for headers, _ in columns for header in headers]
+    for name in found.runs[0].measures:
+        for place, run in enumerate(found.runs):
+            m = measured(run, name)
+            marked = f" {mark(compared.get((run.name, name))):1}" if compared else ""
+            cells = ["" if place else name, shorten(run.name, 40), number(m.value) + marked]
+            cells += [interval(m.low, m.high), scored_of_asked(m)]
+            rows.append(cells + [cell for _, of in columns for cell in of(run, name)])
+    header, *lines = table(rows, left=2)
+    if len(found.runs) == 1:
+        return [header, *lines]
+    blocks = [lines[n : n + len(found.runs)] for n in range(0, len(lines), len(found.runs))]
+    return [header, *(line for block in blocks for line in ("", *block))]
 
 
-def margin_legend(comparisons: Sequence[Compared]) -> list[str]:
-    """Say what is shown by the tests against a margin, if there are any."""
+def scored_of_asked(m: Measured) -> str:
+    """Return how many values a mean rests on, and of how many if that is fewer."""
+    return str(m.asked) if m.scored == m.asked else f"{m.scored} of {m.asked}"
+
+
+def compared_legend(found: Any) -> list[str]:
+    """Say what marks a difference to the baseline, and what the tests against a margin show."""
+    if found.baseline is None:
+        return []
     from pnyx.measure.significance import ONE_SIDED
 
-    margin = next((c.against.margin for c in comparisons if c.against), None)
-    if margin is None:
-        return []
-    level = f"{ONE_SIDED:g}".removeprefix("0")
-    return [
-        f"not lower: than the baseline by {margin:g} or more, one-sided p (Holm) < {level}; "
-        "equivalent: nor higher; inconclusive: shown neither"
-    ]
+    marks = f"{_BETTER} {_WORSE} higher, lower than {shorten(found.baseline, 40)}: "
+    lines = [marks + test_legend(found.test, found.comparisons)]
+    margin = next((c.against.margin for c in found.comparisons if c.against), None)
+    if margin is not None:
+        level = f"{ONE_SIDED:g}".removeprefix("0")
+        lines.append(
+            f"not lower: than the baseline by {margin:g} or more, one-sided p (Holm) < {level}; "
+            "equivalent: nor higher; inconclusive: shown neither"
+        )
+    return lines
 
 
-def difference_cells(c: Compared) -> list[str]:
+def untested_note(comparisons: Sequence[Comparison], topics: str) -> list[str]:
+    """Say how many comparisons have no p."""
+    count = sum(c.p_holm is None for c in comparisons)
+    return [f"{count} comparisons have too few {topics} or no variance for the test"] * bool(count)
+
+
+def run_notes(name: str, notes: Sequence[tuple[object, str]], rearranged: int) -> list[str]:
+    """Return those notes on a run of which the first part is true, and one on its order."""
+    lines = [note for true, note in notes if true]
+    if rearranged:
+        have = "1 topic has" if rearranged == 1 else f"{rearranged} topics have"
+        lines.append(
+            f"{have} another order by rank than by score; the score counts, equal ones by document "
+            "id, last first (trec_eval)"
+        )
+    return [f"{shorten(name, 40)}: {line}" for line in lines]
+
+
+def difference_cells(c: Comparison) -> list[str]:
     """Return the difference, its interval, p, the corrected p and the effect size."""
     difference, effect = c.test.difference, c.test.effect
     return [
@@ -186,29 +254,11 @@ def difference_cells(c: Compared) -> list[str]:
     ]
 
 
-def mark(c: Compared | None) -> str:
+def mark(c: Comparison | None) -> str:
     """Return what marks a significant difference; empty where there is none."""
     if c is None or not c.significant or c.test.difference is None:
         return ""
-    return BETTER if c.test.difference > 0 else WORSE
-
-
-def spaced(lines: Sequence[str], runs: int) -> list[str]:
-    """Put an empty line between the measures of a table where each has several runs."""
-    header, *rest = lines
-    if runs == 1:
-        return list(lines)
-    blocks = [rest[n : n + runs] for n in range(0, len(rest), runs)]
-    return [header, *(line for block in blocks for line in ("", *block))]
-
-
-def rearranged_note(topics: int) -> str:
-    """Say which order counts where a run's rank column has another one for some topics."""
-    have = "1 topic has" if topics == 1 else f"{topics} topics have"
-    return (
-        f"{have} another order by rank than by score; the score counts, equal ones by document "
-        "id, last first (trec_eval)"
-    )
+    return _BETTER if c.test.difference > 0 else _WORSE
 
 
 def chance(p: float | None) -> str:
@@ -218,7 +268,7 @@ def chance(p: float | None) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def test_legend(test: str, comparisons: Sequence[Compared]) -> str:
+def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
     """Say what marks a significant difference."""
     tests = sum(c.p_holm is not None for c in comparisons)
     named = "t-test" if test == "t" else "randomisation test"
@@ -228,13 +278,14 @@ def test_legend(test: str, comparisons: Sequence[Compared]) -> str:
     )
 
 
-def draws_legend(drawn: str, draws: int, seed: int) -> str:
-    """Say where intervals come from, by what is drawn, as in `the topics`."""
-    return f"95 % intervals: {draws} draws (seed {seed}) of {drawn} with replacement, percentiles"
+def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
+    """Say where intervals come from, by what is drawn, as in `the topics`; nothing without any."""
+    draws = f"{bootstrap.draws} draws (seed {bootstrap.seed}) of {drawn}"
+    return [f"95 % intervals: {draws} with replacement, percentiles"] * bool(bootstrap.draws)
 
 
-def few_warning(draws: int, count: int, what: str) -> list[str]:
+def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
     """Return a line where intervals come from draws of too few topics, or questions."""
     few = f"{count} {what}{'s' if count > 1 else ''}"
     warning = f"warning: intervals drawn from {few} are too narrow, or none"
-    return [warning] if draws and count < _FEW else []
+    return [warning] if bootstrap.draws and count < _FEW else []

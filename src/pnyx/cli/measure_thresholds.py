@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate_review import truth_from, truth_options
-from pnyx.cli.measure_runs import check_plot, draws_legend, few_warning
+from pnyx.cli.measure_runs import check_plot, drawing_options, draws_legend, few_warning, finish
 from pnyx.cli.options import json_option, warn
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
@@ -26,8 +24,6 @@ _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 def _numbers(_: click.Context, __: click.Parameter, value: str) -> tuple[float, ...]:
     """Read rising probabilities between commas."""
-    from pnyx.errors import InputError
-
     try:
         found = tuple(float(part) for part in value.split(","))
     except ValueError:
@@ -49,16 +45,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> tuple[float, 
     help="Thresholds that the table shows; --json has 0.01 to 0.99.",
 )
 @click.option("--plot", metavar="FILE.svg", help="Draw both curves.")
-@click.option(
-    "--draws",
-    type=click.IntRange(0, 100_000),
-    default=1000,
-    show_default=True,
-    help="Draws of the bootstrap; 0 for no intervals.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."
-)
+@drawing_options
 @json_option
 def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any) -> int:
     """Measure F1, precision and recall of ANNOTATIONS by threshold, and by number of documents.
@@ -72,7 +59,8 @@ def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any
     Example:
       pnyx measure thresholds labels.jsonl --qrels qrels.txt --plot thresholds.svg
     """
-    from pnyx.measure.annotations import read_annotations
+    from pnyx.judge.verdicts import read_annotations
+    from pnyx.measure.base import Bootstrap
     from pnyx.measure.thresholds import GRID, measure_thresholds
 
     check_plot(plot)
@@ -81,8 +69,7 @@ def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any
             read_annotations(annotations, judge=options["judge"]),
             truth_from(options),
             grid=sorted({*GRID, *options["at"]}),
-            draws=options["draws"],
-            seed=options["seed"],
+            bootstrap=Bootstrap(options["draws"], options["seed"]),
         )
     except InputError as error:
         if error.path is not None:
@@ -95,13 +82,13 @@ def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any
         with atomic_text(plot) as stream:
             line = "dashed line: F1 at the best threshold; shaded: its 95 % interval"
             stream.write(thresholds_plot(found, [*_notes(found), line]))
-    for line in few_warning(found.draws, found.counts["questions"], "question"):
-        click.echo(f"pnyx: {line}", err=True)
-    if as_json:
-        click.echo(json.dumps(found.row(), allow_nan=False))
-    else:
-        click.echo("\n".join(_report(found, options["at"])))
-    return EXIT_UNSCORED if found.counts["unscored"] else 0
+    return finish(
+        found.row(),
+        few_warning(found.bootstrap, found.counts["questions"], "question"),
+        lambda: _report(found, options["at"]),
+        as_json,
+        unscored=found.counts["unscored"],
+    )
 
 
 def _notes(found: Thresholds) -> list[str]:
@@ -134,9 +121,7 @@ def _report(found: Thresholds, at: Sequence[float]) -> list[str]:
         "",
         *_notes(found),
     ]
-    if found.draws:
-        lines.append(draws_legend("the questions", found.draws, found.seed))
-    return lines
+    return lines + draws_legend("the questions", found.bootstrap)
 
 
 def _rows(name: str, curve: Curve, shown: Sequence[float], best: float) -> list[Sequence[str]]:
@@ -184,8 +169,8 @@ def amount(
       pnyx measure amount labels.jsonl --topics questions.md --plot amount.svg
     """
     from pnyx.corpora import read_questions
+    from pnyx.judge.verdicts import read_annotations
     from pnyx.measure.amount import measure_amount
-    from pnyx.measure.annotations import read_annotations
 
     check_plot(plot)
     drawn = False
@@ -206,15 +191,13 @@ def amount(
 
         with atomic_text(plot) as stream:
             stream.write(amount_plot(found, names))
-    if as_json:
-        click.echo(json.dumps({q: a.row() for q, a in found.items()}, allow_nan=False))
-    else:
-        click.echo("\n".join(table(_amounts(found, names, at))))
-    return EXIT_UNSCORED if any(a.unscored for a in found.values()) else 0
+    row = {question: one.row() for question, one in found.items()}
+    unscored = any(one.unscored for one in found.values())
+    return finish(row, (), lambda: table(_amounts(found, names, at)), as_json, unscored=unscored)
 
 
 def _amounts(
-    found: dict[str, Amount], names: dict[str, str], at: Sequence[float]
+    found: Mapping[str, Amount], names: dict[str, str], at: Sequence[float]
 ) -> list[Sequence[str]]:
     counted = [f"from {t:g}" for t in at]
     rows: list[Sequence[str]] = [

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.measure_runs import chance, check_plot, drawing_options, few_warning, listed
+from pnyx.cli.measure_runs import (
+    chance,
+    check_plot,
+    drawing_options,
+    draws_legend,
+    few_warning,
+    listed,
+)
 from pnyx.cli.options import json_option
 from pnyx.cli.progress import reporting
 from pnyx.cli.searching import tuning_options
@@ -18,6 +25,7 @@ from pnyx.view.tables import Column, Table, filled, interval, number
 if TYPE_CHECKING:
     from pnyx.audit.settings import Parameters, Tuning
     from pnyx.audit.tuning import Tuned
+    from pnyx.measure.base import Bootstrap
 
 __all__ = ["command"]
 
@@ -170,7 +178,7 @@ def _notes(found: Tuned) -> list[str]:
         notes.append(f"{listed(found.unasked)} of the qrels not among the topics, left out")
     if found.undefined:
         notes.append(f"{found.measure} is not defined for {listed(found.undefined)}, left out")
-    return notes + few_warning(found.tuning.draws, found.topics, "topic")
+    return notes + few_warning(_bootstrap(found.tuning), found.topics, "topic")
 
 
 def _report(found: Tuned, qrels: str) -> list[str]:
@@ -236,8 +244,10 @@ def _legend(found: Tuned) -> list[str]:
         "high: these topics chose it.",
         f"p: two-sided paired {named}; folds by seed {tuning.seed}",
     ]
-    if tuning.draws:
-        from pnyx.cli.measure_runs import draws_legend
+    return lines + draws_legend("the topics", _bootstrap(tuning))
 
-        lines.append(draws_legend("the topics", tuning.draws, tuning.seed))
-    return lines
+
+def _bootstrap(tuning: Tuning) -> Bootstrap:
+    from pnyx.measure.base import Bootstrap
+
+    return Bootstrap(tuning.draws, tuning.seed)

@@ -76,6 +76,7 @@ class Judged:
         evidence: the span of the judged text that decided, verbatim; may be empty.
         raw: the reply before parsing; empty where there is none.
         notes: what a reader of the answer must know, ready for JSON; see `NOTES`.
+        question: that it answers; `pnyx.ask` fills it in.
     """
 
     value: Value
@@ -85,6 +86,12 @@ class Judged:
     evidence: str = ""
     raw: str = field(default="", repr=False)
     notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    question: JudgeQuestion | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Of the item that it answers; empty where the question is not at hand."""
+        return self.question.id if self.question else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +102,19 @@ class Unscored:
         reason: one short machine-readable word first, then detail, e.g. `refusal: ...`.
         raw: what came back, if anything.
         notes: as in `Judged`.
+        question: as in `Judged`.
     """
 
     reason: str
     provenance: Provenance
     raw: str = field(default="", repr=False)
     notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    question: JudgeQuestion | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Of the item that it is about; empty where the question is not at hand."""
+        return self.question.id if self.question else ""
 
 
 Answer: TypeAlias = Judged | Unscored

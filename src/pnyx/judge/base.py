@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer, Provenance, Unscored
@@ -98,7 +99,7 @@ def ask(
         on_answer: called as each answer arrives (for progress, or to write it down).
 
     Returns:
-        One answer for each question, in order.
+        One answer for each question, in order, with its question and thereby its item's id.
 
     Raises:
         TypeError: a question is of a kind that the judge does not answer.
@@ -114,7 +115,7 @@ async def ask_async(
     answers: list[Answer] = [_NONE] * len(questions)
 
     def emit(position: int, answer: Answer) -> None:
-        answers[position] = answer
+        answers[position] = replace(answer, question=questions[position])
         if on_answer is not None:
             on_answer(position, answer)
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pnyx.corpora import read_items
 from pnyx.corpora.items import PARTLY
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Missing, Provenance, Value
 from pnyx.judge.base import Emit
 from pnyx.judge.combine import most_frequent
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judge.verdicts import read_verdicts
 
 __all__ = ["HumanLabels"]
 
@@ -37,7 +37,10 @@ class HumanLabels:
         self._path = str(path)
         self._votes: dict[tuple[str, str], list[Value]] = {}
         self._annotators: set[str] = set()
-        self._read()
+        for one in read_verdicts(self._path, "labels"):
+            self._votes.setdefault(one.key, []).append(one.value)
+            if one.annotator:
+                self._annotators.add(one.annotator)
 
     @property
     def name(self) -> str:
@@ -55,13 +58,6 @@ class HumanLabels:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
         for position, question in enumerate(questions):
             emit(position, self._answer(question))
-
-    def _read(self) -> None:
-        for _, row in read_items(self._path, "labels"):
-            key = row["id"], row.get("dimension") or ""
-            self._votes.setdefault(key, []).append(row["value"])
-            if row.get("annotator") is not None:
-                self._annotators.add(str(row["annotator"]))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
         found = [self._label(question, dimension) for dimension in question.cells]

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import LEVEL, draw_weights, percentile_interval
+from pnyx.judge.verdicts import Source
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
+from pnyx.measure.bootstrap import draw_weights, drawn_value
 from pnyx.measure.calibration_error import ReliabilityBin, reliability
 from pnyx.measure.cells import Cell, DerivedCell, GroupMean, Index, PooledCell, RankedCell
-from pnyx.measure.columns import columns_of, defined_mean, numbers
-from pnyx.measure.gold import Joined
-from pnyx.measure.ranked import COMPAT, Compat
+from pnyx.measure.gold import Joined, Pair, join_labels
 from pnyx.measure.registry import (
     DERIVED_MEASURES,
     MEASURES,
@@ -23,15 +22,13 @@ from pnyx.measure.registry import (
     SUMMARY,
     SUMMARY_AVERAGE,
 )
-from pnyx.measure.weighted import Floats
+from pnyx.measure.weighted import Floats, defined_mean, numbers
 
-__all__ = ["DRAWS", "Agreement", "measure_agreement"]
-
-DRAWS = 1000
+__all__ = ["Agreement", "measure_agreement"]
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Agreement(Result):
     """How well one judge's answers agree with labels.
 
     Attributes:
@@ -48,9 +45,7 @@ class Agreement:
         reliability: the bins of a reliability diagram, empty for quality.
         summary: relevance: DIRAS's four dimensions and their mean (`registry.SUMMARY`), those of
             them that the labels allow.
-        compat: whose figures the measures of rankings reproduce; None for the true ones.
-        draws: of the bootstrap.
-        seed: of the bootstrap.
+        bootstrap: how the intervals were drawn.
         undefined_draws: measure (`macro.f1`, `cogency.spearman`) -> draws without a value, where
             there are any.
     """
@@ -66,28 +61,35 @@ class Agreement:
     clustered_by: str
     reliability: Sequence[ReliabilityBin]
     summary: Mapping[str, Measured]
-    compat: Compat | None
-    draws: int
-    seed: int
+    bootstrap: Bootstrap
     undefined_draws: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, Any]:
         """How much was joined, scored and left out, for JSON."""
         pairs = self.joined.pairs
-        reasons = Counter(p.unscored.partition(":")[0] for p in pairs if p.value is None)
+        said = [pair.verdict for pair in pairs]
+        reasons = Counter(v.unscored.partition(":")[0] for v in said if v.value is None)
         return {
             "asked": len(pairs),
             "scored": len(pairs) - reasons.total(),
             "unscored": reasons.total(),
             "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
             "without_probability": sum(
-                p.value is not None and p.probability is None for p in pairs
+                v.value is not None and v.probability is None for v in said
             ) if self.joined.task != "quality" else None,
             "answers_without_label": self.joined.answers_without_label,
             "labels_without_answer": self.joined.labels_without_answer,
             "tied_labels": self.joined.tied,
         }  # fmt: skip
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the measures of all pairs, then those of single dimensions and groups."""
+        found = [{"measure": name, **m.row()} for name, m in self.measures.items()]
+        for what, parts in (("dimension", self.per_dimension), ("group", self.per_group)):
+            for key, part in parts.items():
+                found += [{"measure": n, what: key, **m.row()} for n, m in part.items()]
+        return found
 
     def row(self) -> dict[str, Any]:
         """Return the object of `measures.json` (docs/measures.md)."""
@@ -105,14 +107,12 @@ class Agreement:
             "dimension_mean": _rows(self.dimension_mean),
             "summary": _rows(self.summary),
             "reliability": [part.row() for part in self.reliability],
-            "compat": self.compat,
             "interval": {
-                "method": "percentile cluster bootstrap",
-                "level": LEVEL,
-                "clusters": self.clusters,
-                "clustered_by": self.clustered_by,
-                "draws": self.draws,
-                "seed": self.seed,
+                **self.bootstrap.row(
+                    "percentile cluster bootstrap",
+                    clusters=self.clusters,
+                    clustered_by=self.clustered_by,
+                ),
                 "undefined_draws": dict(self.undefined_draws),
             },
         }
@@ -123,41 +123,66 @@ def _rows(measures: Mapping[str, Measured]) -> dict[str, dict[str, Any]]:
 
 
 def measure_agreement(
-    joined: Joined, *, draws: int = DRAWS, seed: int = 0, compat: Compat | None = None
+    answers: Joined | Source,
+    labels: Source | None = None,
+    task: str | None = None,
+    *,
+    judge: str | None = None,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Agreement:
     """Measure a judge's answers against labels, each value with a cluster-bootstrap interval.
 
     Args:
-        joined: what `pnyx.measure.gold.join_labels` returns.
-        draws: of the bootstrap; 0 for no intervals.
-        seed: of the bootstrap.
-        compat: `rank-eval` reproduces nDCG and MAP as rank_eval 0.1.3 has them, and with it
-            DIRAS's tables: gains cut down to whole numbers, equal probabilities in an order that
-            depends on that of the answers (docs/decisions/rank-eval.md).
+        answers: what `pnyx.ask` returned, a file or results folder of it, or what `join_labels`
+            returned, which needs no labels.
+        labels: people's labels, a file or in memory; see `join_labels`, also for the rest.
+        task: support, relevance or quality; by default as the first answer is about.
+        judge: whose answers count, where there are those of several.
+        bootstrap: how intervals are drawn.
 
     Returns:
         Values are None where nothing can be said. Intervals are None where fewer than two
         clusters have a scored pair or fewer than half of the resamples have a value.
 
     Raises:
-        ValueError: there is no such `compat`.
+        InputError: answers or labels are not what they must be, or none belong together.
     """
-    if compat is not None and compat not in COMPAT:
-        raise ValueError(f"no compatibility {compat!r}, expected one of {', '.join(COMPAT)}")
-    return _Agreeing(joined, draws, seed, compat).result()
+    if not isinstance(answers, Joined):
+        answers = join_labels(answers, labels, task, judge=judge)
+    return _Agreeing(answers, bootstrap).result()
+
+
+def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
+    """Return the columns of `GoldColumn` and `ScoreColumn` by name, (pairs,) each; NaN for none."""
+    gold, said = [p.gold for p in pairs], [p.verdict for p in pairs]
+    yes, gain = numbers([g.yes for g in gold]), numbers([g.gain for g in gold])
+    value = numbers([v.value for v in said])
+    probability = numbers([None if v.value is None else v.probability for v in said])
+    return {
+        "yes": yes,
+        "gain": gain,
+        "grade": np.where(np.isnan(gain), yes, gain),
+        "uncertain": numbers([g.uncertain for g in gold]),
+        "rating": numbers([g.rating for g in gold]),
+        "correct": np.where(np.isnan(value), np.nan, value == yes),
+        "value": value,
+        "probability": probability,
+        "confidence": np.where(value == 1, probability, 1 - probability),
+        "doubt": np.where(value == 1, 1 - probability, probability),
+    }
 
 
 class _Agreeing:
     """The measuring of one join: the cells, and the draws that they share."""
 
-    def __init__(self, joined: Joined, draws: int, seed: int, compat: Compat | None) -> None:
-        self.joined, self.draws, self.seed, self.compat = joined, draws, seed, compat
+    def __init__(self, joined: Joined, bootstrap: Bootstrap) -> None:
+        self.joined, self.bootstrap = joined, bootstrap
         pairs = joined.pairs
-        self.columns = columns_of(pairs)
-        self.order: Index = np.argsort(np.array([p.line for p in pairs]), kind="stable")
+        self.columns = _columns(pairs)
+        self.order: Index = np.argsort(np.array([p.verdict.line for p in pairs]), kind="stable")
         self.groups = [p.group for p in pairs]
-        self.dimensions = [p.key[1] for p in pairs]
-        names = [("group", p.group) if p.group else ("item", p.key[0]) for p in pairs]
+        self.dimensions = [p.verdict.dimension for p in pairs]
+        names = [("group", p.group) if p.group else ("item", p.verdict.id) for p in pairs]
         numbers = {name: i for i, name in enumerate(sorted(set(names)))}
         self.clusters: Index = np.array([numbers[name] for name in names], dtype=np.intp)
         self.undefined: dict[str, int] = {}
@@ -193,14 +218,12 @@ class _Agreeing:
             clustered_by="group" if any(self.groups) else "item",
             reliability=self._reliability(),
             summary=self._summary(pooled),
-            compat=self.compat,
-            draws=self.draws,
-            seed=self.seed,
+            bootstrap=self.bootstrap,
             undefined_draws=self.undefined,
         )
 
     def _draw(self, parts: Sequence[Mapping[str, Cell]]) -> None:
-        for weights in draw_weights(self.clusters, self.draws, self.seed):
+        for weights in draw_weights(self.clusters, self.bootstrap):
             for cells in parts:
                 for cell in cells.values():
                     cell.draw(weights)
@@ -222,7 +245,7 @@ class _Agreeing:
         for name, ranking in RANKING_MEASURES.items():
             if task == ranking.task and any(self.groups):
                 groups = self._labelled_groups(places, ranking.gold)
-                cells[name] = RankedCell(ranking, self.columns, groups, self.compat)
+                cells[name] = RankedCell(ranking, self.columns, groups)
         for name, derived in DERIVED_MEASURES.items():
             if task in derived.tasks and all(part in cells for part in derived.parts):
                 cells[name] = DerivedCell(derived, [cells[part] for part in derived.parts])
@@ -283,8 +306,7 @@ class _Agreeing:
         undefined = int(np.count_nonzero(~np.isfinite(drawn)))
         if undefined:
             self.undefined[name] = undefined
-        bounds = percentile_interval(drawn)
-        return Measured(value, scored, asked, *(bounds or (None, None)))
+        return drawn_value(value, drawn, scored, asked, self.bootstrap)
 
     def _group_means(
         self, pooled: Mapping[str, Cell], by_group: Mapping[str, Mapping[str, Cell]]

@@ -5,15 +5,16 @@ From a judge's probabilities alone: no labels are needed, and the result is as g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pnyx.measure.annotations import Annotation
+from pnyx.judge.verdicts import Source, read_annotations
+from pnyx.measure.base import Result
 
-__all__ = ["Amount", "measure_amount"]
+__all__ = ["Amount", "Amounts", "measure_amount"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +51,27 @@ class Amount:
         }
 
 
-def measure_amount(
-    annotations: Iterable[Annotation], at: Sequence[float] = (0.5, 0.7, 0.9)
-) -> dict[str, Amount]:
-    """Return the amount of relevant information of each question; no labels are needed.
+class Amounts(Result, dict[str, Amount]):
+    """Question -> amount, the greatest mean first, questions with nothing scored last."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each question, with a column for each threshold."""
+        names = ("documents", "unscored", "expected", "mean")
+        return [{"question": question, **{n: getattr(one, n) for n in names},
+                 **{f"from {t:g}": n for t, n in one.reaching.items()}}
+                for question, one in self.items()]  # fmt: skip
+
+
+def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -> Amounts:
+    """Return the amount of relevant information of each question; nobody's labels are needed.
 
     Args:
-        annotations: a judge's.
+        annotations: a judge's: a file, what `read_annotations` yields or `pnyx.ask` returned.
         at: thresholds, each above 0 and at most 1.
-
-    Returns:
-        Question -> amount, the greatest mean first, questions with nothing scored last.
     """
     found: dict[str, list[float]] = {}
     unscored: dict[str, int] = {}
-    for one in annotations:
+    for one in read_annotations(annotations):
         values = found.setdefault(one.question_id, [])
         if one.probability is None:
             unscored[one.question_id] = unscored.get(one.question_id, 0) + 1
@@ -80,7 +87,7 @@ def measure_amount(
             float(seen.mean()) if values else None,
             {t: int((seen >= t).sum()) for t in at},
         )
-    return dict(sorted(amounts.items(), key=_place))
+    return Amounts(sorted(amounts.items(), key=_place))
 
 
 def _place(item: tuple[str, Amount]) -> tuple[bool, float, str]:

@@ -1,11 +1,45 @@
-"""A measure's value, always with the number of items asked and scored."""
+"""What every measure takes and gives: a bootstrap, a value with its base, a result to look at."""
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
-__all__ = ["Measured"]
+from pnyx.errors import PnyxError, shorten
+
+__all__ = ["BOOTSTRAP", "Bootstrap", "Measured", "Result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How intervals are drawn.
+
+    Attributes:
+        draws: how often; 0 for no intervals.
+        seed: of all that is drawn; the same seed gives the same numbers.
+        confidence: of the intervals, above 0 and below 1.
+    """
+
+    draws: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.draws < 0 or not 0 < self.confidence < 1:
+            raise ValueError(
+                f"found {self}, expected draws from 0 and a confidence between 0 and 1"
+            )
+
+    def row(self, method: str, **facts: Any) -> dict[str, Any]:
+        """Return the object `interval` of `--json`."""
+        level = {"method": method, "level": self.confidence}
+        return {**level, **facts, "draws": self.draws, "seed": self.seed}
+
+
+BOOTSTRAP = Bootstrap()
+"""The default of every measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +50,8 @@ class Measured:
         value: the measure, or None where nothing was scored (never 0, never NaN).
         scored: how many answers the value rests on.
         asked: how many questions were asked; `asked - scored` are unscored.
-        low: lower end of the 95 % interval, None where none was computed.
-        high: upper end of the 95 % interval, None where none was computed.
+        low: lower end of the interval, 95 % as a rule; None where none was computed.
+        high: upper end.
     """
 
     value: float | None
@@ -35,3 +69,51 @@ class Measured:
             "scored": self.scored,
             "asked": self.asked,
         }
+
+
+class Result:
+    """What a measure returns, to look at: rows, a data frame, a table in a notebook."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat object for each measured value."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return `rows()` as a data frame of pandas or, where that is missing, of polars.
+
+        Raises:
+            PnyxError: neither is installed.
+        """
+        for name, arguments in (("pandas", {}), ("polars", {"infer_schema_length": None})):
+            try:
+                library = importlib.import_module(name)
+            except ImportError:
+                continue
+            return library.DataFrame(self.rows(), **arguments)
+        raise PnyxError("a data frame needs pandas or polars: pip install pandas")
+
+    def _cells(self) -> list[list[str]]:
+        rows = self.rows()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return [names, *([_shown(row.get(name)) for name in names] for row in rows)]
+
+    def __repr__(self) -> str:
+        cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+        return "\n".join([type(self).__name__, *lines])
+
+    def _repr_html_(self) -> str:
+        def line(row: list[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+        head, *body = self._cells()
+        return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in body)}</table>"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "" if value is None else shorten(str(value), 60)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.base import Measured
-from pnyx.measure.intervals import wilson
+from pnyx.measure.intervals import share_of
 from pnyx.measure.weighted import Floats, Ties, Weighted, measured_once, ratio
 
 __all__ = [
@@ -115,15 +115,11 @@ def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[st
     judged = [(x, a) for x, a in zip(labels, answers, strict=True) if isinstance(a, Judged)]
     truth = [x for x, _ in judged]
     values = [bool(a.value) for _, a in judged]
+    right = sum(a == b for a, b in zip(truth, values, strict=True))
     out = {
-        "accuracy": Measured(None, 0, asked),
+        "accuracy": share_of(right, len(judged), asked),
         "f1": Measured(f1(truth, values) if judged else None, len(judged), asked),
     }
-    if judged:
-        right = sum(a == b for a, b in zip(truth, values, strict=True))
-        out["accuracy"] = Measured(
-            right / len(judged), len(judged), asked, *wilson(right, len(judged))
-        )
     graded = [(x, a.probability) for x, a in judged if a.probability is not None]
     truth, scores = [x for x, _ in graded], [p for _, p in graded]
     for name, measure in (

@@ -11,27 +11,35 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.weighted import Floats, ratio
 
-__all__ = ["LEVEL", "draw_weights", "mean_intervals", "percentile_interval"]
+__all__ = [
+    "column_means",
+    "draw_weights",
+    "drawn_value",
+    "mean_intervals",
+    "percentile_interval",
+]
 
-LEVEL = 0.95
 _CELLS = 1_000_000
 """So many weights are held at once; measures make a handful of arrays of that size."""
 
 
-def draw_weights(clusters: npt.NDArray[np.intp], draws: int, seed: int) -> Iterator[Floats]:
-    """Yield the weights of the items in blocks of draws, (rows, n); the rows sum to `draws`.
+def draw_weights(
+    clusters: npt.NDArray[np.intp], bootstrap: Bootstrap = BOOTSTRAP
+) -> Iterator[Floats]:
+    """Yield the weights of the items in blocks of draws, (rows, n); the rows sum to all draws.
 
     Args:
         clusters: (n,), the number of each item's cluster, from 0 and without a gap.
-        draws: how many.
-        seed: the same seed gives the same draws.
+        bootstrap: how often to draw.
     """
+    draws = bootstrap.draws
     if len(clusters) == 0 or draws == 0:
         return
     count = int(clusters.max()) + 1
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(bootstrap.seed)
     at_once = max(1, _CELLS // len(clusters))
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
@@ -41,31 +49,43 @@ def draw_weights(clusters: npt.NDArray[np.intp], draws: int, seed: int) -> Itera
         yield times[:, clusters].astype(np.float64)
 
 
-def percentile_interval(values: Floats) -> tuple[float, float] | None:
-    """Return the bounds between which the middle 95 % of the defined draws lie.
+def percentile_interval(
+    values: Floats, confidence: float = BOOTSTRAP.confidence
+) -> tuple[float, float] | tuple[None, None]:
+    """Return the bounds between which the middle of the defined draws lie.
 
     Args:
         values: one for each draw, NaN where the measure is undefined.
+        confidence: share of them between the bounds.
 
     Returns:
         None if fewer than half of the resamples are defined.
     """
     defined = values[np.isfinite(values)]
     if len(defined) == 0 or 2 * len(defined) < len(values):
-        return None
-    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return None, None
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
 
+def drawn_value(
+    value: float, drawn: Floats, scored: int, asked: int, bootstrap: Bootstrap
+) -> Measured:
+    """Return a value with the interval of its draws; None where it is NaN."""
+    if not np.isfinite(value):
+        return Measured(None, scored, asked)
+    bounds = percentile_interval(drawn, bootstrap.confidence)
+    return Measured(float(value), scored, asked, *bounds)
+
+
 def mean_intervals(
-    table: Floats, draws: int, seed: int
+    table: Floats, bootstrap: Bootstrap = BOOTSTRAP
 ) -> list[tuple[float, float] | tuple[None, None]]:
     """Return the interval of each column's mean over rows that are drawn, topics as a rule.
 
     Args:
         table: (rows, columns), NaN where a row has no value.
-        draws: of the bootstrap; 0 for no intervals.
-        seed: the same seed draws the same rows.
+        bootstrap: how often to draw; the same seed draws the same rows.
 
     Returns:
         None for both bounds where fewer than two rows have a value.
@@ -74,7 +94,7 @@ def mean_intervals(
     filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
     drawn = [
         ratio(weights @ filled, weights @ counted)
-        for weights in draw_weights(np.arange(len(table), dtype=np.intp), draws, seed)
+        for weights in draw_weights(np.arange(len(table), dtype=np.intp), bootstrap)
     ]
     bounds: list[tuple[float, float] | tuple[None, None]] = []
     for place in range(table.shape[1]):
@@ -85,5 +105,15 @@ def mean_intervals(
             bounds.append((float(defined[0]), float(defined[0])))
         else:
             column = np.concatenate([means[:, place] for means in drawn])
-            bounds.append(percentile_interval(column) or (None, None))
+            bounds.append(percentile_interval(column, bootstrap.confidence))
     return bounds
+
+
+def column_means(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Measured]:
+    """Return each column's mean over the rows that have a value, with its interval."""
+    means = []
+    for column, bounds in zip(table.T, mean_intervals(table, bootstrap), strict=True):
+        defined = column[np.isfinite(column)]
+        mean = float(defined.mean()) if len(defined) else None
+        means.append(Measured(mean, len(defined), len(column), *bounds))
+    return means

@@ -12,10 +12,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.measure.columns import defined_mean, numbers
-from pnyx.measure.ranked import Compat
 from pnyx.measure.registry import DerivedMeasure, Measure, RankingMeasure
-from pnyx.measure.weighted import Floats, ratio
+from pnyx.measure.weighted import Floats, defined_mean, numbers, ratio
 
 __all__ = ["Cell", "DerivedCell", "GroupMean", "Index", "PooledCell", "RankedCell"]
 
@@ -105,19 +103,14 @@ class RankedCell(GroupMean):
         measure: which.
         columns: of all pairs.
         groups: the places of each group's pairs that have a label, in the order of the answers.
-        compat: whose figures are to be reproduced.
     """
 
     def __init__(
-        self,
-        measure: RankingMeasure,
-        columns: Mapping[str, Floats],
-        groups: Sequence[Index],
-        compat: Compat | None,
+        self, measure: RankingMeasure, columns: Mapping[str, Floats], groups: Sequence[Index]
     ) -> None:
         gold, score = columns[measure.gold], columns["probability"]
         ranked = [places[np.isfinite(score[places])] for places in groups]
-        values = numbers([measure.ranked(gold[p], score[p], compat) for p in ranked])
+        values = numbers([measure.ranked(gold[p], score[p]) for p in ranked])
         firsts = np.array([places[0] for places in groups], dtype=np.intp)
         super().__init__(values, firsts, sum(map(len, groups)), sum(map(len, ranked)))
 

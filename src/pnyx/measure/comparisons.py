@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from pnyx.measure.bootstrap import LEVEL, mean_intervals
+from pnyx.measure.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.bootstrap import mean_intervals
 from pnyx.measure.significance import (
     FLIPS,
     ONE_SIDED,
@@ -25,19 +26,14 @@ from pnyx.measure.significance import (
 from pnyx.measure.weighted import Floats
 
 __all__ = [
-    "DRAWS",
     "SIGNIFICANT",
     "AgainstMargin",
-    "Compared",
+    "Comparison",
     "Tested",
     "differ",
     "family",
     "method_rows",
 ]
-
-DRAWS = 1000
-
-C = TypeVar("C", bound="Compared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +73,29 @@ class Tested:
     against: AgainstMargin | None = None
 
 
-class Compared:
-    """What two runs are to each other; a subclass says which runs.
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run against another on one measure.
 
     Attributes:
-        test: of the differences, one for each topic.
+        run: its name.
+        other: the other's; the difference is run less other.
+        measure: which.
+        test: of the differences, one for each topic that both have a value for.
         low: lower end of the 95 % interval of the difference, None where there is none.
         high: upper end.
         p_holm: p, corrected for all comparisons of the same call; None where p is.
         against: the tests against a margin; None without one.
     """
 
-    __slots__ = ()
-
+    run: str
+    other: str
+    measure: str
     test: PairedTest
     low: float | None
     high: float | None
     p_holm: float | None
-    against: AgainstMargin | None
+    against: AgainstMargin | None = None
 
     @property
     def significant(self) -> bool:
@@ -108,9 +109,16 @@ class Compared:
         margins = (against.p_not_lower_holm, against.p_equivalent_holm) if against else ()
         return conclude(self.test.difference, self.p_holm, *margins)
 
-    def figures(self, topics: str) -> dict[str, Any]:
-        """Return the numbers of `--json`, with the number of topics under the name `topics`."""
+    def row(self, name: str = "measure", topics: str = "topics") -> dict[str, Any]:
+        """Return the object of `--json`.
+
+        Args:
+            name: what it is called by beside the run: `measure` or `other`.
+            topics: what is counted.
+        """
         figures = {
+            "run": self.run,
+            name: getattr(self, name),
             topics: self.test.topics,
             "difference": self.test.difference,
             "low": self.low,
@@ -128,21 +136,21 @@ class Compared:
 
 
 def differ(
-    differences: Floats, test: Test, draws: int, seed: int, margin: float | None = None
+    differences: Floats, test: Test, bootstrap: Bootstrap = BOOTSTRAP, margin: float | None = None
 ) -> list[Tested]:
     """Test each column of differences, (topics, columns); NaN belongs to no test.
 
     Args:
         differences: run less other.
         test: which.
-        draws: of the bootstrap; 0 for no intervals.
-        seed: of all that is drawn.
+        bootstrap: of the intervals; its seed is also that of the randomisation test.
         margin: also test against it.
     """
     found = []
-    bounds = mean_intervals(differences, draws, seed)
+    bounds = mean_intervals(differences, bootstrap)
     for column, (low, high) in zip(differences.T, bounds, strict=True):
         defined = column[np.isfinite(column)]
+        seed = bootstrap.seed
         tested = paired_t(defined) if test == "t" else paired_randomisation(defined, seed)
         against = None if margin is None else _against(defined, margin, test, seed)
         found.append(Tested(tested, low, high, against))
@@ -156,20 +164,14 @@ def _against(differences: Floats, margin: float, test: Test, seed: int) -> Again
     return AgainstMargin(margin, lower, both)
 
 
-def family(make: Callable[..., C], tested: Iterable[tuple[str, str, Tested]]) -> tuple[C, ...]:
-    """Correct tests that are looked at together, and make comparisons of them.
-
-    Args:
-        make: takes two names, the test, the ends of the interval, the corrected p, and the tests
-            against the margin.
-        tested: the names and the test of each.
-    """
+def family(tested: Iterable[tuple[str, str, str, Tested]]) -> tuple[Comparison, ...]:
+    """Correct tests that are looked at together: (run, other, measure, test) each."""
     found = list(tested)
-    corrected = holm([t.test.p for _, _, t in found])
-    against = _corrected([t.against for _, _, t in found])
+    corrected = holm([t.test.p for *_, t in found])
+    against = _corrected([t.against for *_, t in found])
     return tuple(
-        make(one, other, t.test, t.low, t.high, p, margins)
-        for (one, other, t), p, margins in zip(found, corrected, against, strict=True)
+        Comparison(run, other, measure, t.test, t.low, t.high, p, margins)
+        for (run, other, measure, t), p, margins in zip(found, corrected, against, strict=True)
     )
 
 
@@ -184,7 +186,7 @@ def _corrected(against: Sequence[AgainstMargin | None]) -> list[AgainstMargin | 
 
 
 def method_rows(
-    topics: str, comparisons: Sequence[Compared], test: Test, draws: int, seed: int
+    topics: str, comparisons: Sequence[Comparison], test: Test, bootstrap: Bootstrap
 ) -> dict[str, Any]:
     """Return the objects of `--json` that say how runs were tested, and by what intervals.
 
@@ -192,8 +194,7 @@ def method_rows(
         topics: what was resampled, as in `over topics`.
         comparisons: all that were made.
         test: of the differences.
-        draws: of the bootstrap.
-        seed: of the bootstrap and of the randomisation test.
+        bootstrap: of the intervals.
     """
     return {
         "test": {
@@ -202,12 +203,7 @@ def method_rows(
             "comparisons": sum(c.p_holm is not None for c in comparisons),
             "level": SIGNIFICANT,
             **({"level_against_margin": ONE_SIDED} if any(c.against for c in comparisons) else {}),
-            **({"patterns": FLIPS, "seed": seed} if test != "t" else {}),
+            **({"patterns": FLIPS, "seed": bootstrap.seed} if test != "t" else {}),
         },
-        "interval": {
-            "method": f"percentile bootstrap over {topics}",
-            "level": LEVEL,
-            "draws": draws,
-            "seed": seed,
-        },
+        "interval": bootstrap.row(f"percentile bootstrap over {topics}"),
     }

@@ -1,15 +1,25 @@
-"""People's labels as gold, and a judge's answers joined with them (docs/measures.md)."""
+"""What people say, and a judge's verdicts joined with it (docs/measures.md)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pnyx.corpora import read_items
+from pnyx.corpora import read_qrels
+from pnyx.corpora.base import located
 from pnyx.errors import InputError, shorten
+from pnyx.judge.verdicts import (
+    Source,
+    Verdict,
+    file_of,
+    of_one_judge,
+    read_verdicts,
+    shown_value,
+    yes_or_no,
+)
 
 __all__ = [
     "Gold",
@@ -17,25 +27,33 @@ __all__ = [
     "Key",
     "Labels",
     "Pair",
+    "Truth",
     "grade_of",
     "join_labels",
     "majority",
     "read_labels",
+    "truth_of_labels",
+    "truth_of_qrels",
 ]
 
 Key: TypeAlias = tuple[str, str]
 """(id, dimension); the dimension is empty except for ratings."""
 
+Truth: TypeAlias = Callable[[Verdict], bool | None]
+"""Says whether a pair is relevant; None where nobody has said."""
+
 _WORDS = {"yes": 1.0, "true": 1.0, "partially": 0.5, "no": 0.0, "false": 0.0}
 _LARGEST = 1e9
 """Ratings, gains and labels beyond are no grades; their squares would lose all precision."""
 
-_ANSWER_TASKS = {
-    "support": ("support", "perspectives", "stance"),
-    "relevance": ("relevance",),
-    "quality": ("quality",),
+_MEASURED_AS = {
+    "support": "support",
+    "perspectives": "support",
+    "stance": "support",
+    "relevance": "relevance",
+    "quality": "quality",
 }
-"""What is measured -> whose answers it takes: the first three ask the same kind of question."""
+"""Task of answers -> what they are measured as: the first three ask the same kind of question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A file of labels.
+    """Labels of several annotators, as one.
 
     Attributes:
         gold: what counts, by id and dimension.
@@ -67,31 +85,20 @@ class Labels:
     """
 
     gold: Mapping[Key, Gold]
-    tied: frozenset[Key]
+    tied: frozenset[Key] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One labelled question that was asked.
+    """One labelled question that was asked: what the judge says, and what people say."""
 
-    Attributes:
-        key: id and dimension.
-        group: the topic; empty where neither label nor answer names one. Where there is no
-            `group`, the answer's `question_id` is it.
-        gold: the label.
-        value: the answer (yes as 1, no as 0); None where it is unscored.
-        probability: of yes, None where the judge gave none.
-        unscored: why there is no answer; empty where there is one.
-        line: of the answer in its file; answers to one question keep that order.
-    """
-
-    key: Key
-    group: str
+    verdict: Verdict
     gold: Gold
-    value: float | None
-    probability: float | None = None
-    unscored: str = ""
-    line: int = 0
+
+    @property
+    def group(self) -> str:
+        """The topic: that of the label, else that of the answer; empty where neither names one."""
+        return self.gold.group or self.verdict.group or self.verdict.question_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +131,28 @@ class _Votes:
     gains: list[float] = field(default_factory=list)
     uncertain: list[bool] = field(default_factory=list)
 
+    def add(self, one: Verdict, task: str) -> bool:
+        """Add one label; return whether its value is a grade rather than yes or no."""
+        if self.grades and one.group != self.group:
+            found = f"{shorten(one.group, 40)!r} and {shorten(self.group, 40)!r}"
+            raise InputError(f"group: found {found} for the same id, expected one")
+        self.group = one.group
+        value, gain, unsure = one.value, one.extra.get("gain"), one.extra.get("uncertain")
+        self.grades.append(_rating(value, "value") if task == "quality" else grade_of(value))
+        if gain is not None:
+            self.gains.append(_rating(gain, "gain"))
+        if unsure is not None:
+            self.uncertain.append(unsure > 0)
+        if isinstance(value, str):
+            return value.strip().lower() == "partially"
+        return not isinstance(value, bool)
 
-def read_labels(path: str | Path, task: str) -> Labels:
-    """Read labels JSONL; several annotators of one question become one gold.
+
+def read_labels(source: Source, task: str) -> Labels:
+    """Read labels; several annotators of one question become one gold.
 
     Args:
-        path: the file, or `-`.
+        source: labels JSONL, `-`, or rows or answers in memory.
         task: support or relevance (a value is true, false, yes, no, partially or a number; above
             0 is yes) or quality (a number).
 
@@ -138,44 +161,24 @@ def read_labels(path: str | Path, task: str) -> Labels:
     """
     votes: dict[Key, _Votes] = {}
     graded = False
-    for line, row in read_items(str(path), "labels"):
-        key = row["id"], row.get("dimension") or ""
+    for one in read_verdicts(source, "labels"):
         try:
-            graded |= _vote(votes.setdefault(key, _Votes()), row, task)
+            graded |= votes.setdefault(one.key, _Votes()).add(one, task)
         except InputError as error:
-            raise InputError(error.problem, path=path, line=line) from error
+            raise located(error, _path(source), one.line) from error
     explicit = any(v.gains for v in votes.values())
     gold: dict[Key, Gold] = {}
-    tied = []
     for key, v in votes.items():
         if task == "quality":
             gold[key] = Gold(rating=_mean(v.grades), group=v.group)
-            continue
-        yes = majority([grade > 0 for grade in v.grades])
-        if yes is None:
-            tied.append(key)
-            continue
-        gains = v.gains if explicit else v.grades if graded else []
-        gold[key] = Gold(yes, _mean(gains), majority(v.uncertain), group=v.group)
-    return Labels(gold, frozenset(tied))
+        elif (yes := majority([grade > 0 for grade in v.grades])) is not None:
+            gains = v.gains if explicit else v.grades if graded else []
+            gold[key] = Gold(yes, _mean(gains), majority(v.uncertain), group=v.group)
+    return Labels(gold, frozenset(votes.keys() - gold.keys()))
 
 
-def _vote(votes: _Votes, row: Mapping[str, Any], task: str) -> bool:
-    """Add one line; return whether its value is a grade rather than yes or no."""
-    group = _text(row.get("group"))
-    if votes.grades and group != votes.group:
-        found = f"{shorten(group, 40)!r} and {shorten(votes.group, 40)!r}"
-        raise InputError(f"group: found {found} for the same id, expected one")
-    votes.group = group
-    value = row["value"]
-    votes.grades.append(_rating(value, "value") if task == "quality" else grade_of(value))
-    if row.get("gain") is not None:
-        votes.gains.append(_rating(row["gain"], "gain"))
-    if row.get("uncertain") is not None:
-        votes.uncertain.append(row["uncertain"] > 0)
-    if isinstance(value, str):
-        return value.strip().lower() == "partially"
-    return not isinstance(value, bool)
+def _path(source: Source) -> str:
+    return file_of(source) if isinstance(source, str | Path) else "rows"
 
 
 def grade_of(value: Any) -> float:
@@ -189,18 +192,16 @@ def grade_of(value: Any) -> float:
     if isinstance(value, str) and value.strip().lower() in _WORDS:
         return _WORDS[value.strip().lower()]
     if isinstance(value, str | list):
-        found = shorten(repr(value), 40)
-        raise InputError(
-            f"value: found {found}, expected true, false, yes, no, partially or a number"
-        )
+        expected = "true, false, yes, no, partially or a number"
+        raise InputError(f"value: found {shown_value(value)}, expected {expected}")
     return _rating(value, "value")
 
 
 def _rating(value: Any, name: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
         return float(value)
-    found = shorten(repr(value), 40)
-    raise InputError(f"{name}: found {found}, expected a number of at most {_LARGEST:.0f}")
+    expected = f"a number of at most {_LARGEST:.0f}"
+    raise InputError(f"{name}: found {shown_value(value)}, expected {expected}")
 
 
 def majority(votes: Sequence[bool]) -> bool | None:
@@ -214,110 +215,84 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def join_labels(
-    answers: str | Path, labels: str | Path, task: str, *, judge: str | None = None
+    answers: Source,
+    labels: Source | None = None,
+    task: str | None = None,
+    *,
+    judge: str | None = None,
 ) -> Joined:
-    """Join a judge's answers with labels on `id` and `dimension`.
+    """Join a judge's answers with labels on id and dimension.
 
     Args:
-        answers: answers JSONL, or `-`.
-        labels: labels JSONL, or `-`.
-        task: support, relevance or quality.
-        judge: whose answers count, where the file holds those of several.
+        answers: answers JSONL, a results folder, `-`, or what `pnyx.ask` returned.
+        labels: labels JSONL, `-`, or rows or answers in memory; by default each answer's own field
+            `label`, carried along from its item.
+        task: support, relevance or quality; by default as the first answer is about.
+        judge: whose answers count, where there are those of several.
 
     Raises:
-        InputError: a line is not what it must be, a line occurs twice, the answers are another
-            task's or several judges', or no answer has a label.
+        InputError: a line is not what it must be or occurs twice, the answers are another task's
+            or several judges', or no answer has a label.
         ValueError: there is no such task.
     """
-    if task not in _ANSWER_TASKS:
-        raise ValueError(f"no task {task!r}, expected one of {', '.join(_ANSWER_TASKS)}")
-    found = read_labels(labels, task)
-    name, rows = _answers(answers, task, judge)
-    pairs = [_pair(row, found.gold[key], path=answers, line=line, task=task)
-             for key, (line, row) in sorted(rows.items()) if key in found.gold]  # fmt: skip
-    without_label = sum(key not in found.gold and key not in found.tied for key in rows)
+    if task is not None and task not in _MEASURED_AS.values():
+        raise ValueError(f"no task {task!r}, expected support, relevance or quality")
+    first = ""
+
+    def checked(one: Verdict) -> Verdict:
+        nonlocal task, first
+        task = task or _MEASURED_AS.get(one.task) or "support"
+        allowed = [name for name, of in _MEASURED_AS.items() if of == task]
+        if one.task not in allowed:
+            problem = f"task: found {shorten(one.task, 40)!r}, expected {' or '.join(allowed)}"
+            raise InputError(problem)
+        first = first or one.task
+        if one.task != first:
+            found = f"{one.task!r} after {first!r}"
+            raise InputError(f"task: found {found}, expected one task in the file")
+        return replace(one, value=_answer(one.value, task))
+
+    own = of_one_judge(read_verdicts(answers), judge, answers, checked)
+    rows = {one.key: one for one in own}
+    found = _own_labels(rows, _path(answers)) if labels is None else read_labels(labels, str(task))
+    pairs = [Pair(row, found.gold[k]) for k, row in sorted(rows.items()) if k in found.gold]
     if not pairs:
-        raise InputError(_no_pairs(rows, found), path=answers)
+        raise InputError(_no_pairs(rows, found), path=_path(answers))
     return Joined(
-        task,
-        name,
+        str(task),
+        pairs[0].verdict.judge,
         tuple(pairs),
-        answers_without_label=without_label,
+        answers_without_label=sum(k not in found.gold and k not in found.tied for k in rows),
         labels_without_answer=sum(key not in rows for key in found.gold),
         tied=len(found.tied),
     )
 
 
-def _answers(
-    path: str | Path, task: str, judge: str | None
-) -> tuple[str, dict[Key, tuple[int, dict[str, Any]]]]:
-    """Return the judge's name and its answers with their lines."""
-    rows: dict[Key, tuple[int, dict[str, Any]]] = {}
-    names: dict[str, None] = {}
-    tasks = _ANSWER_TASKS[task]
-    first = ""
-    for line, row in _of_judge(path, judge, names):
-        first = first or row["task"]
-        if row["task"] not in tasks:
-            problem = f"task: found {shorten(row['task'], 40)!r}, expected {' or '.join(tasks)}"
-            raise InputError(problem, path=path, line=line)
-        if row["task"] != first:
-            problem = f"task: found {row['task']!r} after {first!r}, expected one task in the file"
-            raise InputError(problem, path=path, line=line)
-        rows[row["id"], row.get("dimension") or ""] = line, row
-    shown = ", ".join(shorten(name, 40) for name in list(names)[:5])
-    if judge is None and len(names) > 1:
-        raise InputError(
-            f"holds the answers of {len(names)} judges ({shown}), expected one: "
-            "name it with --judge",
-            path=path,
-        )
-    if not rows:
-        raise InputError(
-            f"holds no answers of {shorten(judge or '', 40)!r} (judges found: {shown})", path=path
-        )
-    return next(iter(names)) if judge is None else judge, rows
+def _answer(value: Any, task: str) -> Any:
+    if task == "quality":
+        return None if value is None else _rating(value, "value")
+    if isinstance(value, str):  # a judge's answer is no label: it is not written in words
+        raise InputError(f"value: found {shown_value(value)}, expected true, false or null")
+    return yes_or_no(value)
 
 
-def _of_judge(
-    path: str | Path, judge: str | None, names: dict[str, None]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield one judge's lines, and collect the names of all."""
-    for line, row in read_items(str(path), "answers"):
-        names[row["judge"]] = None
-        if len(names) == 1 if judge is None else row["judge"] == judge:
-            yield line, row
-
-
-def _pair(row: Mapping[str, Any], gold: Gold, *, path: str | Path, line: int, task: str) -> Pair:
-    value = row["value"]
-    try:
-        if value is not None and task == "quality":
-            value = _rating(value, "value")
-        elif not isinstance(value, bool | None):
-            found = shorten(repr(value), 40)
-            raise InputError(f"value: found {found}, expected true, false or null")
-    except InputError as error:
-        raise InputError(error.problem, path=path, line=line) from error
-    group = gold.group or _text(row.get("group")) or _text(row.get("question_id"))
-    return Pair(
-        (row["id"], row.get("dimension") or ""),
-        group,
-        gold,
-        None if value is None else float(value),
-        None if value is None else row.get("probability"),
-        row["unscored"] or "",
-        line,
-    )
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+def _own_labels(rows: Mapping[Key, Verdict], path: str) -> Labels:
+    gold = {}
+    for key, one in rows.items():
+        if one.extra.get("label") is None:
+            continue
+        try:
+            gold[key] = Gold(grade_of(one.extra["label"]) > 0)
+        except InputError as error:
+            problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
+            raise located(problem, path, one.line) from error
+    return Labels(gold)
 
 
 def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:
     def shown(keys: Sequence[Key]) -> str:
-        return ", ".join(repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
+        found = (repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
+        return ", ".join(found) or "none"
 
     if any(key in labels.tied for key in rows):
         return "no answer has a label that is not tied"
@@ -325,3 +300,44 @@ def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:
         f"no answer has a label (answers are to {shown(list(rows))}; "
         f"labels are of {shown([*labels.gold, *labels.tied])})"
     )
+
+
+def truth_of_labels(source: Source) -> Truth:
+    """Return what people's labels say, joined on id; of several, the majority.
+
+    Raises:
+        InputError: a line is no label.
+    """
+    gold = read_labels(source, "relevance").gold
+
+    def truth(verdict: Verdict) -> bool | None:
+        found = gold.get((verdict.id, ""))
+        return None if found is None else found.yes
+
+    return truth
+
+
+def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) -> Truth:
+    """Return what qrels say, joined on question and document.
+
+    Args:
+        path: TREC or BEIR qrels.
+        least: the least grade that counts as relevant.
+        unjudged: pairs that are not there count as irrelevant, as in collections whose people
+            looked for what is relevant and wrote down only that.
+
+    Raises:
+        InputError: a line is broken.
+    """
+    found: dict[tuple[str, str], bool] = {}
+    for qrel in read_qrels(str(path)):
+        key = qrel.topic_id, qrel.doc_id
+        found[key] = found.get(key, False) or qrel.grade >= least
+
+    def truth(verdict: Verdict) -> bool | None:
+        if not (verdict.question_id and verdict.doc_id):
+            lacking = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
+            raise InputError(f"{lacking}, which qrels need")
+        return found.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
+
+    return truth

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
-__all__ = ["log_odds_interval", "student_quantile", "wilson"]
+from pnyx.measure.base import Measured
+
+__all__ = ["log_odds_interval", "share_of", "student_quantile", "wilson"]
 
 _Z95 = 1.959963984540054
 
@@ -36,6 +39,13 @@ def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
+def share_of(yes: int, scored: int, asked: int) -> Measured:
+    """Return the share yes / scored with Wilson's 95 % interval; None where nothing is scored."""
+    if not scored:
+        return Measured(None, 0, asked)
+    return Measured(yes / scored, scored, asked, *wilson(yes, scored))
+
+
 @lru_cache(maxsize=256)
 def student_quantile(degrees: float, below: float = 0.975) -> float:
     """Return the value below which Student's t lies with a chance `below`.
@@ -57,20 +67,26 @@ def student_quantile(degrees: float, below: float = 0.975) -> float:
     return math.sqrt(degrees) * math.tan(angle)
 
 
+def _quantile(degrees: float, below: float) -> float:
+    if degrees > 1e6:
+        return NormalDist().inv_cdf(below)
+    return student_quantile(max(2.0, round(degrees, 1)), below)
+
+
 def log_odds_interval(
-    value: float, variance: float, degrees: float = math.inf
+    value: float, variance: float, degrees: float = math.inf, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return the 95 % interval of a share that is symmetric in log-odds; within (0, 1).
+    """Return the interval of a share that is symmetric in log-odds; within (0, 1).
 
     Args:
         value: in [0, 1]; 0 and 1 have no log-odds and are their own interval.
         variance: of its log-odds.
         degrees: of freedom of the variance, at least 2.
+        confidence: of the interval.
     """
     if not 0 < value < 1:
         return value, value
-    z = _Z95 if degrees > 1e6 else student_quantile(max(2.0, round(degrees, 1)))
-    half = z * math.sqrt(variance)
+    half = _quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance)
     centre = math.log(value) - math.log1p(-value)
     low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + d)))) for d in (-half, half))
     return low, high

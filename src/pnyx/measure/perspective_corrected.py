@@ -35,17 +35,20 @@ import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.curves import Platt, fit
-from pnyx.measure.comparisons import DRAWS
+from pnyx.measure.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.gold import Joined
 from pnyx.measure.perspective_covering import Covering
 from pnyx.measure.perspective_effects import (
+    Covered,
     Effects,
+    People,
+    Shares,
+    drawn_interval,
     effects_of,
     logit,
     shared_spread,
 )
-from pnyx.measure.perspective_labelled import Labelled
-from pnyx.measure.perspective_people import Covered, People, Shares, drawn_interval
-from pnyx.measure.perspective_powered import Labels, powered
+from pnyx.measure.perspective_powered import Labels, place_of, powered
 from pnyx.measure.perspective_table import Table, mrecall, precision
 from pnyx.measure.weighted import Floats
 
@@ -147,8 +150,7 @@ class Correction:
         shift: standard deviation of how far the judge's log-odds may be off, all in the same
             direction, on the measured pairs; 0 where labelled and measured questions are of the
             same kind.
-        draws: of the interval; 0 for none.
-        seed: for the resamples.
+        bootstrap: of the intervals.
 
     Attributes:
         signal: which of them.
@@ -156,44 +158,50 @@ class Correction:
             labelled perspective has two documents.
 
     Raises:
+        InputError: no labelled pair is scored.
         ValueError: the shift is not a number from 0.
     """
 
     def __init__(
         self,
-        labelled: Labelled,
+        labelled: Joined,
         tables: Sequence[Table],
         *,
         shift: float = 0.0,
-        draws: int = DRAWS,
-        seed: int = 0,
+        bootstrap: Bootstrap = BOOTSTRAP,
     ) -> None:
         if not 0 <= shift < np.inf:
             raise ValueError(f"shift: found {shift!r}, expected a number from 0")
-        self._labelled, self._shift = labelled, shift
-        self._draws, self._seed = draws, seed
-        pairs = labelled.pairs
-        stated = all(one.probability is not None for one in pairs) and not any(
+        # In the order of the file, by which questions are left out in groups.
+        scored = (one for one in labelled.pairs if one.verdict.value is not None)
+        self._pairs = sorted(scored, key=lambda one: one.verdict.line)
+        if not self._pairs:
+            raise InputError("holds no scored answer with a label")
+        self._labelled, self._shift, self._bootstrap = labelled, shift, bootstrap
+        said = [one.verdict for one in self._pairs]
+        stated = all(one.probability is not None for one in said) and not any(
             np.isnan(table.probability[~table.unscored]).any() for table in tables
         )
         self.signal: Signal = "probability" if stated else "verdict"
         self._signals = np.array(
-            [one.probability if stated else _YES if one.value else _NO for one in pairs],
+            [one.probability if stated else _YES if one.value else _NO for one in said],
             dtype=np.float64,
         )
-        self._truth = np.array([one.truth for one in pairs], dtype=np.float64)
-        self._question_of = _numbered([one.question_id for one in pairs])
+        self._truth = np.array([one.gold.yes for one in self._pairs], dtype=np.float64)
+        places = [place_of(one) for one in self._pairs]
+        self._question_of = _numbered([question for question, _, _ in places])
         self._questions = int(self._question_of.max()) + 1
-        named = all(one.perspective_id for one in pairs)
         self._perspective_of = (
-            _numbered([(one.question_id, one.perspective_id) for one in pairs]) if named else None
+            _numbered([(question, view) for question, _, view in places])
+            if all(view for _, _, view in places)
+            else None
         )
-        self._documents = _whole(labelled)
-        self._labels = Labels(labelled)
+        self._documents = _whole(places)
+        self._labels = Labels(self._pairs)
         self._learned = self._learn(np.ones(self._questions, dtype=np.bool_))
         self.effects = self._learned.effects
         self._anew: list[_Learned] = []
-        if draws and self._questions >= FEWEST:
+        if bootstrap.draws and self._questions >= FEWEST:
             groups = np.arange(self._questions) % min(self._questions, _GROUPS)
             self._anew = [self._learn(groups != left_out) for left_out in range(groups.max() + 1)]
 
@@ -216,8 +224,8 @@ class Correction:
         return {
             "judge": self._labelled.judge,
             "signal": self.signal,
-            "pairs": len(self._labelled.pairs),
-            "unscored": self._labelled.unscored,
+            "pairs": len(self._pairs),
+            "unscored": len(self._labelled.pairs) - len(self._pairs),
             "yes": int(self._truth.sum()),
             "questions": self._questions,
             "fewest_questions": FEWEST,
@@ -347,10 +355,11 @@ class Correction:
         lower, upper = (
             _log_odds(estimate(self._learned.shifted(by))) for by in (-self._shift, self._shift)
         )
-        rng = np.random.default_rng(self._seed)
-        moves = learned * rng.standard_t(left - 1, self._draws)
-        moves += (upper - lower) / 2 * rng.normal(size=self._draws)
-        return drawn_interval(people or Covered(means), moves, rng) or (None, None)
+        rng = np.random.default_rng(self._bootstrap.seed)
+        moves = learned * rng.standard_t(left - 1, self._bootstrap.draws)
+        moves += (upper - lower) / 2 * rng.normal(size=self._bootstrap.draws)
+        confidence = self._bootstrap.confidence
+        return drawn_interval(people or Covered(means), moves, rng, confidence)
 
     def _powered(
         self,
@@ -366,8 +375,9 @@ class Correction:
         if known < FEWEST:
             return None
         filled = len(judged) / len(closed)  # of a question without documents all is known
-        value, low, high = (filled * one for one in powered(people, judged, weight))
-        shown = self._draws > 0
+        estimate = powered(people, judged, weight, self._bootstrap.confidence)
+        value, low, high = (filled * one for one in estimate)
+        shown = self._bootstrap.draws > 0
         return Corrected(
             value,
             low if shown else None,
@@ -379,16 +389,15 @@ class Correction:
         )
 
 
-def _whole(labelled: Labelled) -> list[list[int]]:
+def _whole(pairs: Sequence[tuple[str, str, str]]) -> list[list[int]]:
     """Return the pairs of each document that has labels for all perspectives of its question."""
-    pairs = labelled.pairs
-    if not all(one.doc_id and one.perspective_id for one in pairs):
+    if not all(document and view for _, document, view in pairs):
         return []
     places: dict[tuple[str, str], list[int]] = {}
     known: dict[str, set[str]] = {}
-    for place, one in enumerate(pairs):
-        places.setdefault((one.question_id, one.doc_id), []).append(place)
-        known.setdefault(one.question_id, set()).add(one.perspective_id)
+    for place, (question, document, view) in enumerate(pairs):
+        places.setdefault((question, document), []).append(place)
+        known.setdefault(question, set()).add(view)
     return [own for (question, _), own in places.items() if len(own) == len(known[question])]
 
 

@@ -10,13 +10,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.measure.bootstrap import percentile_interval
 from pnyx.measure.weighted import Floats
 
-__all__ = ["Effects", "effects_of", "given", "latent", "logistic", "logit", "shared_spread"]
+__all__ = [
+    "Covered",
+    "Effects",
+    "People",
+    "Shares",
+    "drawn_interval",
+    "effects_of",
+    "given",
+    "latent",
+    "logistic",
+    "logit",
+    "shared_spread",
+]
 
 Index = npt.NDArray[np.intp]
 
@@ -31,6 +45,9 @@ _LATENT = np.linspace(-60.0, 60.0, 481)
 _SHRINK = (16 * 3**0.5 / (15 * np.pi)) ** 2
 """A logistic curve over normal log-odds of variance v has a slope of about (1 + v * this)^-1/2."""
 _LEAST = 1e-9
+_MOVES = np.linspace(-12.0, 12.0, 49)
+_AT_ONCE = 100
+"""So many draws are held at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +116,9 @@ def effects_of(
     together = _Products(perspectives)
     if not together.pairs:
         return None
-    apart = _Products(questions, together)
     count = len(np.unique(questions))
-    errors = truth - chances
-    # The curve was fitted to the same pairs: it takes a share of what questions have in common.
-    scale = count / max(1, count - 1)
-    total = _spread(together, chances, scale * together.of(errors))
-    question = min(total, _spread(apart, chances, scale * apart.of(errors)) if apart.pairs else 0.0)
+    total = _shared(together, chances, truth, count)
+    question = min(total, _shared(_Products(questions, together), chances, truth, count))
     within = (total**2 - question**2) / (1 + _SHRINK * question**2)
     return Effects(question, within**0.5)
 
@@ -156,9 +169,100 @@ def shared_spread(chances: Floats, truth: Floats, clusters: Index) -> float:
         truth: (n,), 1 or 0.
         clusters: (n,), the number of the cluster.
     """
-    products, count = _Products(clusters), len(np.unique(clusters))
+    return _shared(_Products(clusters), chances, truth, len(np.unique(clusters)))
+
+
+def _shared(products: _Products, chances: Floats, truth: Floats, clusters: int) -> float:
     if not products.pairs:
         return 0.0
     # The curve was fitted to the same labels: it takes a share of what clusters have in common.
-    scale = count / max(1, count - 1)
+    scale = clusters / max(1, clusters - 1)
     return _spread(products, chances, scale * products.of(truth - chances))
+
+
+class People(Protocol):
+    """What people would say of each measured question."""
+
+    def mean(self, by: float) -> float:
+        """Return the expected mean over questions with all log-odds moved."""
+        ...
+
+    def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
+        """Return values (draws, questions), drawn with all log-odds moved by (draws,)."""
+        ...
+
+
+class Covered:
+    """Questions that are covered or not.
+
+    Args:
+        chances: (questions,).
+    """
+
+    def __init__(self, chances: Floats) -> None:
+        self._log_odds = logit(chances)
+
+    def mean(self, by: float) -> float:
+        """See `People`."""
+        return float(logistic(self._log_odds + by).mean())
+
+    def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
+        """See `People`."""
+        chances = logistic(self._log_odds + by[:, None])
+        return (rng.random(chances.shape) < chances).astype(np.float64)
+
+
+class Shares:
+    """Shares of k documents that support some perspective.
+
+    Args:
+        chances: (documents,).
+        topics: (documents,), the number of the question, in order.
+        questions: how many there are.
+        k: what shares are of.
+        spread: of what the documents of a question have in common, in log-odds.
+    """
+
+    def __init__(
+        self, chances: Floats, topics: npt.NDArray[np.intp], questions: int, k: int, spread: float
+    ) -> None:
+        self._chances, self._latent = chances, latent(chances, spread)
+        self._topics, self._questions, self._k, self._spread = topics, questions, k, spread
+
+    def mean(self, by: float) -> float:
+        """See `People`."""
+        weighted = (w * p.sum() for w, p in given(self._chances, self._spread, by))
+        return float(sum(weighted)) / (self._k * self._questions)
+
+    def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
+        """See `People`."""
+        own = by[:, None] + self._spread * rng.normal(size=(len(by), self._questions))
+        chances = logistic(self._latent + own[:, self._topics])
+        yes = (rng.random(chances.shape) < chances).astype(np.float64)
+        shares = np.zeros((len(by), self._questions))
+        filled, firsts = np.unique(self._topics, return_index=True)
+        shares[:, filled] = np.add.reduceat(yes, firsts, axis=1) / self._k
+        return shares
+
+
+def drawn_interval(
+    people: People, moves: Floats, rng: np.random.Generator, confidence: float
+) -> tuple[float, float] | tuple[None, None]:
+    """Return the interval of a mean over questions, these drawn anew.
+
+    Args:
+        people: what is drawn.
+        moves: (draws,), how far the log-odds of the mean are moved.
+        rng: of the draws.
+        confidence: of the interval.
+    """
+    # Moving the log-odds of all questions by 1 moves those of their mean by less.
+    means = logit(np.array([people.mean(by) for by in _MOVES.tolist()]))
+    centre = float(logit(np.array([people.mean(0.0)]))[0])
+    needed = np.interp(centre + moves, np.maximum.accumulate(means), _MOVES)
+    drawn = []
+    for by in np.array_split(needed, -(-len(needed) // _AT_ONCE)):
+        values = people.draw(by, rng)
+        again = rng.integers(0, values.shape[1], values.shape)
+        drawn.append(np.take_along_axis(values, again, axis=1).mean(axis=1))
+    return percentile_interval(np.concatenate(drawn), confidence)

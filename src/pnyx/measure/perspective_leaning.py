@@ -6,21 +6,21 @@ each question three times: as it is, as the supporting perspective, and as the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pnyx.errors import InputError
-from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import draw_weights, percentile_interval
-from pnyx.measure.comparisons import DRAWS
+from pnyx.judge.verdicts import Source
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
+from pnyx.measure.bootstrap import draw_weights, drawn_value
 from pnyx.measure.perspective_table import Table, opposed, table_of
-from pnyx.measure.perspective_verdicts import Verdicts
-from pnyx.measure.rankings import rankings_of
+from pnyx.measure.perspective_verdicts import Verdicts, read_verdicts
+from pnyx.measure.rankings import Run, rankings_of
 from pnyx.measure.weighted import Floats, ratio
-from pnyx.records import Perspective, Question, RunEntry, Side
+from pnyx.records import Perspective, Question, Side
 
 __all__ = ["ASKED_AS", "Leaning", "LeaningOf", "measure_leaning", "side_questions"]
 
@@ -56,8 +56,8 @@ class LeaningOf:
         return {**self.delta.row(), "p": self.p, "n": self.n, "bounds": bounds}
 
 
-@dataclass(frozen=True, slots=True)
-class Leaning:
+@dataclass(frozen=True, slots=True, repr=False)
+class Leaning(Result):
     """One retriever.
 
     Attributes:
@@ -74,6 +74,13 @@ class Leaning:
     by: Mapping[str, LeaningOf]
     shifts: Mapping[tuple[str, str], Measured]
     unscored: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return where it leans, by how it is asked."""
+        return [
+            {"run": self.name, "asked_as": asked, **one.delta.row(), "p": one.p, "n": one.n}
+            for asked, one in self.by.items()
+        ]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
@@ -112,13 +119,12 @@ def _opposed(
 
 def measure_leaning(
     name: str,
-    runs: Mapping[str, Iterable[RunEntry]],
+    runs: Mapping[str, Run],
     perspectives: Mapping[str, Sequence[Perspective]],
-    verdicts: Verdicts,
+    verdicts: Verdicts | Source,
     k: int = 5,
     *,
-    draws: int = DRAWS,
-    seed: int = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Leaning:
     """Measure how far a retriever's leaning follows its question.
 
@@ -132,10 +138,9 @@ def measure_leaning(
             the questions' ids.
         perspectives: what `pnyx.by_question` returns; questions with exactly two, one of each
             side, count.
-        verdicts: which document supports which perspective.
+        verdicts: which document supports which perspective, as for `measure_perspectives`.
         k: how many documents, at least 1.
-        draws: of the bootstrap over questions; 0 for no intervals.
-        seed: of the bootstrap.
+        bootstrap: over questions.
 
     Raises:
         InputError: no question has one perspective of each side, none of a run's questions does,
@@ -150,6 +155,7 @@ def measure_leaning(
             "no question has two perspectives, one of each side (stance pro and con), which "
             "leaning needs"
         )
+    verdicts = read_verdicts(verdicts)
     tables = {
         asked: _tables(f"{name}: the run asked as {asked}", runs[asked], opposed, verdicts, k)
         for asked in ASKED_AS
@@ -159,24 +165,24 @@ def measure_leaning(
     )
     counts = {asked: _counts(own) for asked, own in tables.items()}
     weights = [np.ones((1, int(closed.sum())))]
-    weights += draw_weights(np.arange(int(closed.sum())), draws, seed)
+    weights += draw_weights(np.arange(int(closed.sum())), bootstrap)
     deltas = {
         asked: np.concatenate([_delta(of[closed, 0], of[closed, 2], w) for w in weights])
         for asked, of in counts.items()
     }
-    measured = {a: _measured(deltas[a], closed) for a in ASKED_AS}
+    measured = {a: _measured(deltas[a], closed, bootstrap) for a in ASKED_AS}
     return Leaning(
         name,
         k,
         {asked: _leaning(measured[asked], counts[asked], closed, k) for asked in ASKED_AS},
-        {(a, b): _measured(deltas[a] - deltas[b], closed) for a, b in SHIFTS},
+        {(a, b): _measured(deltas[a] - deltas[b], closed, bootstrap) for a, b in SHIFTS},
         sum(int(table.unscored.sum()) for own in tables.values() for table in own),
     )
 
 
 def _tables(
     name: str,
-    run: Iterable[RunEntry],
+    run: Run,
     opposed: Mapping[str, Sequence[Perspective]],
     verdicts: Verdicts,
     k: int,
@@ -207,12 +213,12 @@ def _delta(p: Floats, n: Floats, weights: Floats) -> Floats:
     return ratio(supporting - weights @ n, supporting)
 
 
-def _measured(drawn: Floats, closed: np.ndarray[Any, Any]) -> Measured:
+def _measured(drawn: Floats, closed: np.ndarray[Any, Any], bootstrap: Bootstrap) -> Measured:
     """Return the first value, with the interval of the others."""
-    value = float(drawn[0]) if np.isfinite(drawn[0]) else None
     scored = int(closed.sum())
-    bounds = percentile_interval(drawn[1:]) if scored > 1 and value is not None else None
-    return Measured(value, scored, len(closed), *(bounds or (None, None)))
+    return drawn_value(
+        drawn[0], drawn[1 if scored > 1 else len(drawn) :], scored, len(closed), bootstrap
+    )
 
 
 def _leaning(measured: Measured, counts: Floats, closed: np.ndarray[Any, Any], k: int) -> LeaningOf:

@@ -14,12 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from pnyx.measure.base import BOOTSTRAP
+from pnyx.measure.gold import Pair
 from pnyx.measure.intervals import log_odds_interval
-from pnyx.measure.perspective_labelled import Labelled
 from pnyx.measure.perspective_table import Table
 from pnyx.measure.weighted import Floats
 
-__all__ = ["Labels", "powered"]
+__all__ = ["Labels", "place_of", "powered"]
+
+
+def place_of(pair: Pair) -> tuple[str, str, str]:
+    """Return question, document and perspective of a pair; empty where they are not named."""
+    one = pair.verdict
+    document = one.doc_id or str(one.extra.get("text_id") or "")
+    return one.question_id or one.group or one.id, document, one.perspective_id
 
 
 class Labels:
@@ -29,10 +37,8 @@ class Labels:
         labelled: pairs; those of other questions do not matter.
     """
 
-    def __init__(self, labelled: Labelled) -> None:
-        self._truth = {
-            (one.question_id, one.doc_id, one.perspective_id): one.truth for one in labelled.pairs
-        }
+    def __init__(self, labelled: Sequence[Pair]) -> None:
+        self._truth = {place_of(one): one.gold.yes for one in labelled}
 
     def values(
         self, tables: Sequence[Table], k: int, measure: Callable[[Table, int], Any]
@@ -66,8 +72,10 @@ class Labels:
         return float(measure(replace(table, yes=yes), k).value)
 
 
-def powered(people: Floats, judged: Floats, weight: float) -> tuple[float, float, float]:
-    """Return the prediction-powered mean of shares, and its 95 % interval.
+def powered(
+    people: Floats, judged: Floats, weight: float, confidence: float = BOOTSTRAP.confidence
+) -> tuple[float, float, float]:
+    """Return the prediction-powered mean of shares, and its interval.
 
     The interval is symmetric in log-odds and takes Student's t. To be of use where people say the
     same of all labelled questions it adds two, one of 0 and one of 1, as Agresti and Coull do (Am.
@@ -78,6 +86,7 @@ def powered(people: Floats, judged: Floats, weight: float) -> tuple[float, float
         judged: (questions,), in [0, 1].
         weight: of each of the two that are added: what one question counts in documents, 1 where
             it is covered or not, 1 / k where it is a share of k documents.
+        confidence: of the interval.
     """
     known = np.isfinite(people)
     count, others = int(known.sum()), int((~known).sum())
@@ -96,7 +105,7 @@ def powered(people: Floats, judged: Floats, weight: float) -> tuple[float, float
     squares += weight * (value**2 + (1 - value) ** 2)
     variance = squares / (total - 1) / total + unlabelled
     spread = variance / (middle * (1 - middle)) ** 2
-    low, high = log_odds_interval(middle, spread, total - 1)
+    low, high = log_odds_interval(middle, spread, total - 1, confidence)
     return value, min(low, value), max(high, value)
 
 

@@ -47,23 +47,23 @@ class PerspectiveMeasure:
     Attributes:
         name: what stands before the depth.
         description: one line for people.
+        source: where it is defined.
+        compute: (table, k) -> the value; None where the measure does not apply to the topic.
         low: its least value.
         high: its greatest value; None where the depth is.
         better: 1 where more is better, -1 where less is, 0 where neither is.
-        source: where it is defined.
         always: whether every topic has a value once its pairs are scored. The mean of one that
             has not is a mean over the topics that have one.
-        compute: (table, k) -> the value; None where the measure does not apply to the topic.
     """
 
     name: str
     description: str
-    low: float
-    high: float | None
-    better: int
     source: str
-    always: bool
     compute: Callable[[Table, int], Bounded | None] = field(repr=False)
+    low: float = 0
+    high: float | None = 1
+    better: int = 1
+    always: bool = True
 
     def __matmul__(self, k: int) -> PerspectiveMeasureAt:
         """Return the measure of the first k documents.
@@ -111,8 +111,11 @@ def _sided(
     name: str, description: str, value: Callable[[bool, bool], float], better: int, low: float = 0
 ) -> PerspectiveMeasure:
     source = f"{_BERDS}, 7, Figure 2"
-    return PerspectiveMeasure(name, description, low, 1, better, source, True, _on_sides(value))
+    return PerspectiveMeasure(name, description, source, _on_sides(value), low, better=better)
 
+
+_SIZE = 1, None, -1, False
+"""Range and direction of a number of documents, which is not defined for every topic."""
 
 PERSPECTIVE_MEASURES: dict[str, PerspectiveMeasure] = {
     m.name: m
@@ -120,42 +123,28 @@ PERSPECTIVE_MEASURES: dict[str, PerspectiveMeasure] = {
         PerspectiveMeasure(
             "MRecall",
             "the first k cover all perspectives, or k of them where there are more",
-            0,
-            1,
-            1,
             f"{_BERDS}, 3; Min et al., EMNLP 2021",
-            True,
             mrecall,
         ),
         PerspectiveMeasure(
             "Precision",
             "share of the first k that support some perspective",
-            0,
-            1,
-            1,
             f"{_BERDS}, 3",
-            True,
             precision,
         ),
         PerspectiveMeasure(
             "CoverDepth",
             "how many documents from the top cover all perspectives, where the first k do",
-            1,
-            None,
-            -1,
             f"{_BERDS}, 7, Table 5",
-            False,
             cover_depth,
+            *_SIZE,
         ),
         PerspectiveMeasure(
             "MinCover",
             "fewest of the first k that cover all perspectives, where the first k do",
-            1,
-            None,
-            -1,
             f"after {_BERDS}, 7",
-            False,
             minimum_cover,
+            *_SIZE,
         ),
         _sided(
             "ProOnly",

@@ -1,24 +1,30 @@
-"""What measuring runs against perspectives gives, and its form in `--json`."""
+"""What measuring runs against perspectives gives: means over topics with bounds, and `--json`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from pnyx.measure.comparisons import method_rows
+import numpy as np
+
+from pnyx.measure.base import Bootstrap, Measured, Result
+from pnyx.measure.bootstrap import column_means
+from pnyx.measure.comparisons import Comparison, method_rows
 from pnyx.measure.perspective_corrected import Corrected
-from pnyx.measure.perspective_means import CoverageMean
 from pnyx.measure.perspective_table import Bounded
-from pnyx.measure.retrieval import Comparison
 from pnyx.measure.significance import Test
+from pnyx.measure.weighted import Floats, numbers
 
 __all__ = [
     "PERSPECTIVE_TOPICS",
+    "CoverageMean",
     "MeasuredCoverage",
     "PerspectiveCoverage",
     "PerspectiveTopics",
     "UnionCoverage",
+    "means_of",
+    "values_of",
 ]
 
 PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
@@ -26,6 +32,37 @@ PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
 those that every run has."""
 
 PERSPECTIVE_TOPICS: tuple[PerspectiveTopics, ...] = get_args(PerspectiveTopics)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageMean:
+    """A mean over topics.
+
+    Attributes:
+        measured: over the topics that have a value. `scored` counts them, `asked` all topics that
+            the measure applies to. Of topics left out for unscored pairs more would be low than
+            high as a rule, since one yes can settle what takes many a no: it is biased upward, and
+            where many are open, trust the bounds.
+        open: topics without a value because of unscored pairs; others may have none by the
+            measure's definition.
+        least: the mean over all topics with every unscored pair read against the ranking; None
+            where there is no such bound.
+        most: with every unscored pair read in its favour.
+        low: lower end of the 95 % interval of `least`.
+        high: upper end of that of `most`.
+    """
+
+    measured: Measured
+    open: int = 0
+    least: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        bounds = {name: getattr(self, name) for name in ("least", "most", "low", "high")}
+        return {**self.measured.row(), "open": self.open, "bounds": bounds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +142,8 @@ class UnionCoverage:
         return {"depth": self.depth, "pairs": dict(self.pairs), "measures": measures}
 
 
-@dataclass(frozen=True, slots=True)
-class PerspectiveCoverage:
+@dataclass(frozen=True, slots=True, repr=False)
+class PerspectiveCoverage(Result):
     """Runs measured against perspectives.
 
     Attributes:
@@ -120,8 +157,7 @@ class PerspectiveCoverage:
         comparisons: each other run against the baseline, measure by measure.
         baseline: its name; None without one.
         test: of the comparisons.
-        draws: of the bootstrap.
-        seed: of all that is drawn.
+        bootstrap: how intervals, and all else that is drawn, were drawn.
     """
 
     runs: tuple[MeasuredCoverage, ...]
@@ -134,8 +170,7 @@ class PerspectiveCoverage:
     comparisons: tuple[Comparison, ...]
     baseline: str | None
     test: Test
-    draws: int
-    seed: int
+    bootstrap: Bootstrap
 
     @property
     def unscored(self) -> int:
@@ -143,11 +178,19 @@ class PerspectiveCoverage:
         union = self.union.pairs["unscored"] if self.union else 0
         return union + sum(int(run.pairs["unscored"]) for run in self.runs)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the mean of each measure, run by run, with its bounds."""
+        return [
+            {"run": run.name, "measure": name, **mean.measured.row(), "open": mean.open,
+             "least": mean.least, "most": mean.most}
+            for run in self.runs for name, mean in run.measures.items()
+        ]  # fmt: skip
+
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
         runs = [run.row() for run in self.runs]
         top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
-        methods = method_rows("topics", self.comparisons, self.test, self.draws, self.seed)
+        methods = method_rows("topics", self.comparisons, self.test, self.bootstrap)
         return {
             "task": "perspectives",
             "judge": self.judge,
@@ -163,3 +206,48 @@ class PerspectiveCoverage:
             **methods,
             **({"test": None} if self.baseline is None else {}),
         }
+
+
+def values_of(values: Sequence[Bounded | None]) -> Floats:
+    """Return the values as an array, NaN where there is none."""
+    return numbers([None if one is None else one.value for one in values])
+
+
+def means_of(
+    values: Mapping[str, Sequence[Bounded | None]],
+    conditional: frozenset[str],
+    bootstrap: Bootstrap,
+) -> dict[str, CoverageMean]:
+    """Return each measure's mean over topics.
+
+    Args:
+        values: measure -> the value of each topic, in the same order; None where it does not apply.
+        conditional: measures that are not defined for every topic: while a topic is open, so is
+            whether it counts, and their means have no bounds.
+        bootstrap: over topics.
+    """
+    if not values:
+        return {}
+    columns = [column for of_topics in values.values() for column in _columns(of_topics)]
+    means = column_means(np.stack(columns, axis=1), bootstrap)
+    found = {}
+    for place, (name, of_topics) in enumerate(values.items()):
+        value, least, most = means[3 * place : 3 * place + 3]
+        asked = sum(one is not None for one in of_topics)
+        opened = sum(one is not None and one.open for one in of_topics)
+        found[name] = CoverageMean(replace(value, asked=asked), opened)
+        if opened and name in conditional:
+            continue
+        opens = [one for one in of_topics if one is not None and one.open]
+        if least.value is not None and all(one.least is not None for one in opens):
+            found[name] = replace(found[name], least=least.value, low=least.low)
+        if most.value is not None and all(one.most is not None for one in opens):
+            found[name] = replace(found[name], most=most.value, high=most.high)
+    return found
+
+
+def _columns(of_topics: Sequence[Bounded | None]) -> tuple[Floats, Floats, Floats]:
+    """Return values, lower and upper bounds, (topics,) each; NaN where there is none."""
+    least = numbers([None if one is None else one.least for one in of_topics])
+    most = numbers([None if one is None else one.most for one in of_topics])
+    return values_of(of_topics), least, most

@@ -14,11 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pnyx.errors import InputError
-from pnyx.measure.comparisons import DRAWS
+from pnyx.judge.verdicts import Source
+from pnyx.measure.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.comparisons import Comparison
+from pnyx.measure.gold import Joined, join_labels
 from pnyx.measure.perspective_corrected import Corrected, Correction
 from pnyx.measure.perspective_diversity import diversity_values, parse_diversity_measures
-from pnyx.measure.perspective_labelled import Labelled
-from pnyx.measure.perspective_means import means_of, values_of
 from pnyx.measure.perspective_registry import (
     PERSPECTIVE_MEASURES,
     SIDED,
@@ -30,6 +31,8 @@ from pnyx.measure.perspective_results import (
     PerspectiveCoverage,
     PerspectiveTopics,
     UnionCoverage,
+    means_of,
+    values_of,
 )
 from pnyx.measure.perspective_table import (
     Bounded,
@@ -39,12 +42,17 @@ from pnyx.measure.perspective_table import (
     opposed,
     table_of,
 )
-from pnyx.measure.perspective_verdicts import UnscoredPairs, Verdicts, qrels_of_verdicts
-from pnyx.measure.rankings import Rankings, rankings_of, topic_order, topics_measured
-from pnyx.measure.retrieval import Comparison, compare_runs
+from pnyx.measure.perspective_verdicts import (
+    UnscoredPairs,
+    Verdicts,
+    qrels_of_verdicts,
+    read_verdicts,
+)
+from pnyx.measure.rankings import Rankings, Run, rankings_of, topic_order, topics_measured
+from pnyx.measure.retrieval import compare_runs
 from pnyx.measure.significance import Test
 from pnyx.measure.weighted import Floats
-from pnyx.records import Perspective, Qrel, RunEntry
+from pnyx.records import Perspective, Qrel
 
 __all__ = [
     "PERSPECTIVE_DEPTHS",
@@ -83,27 +91,27 @@ def by_question(
 
 
 def measure_perspectives(
-    runs: Mapping[str, Iterable[RunEntry]],
+    runs: Mapping[str, Run],
     perspectives: Questions,
-    verdicts: Verdicts,
+    verdicts: Verdicts | Source,
     measures: Sequence[str] = (),
     *,
     depths: Sequence[int] = PERSPECTIVE_DEPTHS,
     union_depth: int | None = None,
-    labelled: Labelled | None = None,
+    labelled: Joined | Source | None = None,
     shift: float = 0.0,
     topics_of: PerspectiveTopics = "perspectives",
     baseline: str | None = None,
     test: Test = "randomisation",
-    draws: int = DRAWS,
-    seed: int = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> PerspectiveCoverage:
     """Measure whether runs cover the perspectives on their questions.
 
     Args:
-        runs: name -> what `pnyx.read_run` yields; read once.
+        runs: name -> a run file, or what `pnyx.read_run` yields; read once.
         perspectives: what `by_question` returns.
-        verdicts: which document supports which perspective.
+        verdicts: which document supports which perspective: what `pnyx.ask` returned, or a source
+            as for `read_verdicts`.
         measures: by their notation (`PERSPECTIVE_MEASURES`, e.g. `CoverDepth@100`), or diversity
             measures of ir-measures (`alpha_nDCG@10`, `ERR_IA@10`, `StRecall@10`). By default
             MRecall and Precision at each of `depths`, and where questions have two opposite
@@ -111,16 +119,16 @@ def measure_perspectives(
         depths: of the default measures.
         union_depth: also measure how deep each run must be read to cover everything (Table 5), and
             what so many documents of each run cover together (Table 6).
-        labelled: pairs that the same judge answered and people labelled: MRecall and Precision are
-            then also given with the judge's errors taken into account (`Correction`).
+        labelled: pairs that the same judge answered and people labelled (`join_labels`, or answers
+            with a field `label`): MRecall and Precision are then also given with the judge's
+            errors taken into account (`Correction`).
         shift: how far the judge's log-odds may be off where the labelled questions come from
             elsewhere: a standard deviation, 0.7 for odds that are twice or half as high.
         topics_of: which questions count.
         baseline: the run that the others are compared with, by its name, on MRecall and Precision
             or on all of `measures`.
         test: of the differences over questions; two-sided, corrected by Holm-Bonferroni over all.
-        draws: of the bootstrap over questions; 0 for no intervals.
-        seed: of all that is drawn.
+        bootstrap: over questions; its seed is that of all that is drawn.
 
     Raises:
         InputError: a measure is none or cannot be computed, a run has no question with
@@ -131,6 +139,7 @@ def measure_perspectives(
     """
     if not runs or not perspectives or (baseline is not None and baseline not in runs):
         raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
+    verdicts = read_verdicts(verdicts)
     chosen = _Chosen(measures, depths, union_depth, perspectives)
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
@@ -144,13 +153,15 @@ def measure_perspectives(
     _check_pairs(tables, verdicts)
     values = _values(chosen, tables, verdicts)
     measured = tuple(
-        _measured(name, ranked[name], perspectives, tables[name], values[name], chosen, draws, seed)
+        _measured(name, ranked[name], perspectives, tables[name], values[name], chosen, bootstrap)
         for name in ranked
     )
     correction = None
     if labelled is not None:
+        if not isinstance(labelled, Joined):
+            labelled = join_labels(labelled, task="support", judge=verdicts.judge)
         every = [table for own in tables.values() for table in own]
-        fitted = Correction(labelled, every, shift=shift, draws=draws, seed=seed)
+        fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
         fitted.check_judge(verdicts.judge)
         measured = tuple(
             replace(run, corrected=_corrected(chosen, tables[run.name], fitted)) for run in measured
@@ -159,18 +170,18 @@ def measure_perspectives(
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
         columns = _columns(values, chosen)
-        comparisons = compare_runs(columns, topics, chosen.compared, baseline, test, draws, seed)
+        comparisons = compare_runs(columns, topics, chosen.compared, baseline, test, bootstrap)
     union = None
     if union_depth is not None:
-        union = _union(ranked, topics, perspectives, verdicts, union_depth, draws, seed)
+        union = _union(ranked, topics, perspectives, verdicts, union_depth, bootstrap)
     return PerspectiveCoverage(
         measured, topics_of, len(perspectives), sum(map(len, perspectives.values())),
-        verdicts.judge, union, correction, comparisons, baseline, test, draws, seed,
+        verdicts.judge, union, correction, comparisons, baseline, test, bootstrap,
     )  # fmt: skip
 
 
 def perspective_qrels(
-    runs: Iterable[Iterable[RunEntry]],
+    runs: Iterable[Run],
     perspectives: Questions,
     verdicts: Verdicts,
     depth: int,
@@ -298,8 +309,7 @@ def _measured(
     tables: Sequence[Table],
     values: Mapping[str, Sequence[Bounded | None]],
     chosen: _Chosen,
-    draws: int,
-    seed: int,
+    bootstrap: Bootstrap,
 ) -> MeasuredCoverage:
     topics = [table.topic for table in tables]
     per_topic = {
@@ -309,7 +319,7 @@ def _measured(
     return MeasuredCoverage(
         name,
         rankings.tags,
-        means_of(values, chosen.conditional, draws, seed),
+        means_of(values, chosen.conditional, bootstrap),
         per_topic,  # type: ignore[arg-type]  # None is left out
         _pairs(tables),
         tuple(t for t in topics if t not in rankings.by_topic),
@@ -349,8 +359,7 @@ def _union(
     perspectives: Questions,
     verdicts: Verdicts,
     depth: int,
-    draws: int,
-    seed: int,
+    bootstrap: Bootstrap,
 ) -> UnionCoverage:
     tables = []
     for topic in dict.fromkeys(topic for own in topics.values() for topic in own):
@@ -364,5 +373,5 @@ def _union(
         "MRecall": [mrecall(table, k) for table, k in zip(tables, sizes, strict=True)],
         "MinCover": [minimum_cover(table, k) for table, k in zip(tables, sizes, strict=True)],
     }
-    means = means_of(values, frozenset({"MinCover"}), draws, seed)
+    means = means_of(values, frozenset({"MinCover"}), bootstrap)
     return UnionCoverage(depth, means, _pairs(tables))

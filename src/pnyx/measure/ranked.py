@@ -1,34 +1,24 @@
-"""How well scores rank the pairs of one question: nDCG and average precision.
+"""How good rankings are: nDCG and average precision of scores, and the top of a run.
 
-Both are what ties give on average over their random orders, exactly (McSherry and Najork, ECIR
-2008): a judge that says "95 %" twenty times is neither lucky nor unlucky.
+Ties count with the mean over their random orders, exactly (McSherry and Najork, ECIR 2008): a judge
+that says "95 %" twenty times is neither lucky nor unlucky.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from pnyx.measure.rank_eval import rank_eval_order
+from pnyx.measure.base import Measured
+from pnyx.measure.intervals import share_of
 from pnyx.measure.weighted import Floats
 
-__all__ = ["COMPAT", "Compat", "ndcg", "ranking_average_precision"]
-
-Compat: TypeAlias = Literal["rank-eval"]
-"""Whose figures are reproduced in place of the true ones (docs/decisions/rank-eval.md)."""
-
-COMPAT: tuple[Compat, ...] = get_args(Compat)
+__all__ = ["ndcg", "perspective_coverage", "precision_at", "ranking_average_precision"]
 
 
 def ndcg(
-    gains: Sequence[float] | Floats,
-    scores: Sequence[float] | Floats,
-    k: int | None = None,
-    *,
-    compat: Compat | None = None,
+    gains: Sequence[float] | Floats, scores: Sequence[float] | Floats, k: int | None = None
 ) -> float | None:
     """Return the normalised discounted cumulative gain of one question's pairs, in [0, 1].
 
@@ -40,8 +30,6 @@ def ndcg(
         gains: (n,) how relevant each pair is, in any unit.
         scores: (n,) by which the pairs are ranked, the highest first.
         k: only the first k ranks count, also in the ideal ranking; None for all.
-        compat: `rank-eval` cuts gains down to whole numbers, orders equal scores as rank_eval 0.1.3
-            does with pairs in this order, and counts a question where no pair gains as 0.
 
     Returns:
         None where no pair gains anything.
@@ -50,35 +38,29 @@ def ndcg(
         ValueError: not one finite score for each gain, or k below 1.
     """
     gain, score = _columns(gains, scores)
-    if k is not None and k < 1:
-        raise ValueError(f"the depth is {k}, expected at least 1")
-    gain = np.maximum(np.trunc(gain) if compat else gain, 0.0)
+    if k is not None:
+        _check_depth(k)
+    gain = np.maximum(gain, 0.0)
     discount = 1 / np.log2(np.arange(len(gain)) + 2)
     discount[len(gain) if k is None else k :] = 0.0
     ideal = float(np.sort(gain)[::-1] @ discount)
     if ideal == 0:
-        return _nothing(gain, compat)
-    ranked = gain[rank_eval_order(score)] if compat else _Blocks(score).means(gain)
-    return min(1.0, float(ranked @ discount) / ideal)
+        return None
+    return min(1.0, float(_Blocks(score).means(gain) @ discount) / ideal)
 
 
 def ranking_average_precision(
-    relevant: Sequence[bool] | Sequence[float] | Floats,
-    scores: Sequence[float] | Floats,
-    *,
-    compat: Compat | None = None,
+    relevant: Sequence[bool] | Sequence[float] | Floats, scores: Sequence[float] | Floats
 ) -> float | None:
     """Return the average precision of the ranking of one question's pairs, in [0, 1].
 
-    The mean, over the relevant pairs, of the precision at their ranks. Equal scores count with the
-    expected value over their orders. The mean over questions is MAP. `average_precision` among the
-    measures of all pairs together takes equal scores as one threshold instead.
+    The mean, over the relevant pairs, of the precision at their ranks; over questions its mean is
+    MAP. Equal scores count with the expected value over their orders (`average_precision` takes
+    them as one threshold instead).
 
     Args:
         relevant: (n,) whether each pair is relevant.
         scores: (n,) by which the pairs are ranked, the highest first.
-        compat: `rank-eval` orders equal scores as rank_eval 0.1.3 does with pairs in this order,
-            and counts a question where no pair is relevant as 0.
 
     Returns:
         None where no pair is relevant.
@@ -88,18 +70,7 @@ def ranking_average_precision(
     """
     labels, score = _columns(relevant, scores)
     yes = (labels != 0).astype(np.float64)
-    if not yes.any():
-        return _nothing(yes, compat)
-    if compat:
-        ranked = yes[rank_eval_order(score)]
-        precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
-        return float(ranked @ precision / yes.sum())
-    return _expected_precision(yes, _Blocks(score))
-
-
-def _nothing(pairs: Floats, compat: Compat | None) -> float | None:
-    """Return what a question without a relevant pair counts as; without any pair it is none."""
-    return 0.0 if compat and len(pairs) else None
+    return _expected_precision(yes, _Blocks(score)) if yes.any() else None
 
 
 class _Blocks:
@@ -114,16 +85,15 @@ class _Blocks:
     def __init__(self, score: Floats) -> None:
         self.order = np.argsort(-score, kind="stable")
         ranked = score[self.order]
-        firsts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
-        sizes = np.diff(np.append(firsts, len(ranked)))
-        self._firsts = firsts
-        self.start = np.repeat(firsts, sizes).astype(np.float64)
-        self.size = np.repeat(sizes, sizes).astype(np.float64)
+        self._firsts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
+        self._sizes = np.diff(np.append(self._firsts, len(ranked)))
+        self.start = np.repeat(self._firsts, self._sizes).astype(np.float64)
+        self.size = np.repeat(self._sizes, self._sizes).astype(np.float64)
 
     def sums(self, amounts: Floats) -> Floats:
         """Return, at each rank, the sum of the amounts in its block."""
         sums = np.add.reduceat(amounts[self.order], self._firsts)
-        return np.asarray(np.repeat(sums, np.diff(np.append(self._firsts, len(amounts)))))
+        return np.asarray(np.repeat(sums, self._sizes))
 
     def means(self, amounts: Floats) -> Floats:
         """Return, at each rank, the mean amount of its block."""
@@ -147,7 +117,7 @@ def _expected_precision(yes: Floats, blocks: _Blocks) -> float:
 
 def _columns(
     gold: Sequence[float] | Floats | Sequence[bool], scores: Sequence[float] | Floats
-) -> tuple[npt.NDArray[np.float64], Floats]:
+) -> tuple[Floats, Floats]:
     labels = np.asarray(gold, dtype=np.float64)
     score = np.asarray(scores, dtype=np.float64)
     if labels.shape != score.shape or labels.ndim != 1:
@@ -155,3 +125,58 @@ def _columns(
     if not (np.isfinite(labels).all() and np.isfinite(score).all()):
         raise ValueError("found a label or a score that is not finite")
     return labels, score
+
+
+def precision_at(
+    runs: Mapping[str, Sequence[str]], relevant: Mapping[str, Collection[str]], k: int
+) -> Measured:
+    """Return the share of relevant documents among the first k of each topic, all topics pooled.
+
+    Args:
+        runs: topic -> document ids, best first. Topics without a ranking count as k misses.
+        relevant: topic -> ids of its relevant documents; these are the topics that are measured.
+        k: depth, at least 1; the denominator is k for each topic, as in trec_eval's P_k.
+
+    Returns:
+        A share with Wilson's 95 % interval, which takes the k x topics places as independent; every
+        place counts as scored. None where there is no topic.
+
+    Raises:
+        ValueError: k is below 1.
+    """
+    _check_depth(k)
+    hits = [doc in good for topic, good in relevant.items() for doc in runs.get(topic, ())[:k]]
+    return share_of(sum(hits), k * len(relevant), k * len(relevant))
+
+
+def perspective_coverage(
+    runs: Mapping[str, Sequence[str]],
+    supports: Mapping[str, Mapping[str, Collection[str]]],
+    k: int,
+) -> Measured:
+    """Return the share of perspectives that a document in the first k supports (subtopic recall).
+
+    Args:
+        runs: topic -> document ids, best first.
+        supports: topic -> perspective id -> ids of the documents that support it; every
+            perspective counts, also one that no document supports.
+        k: depth, at least 1.
+
+    Returns:
+        A share with Wilson's 95 % interval, perspectives of all topics pooled; None without any.
+
+    Raises:
+        ValueError: k is below 1.
+    """
+    _check_depth(k)
+    covered = [
+        any(doc in documents for doc in runs.get(topic, ())[:k])
+        for topic, perspectives in supports.items()
+        for documents in perspectives.values()
+    ]
+    return share_of(sum(covered), len(covered), len(covered))
+
+
+def _check_depth(k: int) -> None:
+    if k < 1:
+        raise ValueError(f"the depth is {k}, expected at least 1")

@@ -6,22 +6,33 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
+from pnyx.corpora import read_qrels, read_run
 from pnyx.errors import InputError, shorten
 from pnyx.records import Qrel, RunEntry
 
 __all__ = [
     "MAX_GRADE",
     "Judgements",
+    "Qrels",
     "Rankings",
+    "Run",
     "judgements_of",
     "rankings_of",
     "scores_of",
     "topic_order",
     "topics_measured",
 ]
+
+Run: TypeAlias = str | Path | Iterable[RunEntry]
+"""A run file, or what `pnyx.read_run` yields."""
+
+Qrels: TypeAlias = str | Path | Iterable[Qrel]
+"""A qrels file, or what `pnyx.read_qrels` yields."""
 
 MAX_GRADE = 1_000_000
 """trec_eval's code holds a counter for each grade up to the highest."""
@@ -112,7 +123,7 @@ def _some(topics: Iterable[str]) -> str:
     return ", ".join(repr(shorten(topic, 30)) for topic in first) or "none"
 
 
-def rankings_of(entries: Iterable[RunEntry]) -> Rankings:
+def rankings_of(entries: Run) -> Rankings:
     """Order a run's documents as trec_eval does.
 
     The higher score goes first, in single precision, as trec_eval holds it; of equal scores, the
@@ -134,7 +145,7 @@ def rankings_of(entries: Iterable[RunEntry]) -> Rankings:
 
 
 def scores_of(
-    entries: Iterable[RunEntry],
+    entries: Run,
 ) -> tuple[dict[str, dict[str, tuple[float, int]]], tuple[str, ...]]:
     """Collect a run as topic -> document -> (score, rank), and its tags.
 
@@ -143,7 +154,7 @@ def scores_of(
     """
     scores: dict[str, dict[str, tuple[float, int]]] = {}
     tags: dict[str, None] = {}
-    for e in entries:
+    for e in read_run(str(entries)) if isinstance(entries, str | Path) else entries:
         documents = scores.setdefault(e.topic_id, {})
         if e.doc_id in documents or not math.isfinite(e.score):
             what = "ranked twice" if e.doc_id in documents else f"given the score {e.score}"
@@ -153,7 +164,7 @@ def scores_of(
     return scores, tuple(tags)
 
 
-def judgements_of(qrels: Iterable[Qrel]) -> Judgements:
+def judgements_of(qrels: Qrels) -> Judgements:
     """Collect qrels by topic.
 
     Raises:
@@ -161,7 +172,7 @@ def judgements_of(qrels: Iterable[Qrel]) -> Judgements:
             grade is above a million.
     """
     found: dict[str, dict[str, dict[str, int]]] = {}
-    for q in qrels:
+    for q in read_qrels(str(qrels)) if isinstance(qrels, str | Path) else qrels:
         by_subtopic = found.setdefault(q.topic_id, {}).setdefault(q.doc_id, {})
         subtopic = "0" if q.subtopic in _NO_SUBTOPIC else q.subtopic
         if subtopic in by_subtopic or q.grade > MAX_GRADE:

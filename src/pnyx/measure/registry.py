@@ -18,7 +18,7 @@ from pnyx.measure.binary import (
 )
 from pnyx.measure.calibration_error import weighted_ece
 from pnyx.measure.correlation import weighted_mean_absolute_error, weighted_spearman
-from pnyx.measure.ranked import Compat, ndcg, ranking_average_precision
+from pnyx.measure.ranked import ndcg, ranking_average_precision
 from pnyx.measure.weighted import Floats, Weighted, measured_once
 
 __all__ = [
@@ -53,21 +53,21 @@ class Measure:
         name: as in `measures.json`.
         description: one line for people.
         inputs: task -> which column of the labels is set against which column of the answers.
+        source: where it is defined.
+        weighted: its definition.
         low: its least value.
         high: its greatest value; infinite where there is none.
         best: the value of a perfect judge.
-        source: where it is defined.
-        weighted: its definition.
     """
 
     name: str
     description: str
     inputs: Inputs
-    low: float
-    high: float
-    best: float
     source: str
     weighted: Weighted
+    low: float = 0
+    high: float = 1
+    best: float = 1
 
     def value(
         self, gold: Sequence[float] | Floats, score: Sequence[float] | Floats
@@ -88,14 +88,11 @@ _DIRAS = "DIRAS (Ni et al. 2024), 3.1"
 MEASURES: dict[str, Measure] = {
     m.name: m
     for m in (
-        Measure("f1", "F1 of yes", _both("yes", "value"), 0, 1, 1, _SKLEARN, weighted_f1),
+        Measure("f1", "F1 of yes", _both("yes", "value"), _SKLEARN, weighted_f1),
         Measure(
             "accuracy",
             "answers equal to the label",
             {**_both("yes", "value"), **_RATED},
-            0,
-            1,
-            1,
             _SKLEARN,
             weighted_accuracy,
         ),
@@ -103,9 +100,6 @@ MEASURES: dict[str, Measure] = {
             "average_precision",
             "mean precision over the thresholds on the probability of yes",
             _both("yes", "probability"),
-            0,
-            1,
-            1,
             _SKLEARN,
             weighted_average_precision,
         ),
@@ -113,9 +107,6 @@ MEASURES: dict[str, Measure] = {
             "auroc",
             "chance that an item labelled yes gets a higher probability than one labelled no",
             _both("yes", "probability"),
-            0,
-            1,
-            1,
             _SKLEARN,
             weighted_auroc,
         ),
@@ -123,9 +114,6 @@ MEASURES: dict[str, Measure] = {
             "auroc_correct",
             "chance that a right answer is given with more confidence than a wrong one",
             _both("correct", "confidence"),
-            0,
-            1,
-            1,
             _DIRAS,
             weighted_auroc,
         ),
@@ -133,29 +121,22 @@ MEASURES: dict[str, Measure] = {
             "ece",
             "expected calibration error of the probability of yes, ten bins",
             _both("yes", "probability"),
-            0,
-            1,
-            0,
             "Guo et al., ICML 2017",
             weighted_ece,
+            best=0,
         ),
         Measure(
             "brier",
             "mean squared distance of the probability of yes and the label",
             _both("yes", "probability"),
-            0,
-            1,
-            0,
             "Brier 1950",
             weighted_brier,
+            best=0,
         ),
         Measure(
             "uncertainty_average_precision",
             "average precision of the doubt in the answer for items that people were unsure of",
             _both("uncertain", "doubt"),
-            0,
-            1,
-            1,
             _DIRAS,
             weighted_average_precision,
         ),
@@ -163,21 +144,18 @@ MEASURES: dict[str, Measure] = {
             "spearman",
             "rank correlation of the rating, or the probability of yes, with the graded label",
             {**_GRADED, **_RATED},
-            -1,
-            1,
-            1,
             "Spearman 1904",
             weighted_spearman,
+            low=-1,
         ),
         Measure(
             "mean_absolute_error",
             "mean distance of rating and label, in points of the scale",
             _RATED,
-            0,
-            math.inf,
-            0,
             "by definition",
             weighted_mean_absolute_error,
+            high=math.inf,
+            best=0,
         ),
     )
 }
@@ -193,8 +171,8 @@ class RankingMeasure:
         description: one line for people.
         gold: the column of the labels.
         source: where it is defined.
-        ranked: (labels, probabilities, whose figures) of one question -> its value, None where it
-            is not defined. From 0 to 1, the best.
+        ranked: (labels, probabilities) of one question -> its value, from 0 to 1, the best; None
+            where it is not defined.
         task: of whose answers.
     """
 
@@ -202,7 +180,7 @@ class RankingMeasure:
     description: str
     gold: GoldColumn
     source: str
-    ranked: Callable[[Floats, Floats, Compat | None], float | None]
+    ranked: Callable[[Floats, Floats], float | None]
     task: str = "relevance"
 
 
@@ -213,7 +191,7 @@ def _ndcg_at(k: int | None) -> RankingMeasure:
         f"discounted gain{depth} in each question's ranking, of the best possible",
         "grade",
         "Järvelin and Kekäläinen, TOIS 20, 2002",
-        lambda gold, score, compat: ndcg(gold, score, k, compat=compat),
+        lambda gold, score: ndcg(gold, score, k),
     )
 
 
@@ -226,7 +204,7 @@ RANKING_MEASURES: dict[str, RankingMeasure] = {
             "mean precision at the ranks of a question's relevant pairs",
             "yes",
             "as in trec_eval",
-            lambda gold, score, compat: ranking_average_precision(gold, score, compat=compat),
+            ranking_average_precision,
         ),
     )
 }

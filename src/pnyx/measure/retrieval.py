@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import mean_intervals
-from pnyx.measure.comparisons import (
-    DRAWS,
-    SIGNIFICANT,
-    AgainstMargin,
-    Compared,
-    differ,
-    family,
-    method_rows,
-)
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
+from pnyx.measure.bootstrap import column_means
+from pnyx.measure.comparisons import Comparison, differ, family, method_rows
 from pnyx.measure.irmeasures import (
     DEFAULT_DIVERSITY,
     DEFAULT_MEASURES,
@@ -27,20 +19,18 @@ from pnyx.measure.irmeasures import (
 )
 from pnyx.measure.rankings import (
     Judgements,
+    Qrels,
     Rankings,
+    Run,
     judgements_of,
     rankings_of,
     topics_measured,
 )
-from pnyx.measure.significance import PairedTest, Test
-from pnyx.measure.weighted import Floats
-from pnyx.records import Qrel, RunEntry
+from pnyx.measure.significance import Test
+from pnyx.measure.weighted import Floats, numbers
 
 __all__ = [
-    "DRAWS",
-    "SIGNIFICANT",
     "TOPICS_OF",
-    "Comparison",
     "MeasuredRun",
     "Retrieval",
     "TopicsOf",
@@ -98,35 +88,8 @@ class MeasuredRun:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison(Compared):
-    """A run against the baseline on one measure.
-
-    Attributes:
-        run: its name.
-        measure: which.
-        test: over the topics that both have a value for; the difference is run less baseline.
-        low: lower end of the 95 % interval of the difference, None where there is none.
-        high: upper end.
-        p_holm: p, corrected for all comparisons of the same call; None where p is.
-        against: the tests against a margin; None without one.
-    """
-
-    run: str
-    measure: str
-    test: PairedTest
-    low: float | None
-    high: float | None
-    p_holm: float | None
-    against: AgainstMargin | None = None
-
-    def row(self) -> dict[str, Any]:
-        """Return the object of `--json`."""
-        return {"run": self.run, "measure": self.measure, **self.figures("topics")}
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieval:
+@dataclass(frozen=True, slots=True, repr=False)
+class Retrieval(Result):
     """Runs measured against qrels.
 
     Attributes:
@@ -137,8 +100,7 @@ class Retrieval:
         comparisons: each other run against the baseline, measure by measure.
         baseline: its name; None without one.
         test: of the comparisons.
-        draws: of the bootstrap.
-        seed: of the bootstrap and of the randomisation test.
+        bootstrap: how intervals, and signs of the randomisation test, were drawn.
     """
 
     runs: tuple[MeasuredRun, ...]
@@ -147,19 +109,23 @@ class Retrieval:
     comparisons: tuple[Comparison, ...]
     baseline: str | None
     test: Test
-    draws: int
-    seed: int
+    bootstrap: Bootstrap
 
     @property
     def undefined(self) -> int:
         """How many values of single topics are not defined."""
         return sum(m.asked - m.scored for run in self.runs for m in run.measures.values())
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the mean of each measure, run by run."""
+        return [{"run": run.name, "measure": n, **m.row()}
+                for run in self.runs for n, m in run.measures.items()]  # fmt: skip
+
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
         runs = [run.row() for run in self.runs]
         top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
-        methods = method_rows("topics", self.comparisons, self.test, self.draws, self.seed)
+        methods = method_rows("topics", self.comparisons, self.test, self.bootstrap)
         return {
             "task": "retrieval",
             **top,
@@ -174,23 +140,22 @@ class Retrieval:
 
 
 def measure_retrieval(
-    runs: Mapping[str, Iterable[RunEntry]],
-    qrels: Iterable[Qrel],
+    runs: Mapping[str, Run],
+    qrels: Qrels,
     measures: Sequence[str] = (),
     *,
     topics_of: TopicsOf = "qrels",
     baseline: str | None = None,
     test: Test = "t",
     margin: float | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Retrieval:
     """Measure runs against qrels.
 
     Args:
-        runs: name -> what `pnyx.read_run` yields; read once.
-        qrels: what `pnyx.read_qrels` yields. Measures that know no subtopics take the best grade
-            that a document has for any.
+        runs: name -> a run file, or what `pnyx.read_run` yields; read once.
+        qrels: a qrels file, or what `pnyx.read_qrels` yields. Measures that know no subtopics take
+            the best grade that a document has for any.
         measures: in the notation of ir-measures; by default nDCG@10, P@10, AP and R@100, with
             diversity qrels also alpha_nDCG@10, ERR_IA@10 and StRecall@10.
         topics_of: which topics count.
@@ -199,8 +164,7 @@ def measure_retrieval(
             Holm-Bonferroni over all runs and measures.
         margin: also test, one-sided, that a run is not lower than the baseline by so much or more;
             in the units of the measure, and chosen before the runs are looked at.
-        draws: of the bootstrap over topics; 0 for no intervals.
-        seed: of the bootstrap and of the randomisation test.
+        bootstrap: over topics; its seed is also that of the randomisation test.
 
     Raises:
         InputError: a measure cannot be computed from these qrels, a run shares no topic with
@@ -225,25 +189,22 @@ def measure_retrieval(
             ranked[name],
             judgements,
             {topic: scored[name][topic] for topic in topics[name]},
-            _means(list(parsed), tables[name], draws, seed),
+            dict(zip(parsed, column_means(tables[name], bootstrap), strict=True)),
         )
         for name in ranked
     )
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        comparisons = compare_runs(
-            tables, topics, list(parsed), baseline, test, draws, seed, margin
-        )
+        comparisons = compare_runs(tables, topics, list(parsed), baseline, test, bootstrap, margin)
     empty = judgements.without_relevant
-    return Retrieval(measured, topics_of, empty, comparisons, baseline, test, draws, seed)
+    return Retrieval(measured, topics_of, empty, comparisons, baseline, test, bootstrap)
 
 
 def _table(
     scored: Mapping[str, Mapping[str, float | None]], topics: Sequence[str], names: Sequence[str]
 ) -> Floats:
     """Return a run's values, (topics, measures); NaN where a measure is not defined."""
-    rows = [[_nan(scored[topic][name]) for name in names] for topic in topics]
-    return np.array(rows, dtype=np.float64)
+    return np.stack([numbers([scored[topic][name] for name in names]) for topic in topics])
 
 
 def _measured(
@@ -266,17 +227,6 @@ def _measured(
     )
 
 
-def _means(names: Sequence[str], table: Floats, draws: int, seed: int) -> dict[str, Measured]:
-    """Return the mean of each measure over the topics, table (topics, measures)."""
-    bounds = mean_intervals(table, draws, seed)
-    means = {}
-    for place, name in enumerate(names):
-        defined = table[np.isfinite(table[:, place]), place]
-        value = float(defined.mean()) if len(defined) else None
-        means[name] = Measured(value, len(defined), len(table), *bounds[place])
-    return means
-
-
 def _differences(
     table: Floats, topics: Sequence[str], baseline: Floats, baseline_topics: Sequence[str]
 ) -> Floats:
@@ -294,8 +244,7 @@ def compare_runs(
     names: Sequence[str],
     baseline: str,
     test: Test,
-    draws: int,
-    seed: int,
+    bootstrap: Bootstrap,
     margin: float | None = None,
 ) -> tuple[Comparison, ...]:
     """Test each run's differences to the baseline, measure by measure, as one family.
@@ -306,8 +255,7 @@ def compare_runs(
         names: of the measures.
         baseline: the run that the others are compared with.
         test: of the differences over the topics of both.
-        draws: of the bootstrap over topics.
-        seed: of the bootstrap and of the randomisation test.
+        bootstrap: over topics.
         margin: also test against it.
     """
     pairs = {
@@ -316,16 +264,7 @@ def compare_runs(
         if name != baseline
     }
     return family(
-        Comparison,
-        (
-            (run, name, tested)
-            for run, differences in pairs.items()
-            for name, tested in zip(
-                names, differ(differences, test, draws, seed, margin), strict=True
-            )
-        ),
+        (run, baseline, name, tested)
+        for run, found in pairs.items()
+        for name, tested in zip(names, differ(found, test, bootstrap, margin), strict=True)
     )
-
-
-def _nan(value: float | None) -> float:
-    return np.nan if value is None else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args
@@ -10,31 +10,20 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from pnyx.errors import InputError, shorten
-from pnyx.measure.annotations import Annotation
-from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import mean_intervals
-from pnyx.measure.columns import numbers
-from pnyx.measure.comparisons import (
-    DRAWS,
-    AgainstMargin,
-    Compared,
-    differ,
-    family,
-    method_rows,
-)
+from pnyx.judge.verdicts import Source, read_annotations
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
+from pnyx.measure.bootstrap import column_means
+from pnyx.measure.comparisons import Comparison, differ, family, method_rows
 from pnyx.measure.correlation import kendall_tau_b
-from pnyx.measure.rankings import scores_of, topic_order
-from pnyx.measure.significance import PairedTest, Test
-from pnyx.measure.weighted import Floats
-from pnyx.records import RunEntry
+from pnyx.measure.rankings import Run, scores_of, topic_order
+from pnyx.measure.significance import Test
+from pnyx.measure.weighted import Floats, numbers
 
 __all__ = [
     "DOCUMENTS_OF",
-    "DRAWS",
     "TAU",
     "DocumentsOf",
     "MeasuredRetriever",
-    "RetrieverComparison",
     "Retrievers",
     "measure_retrievers",
 ]
@@ -98,35 +87,8 @@ class MeasuredRetriever:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class RetrieverComparison(Compared):
-    """Two runs on the questions that both have a value for.
-
-    Attributes:
-        run: the one.
-        other: the other; the difference is run less other.
-        test: of the differences.
-        low: lower end of the 95 % interval of the difference, None where there is none.
-        high: upper end.
-        p_holm: p, corrected for all comparisons of the same call; None where p is.
-        against: the tests against a margin; None without one.
-    """
-
-    run: str
-    other: str
-    test: PairedTest
-    low: float | None
-    high: float | None
-    p_holm: float | None
-    against: AgainstMargin | None = None
-
-    def row(self) -> dict[str, Any]:
-        """Return the object of `--json`."""
-        return {"run": self.run, "other": self.other, **self.figures("questions")}
-
-
-@dataclass(frozen=True, slots=True)
-class Retrievers:
+@dataclass(frozen=True, slots=True, repr=False)
+class Retrievers(Result):
     """Runs measured against annotations.
 
     Attributes:
@@ -138,8 +100,7 @@ class Retrievers:
         comparisons: of each run with each below it, or with the baseline.
         baseline: its name; None without one.
         test: of the comparisons.
-        draws: of the bootstrap.
-        seed: of the bootstrap and of the randomisation test.
+        bootstrap: how intervals, and signs of the randomisation test, were drawn.
     """
 
     runs: tuple[MeasuredRetriever, ...]
@@ -147,16 +108,19 @@ class Retrievers:
     questions: int
     annotated: int
     unscored: int
-    comparisons: tuple[RetrieverComparison, ...]
+    comparisons: tuple[Comparison, ...]
     baseline: str | None
     test: Test
-    draws: int
-    seed: int
+    bootstrap: Bootstrap
 
     @property
     def undefined(self) -> int:
         """How many values of single questions are not defined."""
         return sum(run.tau.asked - run.tau.scored for run in self.runs)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return Kendall's tau-b of each run."""
+        return [{"run": run.name, "measure": TAU, **run.tau.row()} for run in self.runs]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md)."""
@@ -167,34 +131,33 @@ class Retrievers:
             "documents_of": self.documents_of,
             "annotations": {"questions": self.questions, **pairs},
             "baseline": self.baseline,
-            "comparisons": [c.row() for c in self.comparisons],
-            **method_rows("questions", self.comparisons, self.test, self.draws, self.seed),
+            "comparisons": [c.row("other", "questions") for c in self.comparisons],
+            **method_rows("questions", self.comparisons, self.test, self.bootstrap),
         }
 
 
 def measure_retrievers(
-    runs: Mapping[str, Iterable[RunEntry]],
-    annotations: Iterable[Annotation],
+    runs: Mapping[str, Run],
+    annotations: Source,
     *,
     documents_of: DocumentsOf = "run",
     baseline: str | None = None,
     test: Test = "t",
-    draws: int = DRAWS,
-    seed: int = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Retrievers:
     """Rank retrievers by Kendall's tau-b between their scores and annotated probabilities.
 
     Tau is computed within each question; what counts is the mean over questions.
 
     Args:
-        runs: name -> what `pnyx.read_run` yields; read once. Scores count, ranks do not.
-        annotations: what `pnyx.read_annotations` yields; each names question and document.
+        runs: name -> a run file, or what `pnyx.read_run` yields; scores count, ranks do not.
+        annotations: of pairs of question and document: a file, what `pnyx.read_annotations` yields
+            or `pnyx.ask` returned.
         documents_of: on which annotated documents a run is compared.
         baseline: the run that the others are compared with; by default each is with each.
         test: of the differences over questions; two-sided, corrected by Holm-Bonferroni over all
             comparisons.
-        draws: of the bootstrap over questions; 0 for no intervals.
-        seed: of the bootstrap and of the randomisation test.
+        bootstrap: over questions; its seed is also that of the randomisation test.
 
     Raises:
         InputError: an annotation names no question or document, or a pair occurs twice; a run
@@ -212,7 +175,7 @@ def measure_retrievers(
     chosen = _chosen(gold, scores, documents_of)
     taus = {name: _taus(gold, own, chosen, documents_of) for name, own in scores.items()}
     measured = [
-        _measured(name, tags[name], gold, scores[name], taus[name], draws, seed) for name in runs
+        _measured(name, tags[name], gold, scores[name], taus[name], bootstrap) for name in runs
     ]
     measured.sort(key=lambda run: -2.0 if run.tau.value is None else run.tau.value, reverse=True)
     order = [run.name for run in measured]
@@ -226,22 +189,21 @@ def measure_retrievers(
         questions=len(gold),
         annotated=sum(map(len, gold.values())),
         unscored=unscored,
-        comparisons=_compared(pairs, values, test, draws, seed),
+        comparisons=_compared(pairs, values, test, bootstrap),
         baseline=baseline,
         test=test,
-        draws=draws,
-        seed=seed,
+        bootstrap=bootstrap,
     )
 
 
-def _gold(annotations: Iterable[Annotation]) -> tuple[dict[str, dict[str, float]], int]:
+def _gold(annotations: Source) -> tuple[dict[str, dict[str, float]], int]:
     """Return the probabilities, questions in order, and how many annotations have none.
 
     Raises:
         InputError: an annotation names no question or document, or a pair occurs twice.
     """
     found: dict[str, dict[str, float | None]] = {}
-    for one in annotations:
+    for one in read_annotations(annotations):
         if not (one.question_id and one.doc_id):
             lacking = "doc_id" if one.question_id else "question_id"
             raise InputError(f"annotation {shorten(one.id, 40)!r} has no {lacking}")
@@ -260,7 +222,7 @@ def _gold(annotations: Iterable[Annotation]) -> tuple[dict[str, dict[str, float]
 
 
 def _read(
-    name: str, entries: Iterable[RunEntry], gold: Scores
+    name: str, entries: Run, gold: Scores
 ) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
     """Return a run's scores and tags.
 
@@ -319,17 +281,13 @@ def _measured(
     gold: Scores,
     own: Scores,
     taus: Mapping[str, Measured],
-    draws: int,
-    seed: int,
+    bootstrap: Bootstrap,
 ) -> MeasuredRetriever:
-    column = numbers([m.value for m in taus.values()])
-    defined = column[np.isfinite(column)]
-    mean = float(defined.mean()) if len(defined) else None
-    ((low, high),) = mean_intervals(column[:, None], draws, seed)
+    (tau,) = column_means(numbers([m.value for m in taus.values()])[:, None], bootstrap)
     return MeasuredRetriever(
         name,
         tags,
-        Measured(mean, len(defined), len(column), low, high),
+        tau,
         taus,
         not_retrieved=sum(doc not in own.get(q, ()) for q, docs in gold.items() for doc in docs),
         not_annotated=sum(d not in gold[q] for q, docs in own.items() if q in gold for d in docs),
@@ -342,14 +300,13 @@ def _compared(
     pairs: Sequence[tuple[str, str]],
     values: Mapping[str, Floats],
     test: Test,
-    draws: int,
-    seed: int,
-) -> tuple[RetrieverComparison, ...]:
+    bootstrap: Bootstrap,
+) -> tuple[Comparison, ...]:
     """Test the differences of pairs of runs over questions, as one family."""
     found = []
     for run, other in pairs:
         differences = values[run] - values[other]
         defined = differences[np.isfinite(differences)]
-        (tested,) = differ(defined[:, None], test, draws, seed)
-        found.append((run, other, tested))
-    return family(RetrieverComparison, found)
+        (tested,) = differ(defined[:, None], test, bootstrap)
+        found.append((run, other, TAU, tested))
+    return family(found)

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pnyx.measure.base import Measured
+from pnyx.measure.base import Measured, Result
 from pnyx.measure.bootstrap import percentile_interval
-from pnyx.measure.intervals import wilson
+from pnyx.measure.intervals import share_of
 
 __all__ = ["Cell", "Checked", "Estimate", "Reviewed", "measure_review"]
 
@@ -87,8 +87,8 @@ class Estimate:
         return {"disagreements": self.disagreements, "left_out": self.left_out, **parts}
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reviewed(Result):
     """Tables 5 and 8.
 
     Attributes:
@@ -106,6 +106,11 @@ class Reviewed:
     bins: Mapping[tuple[float, float], Mapping[str, Cell]]
     share_above: float | None
     estimate: Estimate
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the judge's accuracy by confidence and by what the labels say."""
+        return [{"confidence": name, "labels": side, **cell.row()}
+                for name, cells in self.table.items() for side, cell in cells.items()]  # fmt: skip
 
     def row(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -172,10 +177,7 @@ def _cell(checked: Sequence[Checked]) -> Cell:
     right = sum(c.right == "judge" for c in checked)
     clear = right + sum(c.right == "labels" for c in checked)
     unclear = sum(c.right == "unclear" for c in checked)
-    if not clear:
-        return Cell(Measured(None, 0, len(checked)), unclear, unclear)
-    accuracy = Measured(right / clear, clear, len(checked), *wilson(right, clear))
-    return Cell(accuracy, clear + unclear, unclear)
+    return Cell(share_of(right, clear, len(checked)), clear + unclear, unclear)
 
 
 def _estimate(checked: Sequence[Checked], seed: int) -> Estimate:
@@ -200,7 +202,7 @@ def _estimate(checked: Sequence[Checked], seed: int) -> Estimate:
         rest = max(0, size - int(found.sum()))
         drawn += found + rng.multinomial(rest, shares)
     measured = [
-        Measured(float(values[i]), answers, len(checked), *(percentile_interval(drawn[:, i]) or ()))
+        Measured(float(values[i]), answers, len(checked), *percentile_interval(drawn[:, i]))
         if answers
         else Measured(None, 0, len(checked))
         for i in range(3)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.base import Measured
-from pnyx.measure.intervals import wilson
+from pnyx.measure.intervals import share_of
 from pnyx.records import Response
 
 __all__ = ["SentenceVerdict", "citation_precision", "sentence_precision", "sentence_verdict"]
@@ -44,7 +44,7 @@ def sentence_precision(response: Response, support: Support) -> Measured:
     """
     verdicts = [sentence_verdict(response, i, support) for i in range(len(response.sentences))]
     scored = [v for v in verdicts if v != "unscored"]
-    return _share(scored.count("supported"), len(scored), len(verdicts))
+    return share_of(scored.count("supported"), len(scored), len(verdicts))
 
 
 def citation_precision(response: Response, support: Support) -> Measured:
@@ -60,11 +60,4 @@ def citation_precision(response: Response, support: Support) -> Measured:
     )
     answers = [support.get(key) for key in asked]
     scored = [a for a in answers if isinstance(a, Judged)]
-    return _share(sum(a.value is True for a in scored), len(scored), len(asked))
-
-
-def _share(yes: int, scored: int, asked: int) -> Measured:
-    if scored == 0:
-        return Measured(None, 0, asked)
-    low, high = wilson(yes, scored)
-    return Measured(yes / scored, scored, asked, low, high)
+    return share_of(sum(a.value is True for a in scored), len(scored), len(asked))

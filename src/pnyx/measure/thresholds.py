@@ -7,16 +7,17 @@ not. F1 over thresholds is shown beside F1 over k.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pnyx.errors import InputError
-from pnyx.measure.annotations import Annotation, Truth
-from pnyx.measure.base import Measured
-from pnyx.measure.bootstrap import LEVEL, draw_weights, percentile_interval
+from pnyx.judge.verdicts import Source, read_annotations
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
+from pnyx.measure.bootstrap import draw_weights, drawn_value
+from pnyx.measure.gold import Truth, truth_of_labels
 from pnyx.measure.weighted import Floats, ratio
 
 __all__ = [
@@ -82,8 +83,8 @@ class Choice:
         return {"at": self.at, "f1": self.f1.row(), "held_out_f1": self.held_out.row()}
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+@dataclass(frozen=True, slots=True, repr=False)
+class Thresholds(Result):
     """Thresholds against numbers of documents.
 
     Attributes:
@@ -96,8 +97,7 @@ class Thresholds:
         per_question: question -> `documents`, `relevant`, `unscored`, and `f1` at the best
             threshold, at the best k, and at the k that is best for this question.
         counts: `asked`, `scored`, `unscored`, `unlabelled` and `relevant` pairs, `questions`.
-        draws: of the bootstrap over questions.
-        seed: of the bootstrap.
+        bootstrap: over questions.
     """
 
     judge: str
@@ -108,8 +108,16 @@ class Thresholds:
     gain: Measured
     per_question: Mapping[str, Mapping[str, Any]]
     counts: Mapping[str, int]
-    draws: int
-    seed: int
+    bootstrap: Bootstrap
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return F1 at each threshold, then at each k."""
+        curves = {"threshold": self.thresholds, "k": self.cutoffs}
+        return [
+            {"measure": "f1", "by": name, "at": at, **f1.row()}
+            for name, curve in curves.items()
+            for at, f1 in zip(curve.at, curve.f1, strict=True)
+        ]
 
     def row(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -122,13 +130,9 @@ class Thresholds:
             "best_cutoff": self.best_cutoff.row(),
             "gain": self.gain.row(),
             "per_question": {q: dict(found) for q, found in self.per_question.items()},
-            "interval": {
-                "method": "percentile cluster bootstrap",
-                "level": LEVEL,
-                "clusters": self.counts["questions"],
-                "draws": self.draws,
-                "seed": self.seed,
-            },
+            "interval": self.bootstrap.row(
+                "percentile cluster bootstrap", clusters=self.counts["questions"]
+            ),
         }
 
 
@@ -197,12 +201,11 @@ def _highest(f1: Floats) -> int:
 
 
 def measure_thresholds(
-    annotations: Iterable[Annotation],
-    truth: Truth,
+    annotations: Source,
+    truth: Truth | Source,
     *,
     grid: Sequence[float] = GRID,
-    draws: int = 1000,
-    seed: int = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Thresholds:
     """Measure how well probabilities tell which documents to take, beside the first k.
 
@@ -211,16 +214,17 @@ def measure_thresholds(
     order is as likely as any other, and the mean over all orders counts.
 
     Args:
-        annotations: a judge's; unscored ones are left out and counted.
-        truth: what people say; pairs of which they say nothing are left out and counted.
+        annotations: a judge's, as for `read_annotations`; unscored ones are left out and counted.
+        truth: what people say: labels by id, as for `join_labels`, or `truth_of_qrels`; pairs of
+            which they say nothing are left out and counted.
         grid: thresholds to try, in (0, 1].
-        draws: of the bootstrap, which draws whole questions; 0 for no intervals.
-        seed: of the bootstrap.
+        bootstrap: draws whole questions.
 
     Raises:
         InputError: no pair is both scored and labelled, or none is relevant.
     """
-    judge, pairs, counts = _read(annotations, truth)
+    known = truth if callable(truth) else truth_of_labels(truth)
+    judge, pairs, counts = _read(annotations, known)
     ready = [q for q in pairs.values() if q.probability]
     if not ready:
         raise InputError("no scored pair has a label")
@@ -230,7 +234,7 @@ def measure_thresholds(
     by_threshold = _stacked(np.asarray(grid), [_from_threshold(q, grid) for q in ready], ready)
     cutoffs = [k for k in CUTOFFS if k <= most]
     by_rank = _stacked(np.asarray(cutoffs), [_first(q, cutoffs) for q in ready], ready)
-    drawn = _Drawn(len(ready), draws, seed, counts["scored"], counts["asked"])
+    drawn = _Drawn(len(ready), bootstrap, counts["scored"], counts["asked"])
     choices = {id(t): _choice(t, drawn) for t in (by_threshold, by_rank)}
     best_threshold, best_cutoff = choices[id(by_threshold)], choices[id(by_rank)]
     return Thresholds(
@@ -242,18 +246,15 @@ def measure_thresholds(
         gain=_gain(by_threshold, by_rank, drawn),
         per_question=_per_question(pairs, by_threshold, by_rank, best_threshold, best_cutoff),
         counts=counts,
-        draws=draws,
-        seed=seed,
+        bootstrap=bootstrap,
     )
 
 
-def _read(
-    annotations: Iterable[Annotation], truth: Truth
-) -> tuple[str, dict[str, _Pairs], dict[str, int]]:
+def _read(annotations: Source, truth: Truth) -> tuple[str, dict[str, _Pairs], dict[str, int]]:
     pairs: dict[str, _Pairs] = {}
     judge = ""
     counts = dict.fromkeys(("asked", "scored", "unscored", "unlabelled", "relevant"), 0)
-    for one in annotations:
+    for one in read_annotations(annotations):
         judge = judge or one.judge
         relevant = truth(one)
         if relevant is None:
@@ -301,20 +302,15 @@ def _stacked(at: Floats, parts: Sequence[tuple[Floats, Floats]], pairs: Sequence
 class _Drawn:
     """Draws of whole questions, the same ones for whatever is measured."""
 
-    def __init__(self, questions: int, draws: int, seed: int, scored: int, asked: int) -> None:
+    def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, asked: int) -> None:
         self.every = np.ones((1, questions))
-        usable = draws if questions > 1 else 0
-        blocks = list(draw_weights(np.arange(questions), usable, seed))
-        self.weights = np.concatenate(blocks) if blocks else np.empty((0, questions))
-        self._base = scored, asked
+        drawn = draw_weights(np.arange(questions), bootstrap) if questions > 1 else ()
+        self.weights = np.concatenate([np.empty((0, questions)), *drawn])
+        self._base = scored, asked, bootstrap
 
     def measured(self, number: float, drawn: Floats) -> Measured:
         """Return a value with the interval of its draws."""
-        value = float(number)
-        if not np.isfinite(value):
-            return Measured(None, *self._base)
-        bounds = percentile_interval(drawn) if len(drawn) else None
-        return Measured(value, *self._base, *(bounds or (None, None)))
+        return drawn_value(number, drawn, *self._base)
 
 
 def _curve(taken: _Taken, drawn: _Drawn) -> Curve:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats", "Ties", "Weighted", "measured_once", "ratio"]
+__all__ = ["Floats", "Ties", "Weighted", "defined_mean", "measured_once", "numbers", "ratio"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Weighted: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
@@ -30,6 +30,17 @@ def measured_once(
     pairs = np.asarray(gold, dtype=np.float64), np.asarray(score, dtype=np.float64)
     value = float(measure(*pairs, np.ones((1, len(gold))))[0])
     return value if np.isfinite(value) else None
+
+
+def numbers(values: Sequence[float | None]) -> Floats:
+    """Return the values as an array, NaN for None."""
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+
+def defined_mean(values: Floats) -> float | None:
+    """Return the mean of the values that are defined, None where none is."""
+    defined = values[np.isfinite(values)]
+    return float(defined.mean()) if len(defined) else None
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:

@@ -14,9 +14,9 @@ from pnyx.corpora.rated import RatedText
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_folder
 from pnyx.judge.curves import folds_of
-from pnyx.measure.base import Measured
+from pnyx.measure.base import Bootstrap, Measured
 from pnyx.measure.binary import weighted_brier, weighted_f1
-from pnyx.measure.bootstrap import draw_weights, percentile_interval
+from pnyx.measure.bootstrap import draw_weights, drawn_value
 from pnyx.measure.correlation import weighted_pearson, weighted_r2, weighted_spearman
 from pnyx.measure.weighted import Weighted
 from pnyx.search.quality import QualityModel
@@ -241,7 +241,7 @@ QUALITY_MEASURES: Mapping[str, Weighted] = {
     "mse": weighted_brier,
 }
 LENGTH_ALONE = "length alone"
-_DRAWS = 1000
+_BOOTSTRAP = Bootstrap(1000)
 
 Floats = NDArray[np.float64]
 Figures: TypeAlias = dict[str, dict[str, Measured]]
@@ -314,6 +314,5 @@ def _measured(
     measure: Weighted, gold: Floats, score: Floats, clusters: NDArray[np.intp]
 ) -> Measured:
     value = float(measure(gold, score, np.ones((1, len(gold))))[0])
-    drawn = [measure(gold, score, weights) for weights in draw_weights(clusters, _DRAWS, seed=0)]
-    low, high = percentile_interval(np.concatenate(drawn)) or (None, None)
-    return Measured(value if np.isfinite(value) else None, len(gold), len(gold), low, high)
+    drawn = [measure(gold, score, weights) for weights in draw_weights(clusters, _BOOTSTRAP)]
+    return drawn_value(value, np.concatenate(drawn), len(gold), len(gold), _BOOTSTRAP)

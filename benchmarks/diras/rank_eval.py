@@ -1,0 +1,133 @@
+"""nDCG and MAP as rank_eval 0.1.3 has them, which DIRAS's published figures were computed with.
+
+It cuts gains down to whole numbers, counts a question where no pair gains anything as 0, and sorts
+by numba's `argsort`, which is not stable, reading the result backwards: equal scores come in an
+order that depends on where they stand among all scores. That algorithm is written out here, so that
+a later numba cannot change published figures; the tests hold it against numba's own
+(docs/decisions/rank-eval.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx import Agreement, Joined, Measured
+from pnyx.measure.weighted import Floats, defined_mean, numbers
+
+_SMALL = 15
+"""Parts shorter than this are sorted by insertion."""
+
+
+def rank_eval_order(scores: Sequence[float] | Floats) -> npt.NDArray[np.intp]:
+    """Return the places of the scores, (n,), the highest first, equal ones in rank_eval's order.
+
+    Args:
+        scores: (n,) finite numbers, in the order in which rank_eval was given them.
+    """
+    keys = np.asarray(scores, dtype=np.float64).tolist()
+    order = list(range(len(keys)))
+    parts = [(0, len(keys) - 1)]
+    while parts:
+        low, high = parts.pop()
+        while high - low >= _SMALL:
+            split = _partition(keys, order, low, high)
+            # The larger part waits.
+            if high - split > split - low:
+                parts.append((split + 1, high))
+                high = split - 1
+            else:
+                parts.append((low, split - 1))
+                low = split + 1
+        _insertion_sort(keys, order, low, high)
+    return np.array(order[::-1], dtype=np.intp)
+
+
+def _partition(keys: list[float], order: list[int], low: int, high: int) -> int:
+    """Move smaller keys before a pivot (the median of three) and larger behind; return its place.
+
+    Keys equal to the pivot are exchanged, too, which is what makes the order of ties odd.
+    """
+    middle = (low + high) >> 1
+    for left, right in ((low, middle), (middle, high), (low, middle)):
+        if keys[order[right]] < keys[order[left]]:
+            order[left], order[right] = order[right], order[left]
+    pivot = keys[order[middle]]
+    order[high], order[middle] = order[middle], order[high]
+    i, j = low, high - 1
+    while True:
+        while i < high and keys[order[i]] < pivot:
+            i += 1
+        while j >= low and pivot < keys[order[j]]:
+            j -= 1
+        if i >= j:
+            break
+        order[i], order[j] = order[j], order[i]
+        i, j = i + 1, j - 1
+    order[i], order[high] = order[high], order[i]
+    return i
+
+
+def _insertion_sort(keys: list[float], order: list[int], low: int, high: int) -> None:
+    for place in range(low + 1, high + 1):
+        moved, i = order[place], place
+        while i > low and keys[moved] < keys[order[i - 1]]:
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = moved
+
+
+def ndcg(gains: Sequence[float], scores: Sequence[float], k: int | None = None) -> float | None:
+    """nDCG of one question's pairs, in the order in which they were answered; None without any."""
+    gain = np.maximum(np.trunc(np.asarray(gains, dtype=np.float64)), 0.0)
+    discount = 1 / np.log2(np.arange(len(gain)) + 2)
+    discount[len(gain) if k is None else k :] = 0.0
+    ideal = float(np.sort(gain)[::-1] @ discount)
+    if ideal == 0:
+        return 0.0 if len(gain) else None
+    return min(1.0, float(gain[rank_eval_order(scores)] @ discount) / ideal)
+
+
+def average_precision(labels: Sequence[bool], scores: Sequence[float]) -> float | None:
+    """Average precision of one question's pairs, in their order; None without any."""
+    yes = np.asarray(labels, dtype=np.float64)
+    if not yes.any():
+        return 0.0 if len(yes) else None
+    ranked = yes[rank_eval_order(scores)]
+    precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
+    return float(ranked @ precision / yes.sum())
+
+
+def as_published(joined: Joined, true: Agreement) -> Agreement:
+    """Return figures with nDCG, MAP and what is made of them as rank_eval has them."""
+    groups: dict[str, list[tuple[float, bool, float]]] = {}
+    for one in sorted(joined.pairs, key=lambda pair: pair.verdict.line):
+        gold, p = one.gold, one.verdict.probability
+        if p is not None and gold.yes is not None:
+            gain = float(gold.yes) if gold.gain is None else gold.gain
+            groups.setdefault(one.group, []).append((gain, gold.yes, p))
+    own = [tuple(zip(*rows, strict=True)) for rows in groups.values()]
+    depths = {"ndcg": None, "ndcg@5": 5, "ndcg@10": 10, "ndcg@15": 15}
+    values = {name: [ndcg(g, p, k) for g, _, p in own] for name, k in depths.items()}
+    values["map"] = [average_precision(y, p) for _, y, p in own]
+    means = {name: defined_mean(numbers(found)) for name, found in values.items()}
+    if means["ndcg"] is not None and means["map"] is not None:
+        means["info"] = (means["ndcg"] + means["map"]) / 2
+    measures = {
+        name: _as(m, means[name]) if name in means else m for name, m in true.measures.items()
+    }
+    summary = dict(true.summary)
+    if "info" in summary:
+        summary["info"] = measures["info"]
+    four = [summary[name].value for name in ("unc", "bin", "cal", "info") if name in summary]
+    if "avg" in summary:
+        avg = None if None in four else sum(four) / 4
+        summary["avg"] = _as(summary["avg"], avg)
+    return replace(true, measures=measures, summary=summary)
+
+
+def _as(measured: Measured, value: float | None) -> Measured:
+    return Measured(value, measured.scored, measured.asked)

@@ -1,0 +1,287 @@
+"""What a judge or a person says of an item: one row, and the one reader of such rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, strict, unique
+from pnyx.corpora.fields import Fields, number
+from pnyx.corpora.items import ITEM_FORMATS, LABEL_WORDS
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer, Judged, Unscored, answer_rows
+from pnyx.judge.results import ANSWERS
+
+__all__ = [
+    "Source",
+    "Verdict",
+    "file_of",
+    "of_one_judge",
+    "read_annotations",
+    "read_verdicts",
+    "shown_value",
+    "yes_or_no",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge or a person says of one item.
+
+    Attributes:
+        id: of the item.
+        question_id: of its question, else its group; empty where neither is named.
+        doc_id: of the document; empty where none is named.
+        value: the answer; None where it is unscored.
+        probability: of yes, in [0, 1]; None where none is stated.
+        unscored: why there is no value; empty where there is one.
+        judge: who said so; empty where the file does not say.
+        extra: all other fields of the line.
+        task: what was asked; empty where the file does not say.
+        dimension: of a rating.
+        perspective_id: of the perspective; empty where none is named.
+        group: the item's group; empty where none is named.
+        annotator: of a person's label.
+        line: of the file, or the number in a list.
+    """
+
+    id: str = ""
+    question_id: str = ""
+    doc_id: str = ""
+    value: Any = None
+    probability: float | None = None
+    unscored: str = ""
+    judge: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
+    task: str = ""
+    dimension: str = ""
+    perspective_id: str = ""
+    group: str = ""
+    annotator: str = ""
+    line: int = field(default=0, compare=False, repr=False)
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability of the value given: that of yes or, of a no, 1 less that."""
+        if self.probability is None:
+            return None
+        return self.probability if self.value else 1.0 - self.probability
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Id and dimension, by which answers and labels are joined."""
+        return self.id, self.dimension
+
+
+Source: TypeAlias = str | Path | Iterable[Mapping[str, Any] | Answer | Verdict]
+"""A file, `-`, a results folder; or what `pnyx.ask` returned, rows of a file, or verdicts."""
+
+
+def read_verdicts(
+    source: Source, form: str | None = "answers", *, files: tuple[str, ...] = (ANSWERS,)
+) -> Iterator[Verdict]:
+    """Yield the verdicts of a source, streaming; also the unscored.
+
+    Args:
+        source: JSONL, gzip or not; Parquet; a results folder; `-`; or verdicts in memory.
+        form: the format (`ITEM_FORMATS`) that the lines must have; None for whatever has an id, a
+            value and a probability.
+        files: what is looked for in a results folder.
+
+    Raises:
+        InputError: at the first fault, naming file and line; also where there is no line.
+        MissingExtra: the file is Parquet and pyarrow is not installed.
+    """
+    if not isinstance(source, str | Path):
+        yield from _in_memory(source, form)
+        return
+    path = file_of(source, files)
+    unit, scan = "line", scan_json_objects
+    if path.endswith(".parquet"):
+        from pnyx.corpora.parquet import read_parquet
+
+        unit, scan = "row", read_parquet
+    yield from _checked(scan(path), form, path, unit)
+
+
+def _checked(
+    rows: Iterable[Row[dict[str, Any]]], form: str | None, path: str, unit: str
+) -> Iterator[Verdict]:
+    if form is None:
+        verdicts = parse_rows(rows, _verdict, path, unit)
+        found = strict(
+            unique(verdicts, lambda v: (v.id, v.judge), path, "id", unit), path, "labels"
+        )
+    else:
+        item = ITEM_FORMATS[form]
+        once = unique(
+            parse_rows(rows, item.parse, path, unit),
+            item.identity,
+            path,
+            " and ".join(item.key),
+            unit,
+        )
+        found = strict(parse_rows(once, _verdict, path, unit), path, "items")
+    for line, verdict in found:
+        yield replace(verdict, line=line)
+
+
+def _in_memory(source: Iterable[Any], form: str | None) -> Iterator[Verdict]:
+    """Yield verdicts that are there already as they are, and check rows and answers."""
+    items = iter(source)
+    first = next(items, None)
+    if isinstance(first, Verdict):
+        return chain([first], items)
+    rows = (row for item in chain(() if first is None else (first,), items)
+            for row in _rows(item, form))  # fmt: skip
+    return _checked(enumerate(rows, 1), form, "rows", "row")
+
+
+def _rows(item: Any, form: str | None) -> list[dict[str, Any]]:
+    if not isinstance(item, Judged | Unscored):
+        return [dict(item)]
+    if item.question is None:
+        raise InputError("found an answer without its question, expected what pnyx.ask returned")
+    if form == "labels" and isinstance(item, Unscored):
+        return []  # whoever does not say anything has not labelled it
+    return answer_rows(item.question, item)
+
+
+def file_of(path: str | Path, files: tuple[str, ...] = (ANSWERS,)) -> str:
+    """Return a file, or that of a results folder.
+
+    Raises:
+        InputError: the folder holds none, or its run has not ended.
+    """
+    folder = Path(path)
+    if str(path) == "-" or not folder.is_dir():
+        return str(path)
+    found = next((folder / name for name in files if (folder / name).exists()), None)
+    if found is not None:
+        return str(found)
+    partial = any((folder / f"{name}.partial").exists() for name in files)
+    why = "its run has not ended" if partial else "expected the results folder of a run"
+    raise InputError(f"holds no {' or '.join(files)}: {why}", path=path)
+
+
+def of_one_judge(
+    verdicts: Iterable[Verdict],
+    judge: str | None,
+    source: Source,
+    check: Callable[[Verdict], Verdict] | None = None,
+    what: str = "answers",
+) -> Iterator[Verdict]:
+    """Yield one judge's verdicts.
+
+    Args:
+        verdicts: of one judge, or of several of which one is named.
+        judge: whose count; None where there is only one.
+        source: where they come from, to say so.
+        check: applied to each that counts; its InputError gets file and line.
+        what: they are.
+
+    Raises:
+        InputError: there are several judges and none is named, or not the one that is.
+    """
+    path = file_of(source) if isinstance(source, str | Path) else "rows"
+    names: dict[str, None] = {}
+    found = False
+    for one in verdicts:
+        names[one.judge] = None
+        if judge is None and len(names) > 1:
+            shown = ", ".join(repr(shorten(name, 40)) for name in names)
+            problem = f"holds {what} of several judges ({shown}): name one with --judge"
+            raise located(InputError(problem), path, one.line)
+        if judge is None or one.judge == judge:
+            found = True
+            try:
+                yield one if check is None else check(one)
+            except InputError as error:
+                raise located(error, path, one.line) from error
+    if not found:
+        shown = ", ".join(shorten(name, 40) for name in list(names)[:5])
+        problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {shown})"
+        raise InputError(problem, path=path)
+
+
+def read_annotations(source: Source, *, judge: str | None = None) -> Iterator[Verdict]:
+    """Yield labels of relevance, a judge's or people's, streaming; also the unscored.
+
+    What `pnyx annotate` and `pnyx judge relevance` write: lines with an id, a value and a
+    probability. Of a value without one the probability is 1 or 0.
+
+    Args:
+        source: JSONL, gzip or not; Parquet; a results folder; `-`; or what `pnyx.ask` returned.
+        judge: whose labels, where there are those of several.
+
+    Raises:
+        InputError: at the first fault, naming file and line; also where there are no labels, or
+            those of several judges and `judge` is None.
+        MissingExtra: the file is Parquet and pyarrow is not installed.
+    """
+    files = ("labelled.jsonl", ANSWERS)
+    verdicts = read_verdicts(source, None, files=files)
+    named = file_of(source, files) if isinstance(source, str | Path) else source
+    return of_one_judge(verdicts, judge, named, _annotation, "labels")
+
+
+def _annotation(verdict: Verdict) -> Verdict:
+    if verdict.task not in ("", "relevance"):
+        raise InputError(f"task: found {shorten(verdict.task, 40)!r}, expected relevance")
+    value, probability = yes_or_no(verdict.value), verdict.probability
+    if value is not None and probability is None:
+        probability = float(value)
+    return replace(verdict, value=value, probability=probability)
+
+
+def yes_or_no(value: Any) -> bool | None:
+    """Return a value of yes or no, None where it is open; people may write words.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word in LABEL_WORDS:
+        return LABEL_WORDS[word]
+    raise InputError(f"value: found {shown_value(value)}, expected true, false or null")
+
+
+def shown_value(value: Any) -> str:
+    """Return a value as it is shown in messages."""
+    return shorten(repr(value), 40)
+
+
+def _verdict(row: Mapping[str, Any]) -> Verdict:
+    fields = Fields(row)
+    value, probability = fields.take("value"), fields.take("probability")
+    if probability is not None and not 0 <= number(probability, "probability") <= 1:
+        raise InputError(f"probability: found {shorten(probability, 40)}, expected 0 to 1")
+    question, group = _identifier(fields, "question_id"), _identifier(fields, "group")
+    reason = fields.text("unscored")
+    return Verdict(
+        fields.identifier("id"),
+        question or group,
+        _identifier(fields, "doc_id"),
+        value,
+        None if value is None or probability is None else float(probability),
+        "" if value is not None else reason or "no verdict",
+        fields.text("judge"),
+        fields.rest,
+        fields.text("task"),
+        fields.text("dimension"),
+        _identifier(fields, "perspective_id"),
+        group,
+        _identifier(fields, "annotator"),
+    )
+
+
+def _identifier(fields: Fields, name: str) -> str:
+    value = fields.take(name)
+    if isinstance(value, bool | list | dict):
+        raise InputError(f"{name}: found {shown_value(value)}, expected an id")
+    return "" if value is None else str(value)
