@@ -175,7 +175,7 @@ LATER = {
 """Commands whose help pages still have to be rewritten."""
 
 
-@pytest.mark.parametrize("path", ALL.keys() - LATER, ids=" ".join)
+@pytest.mark.parametrize("path", [path for path in ALL if path not in LATER], ids=" ".join)
 def test_help_can_be_taken_in(path):
     text = CliRunner().invoke(app, [*path, "--help"], prog_name="pnyx", terminal_width=80).output
     assert [line for line in text.splitlines() if len(line) > 80] == []

@@ -10,7 +10,7 @@ from pnyx.cli import main
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.records import Argument, Document, Premise, judged_text
-from pnyx.search.index import build_index
+from pnyx.search.build import build_index
 from pnyx.students.judge import StudentJudge
 
 QUESTION = "Is tea healthy?"

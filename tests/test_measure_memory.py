@@ -10,7 +10,7 @@ import pnyx
 from pnyx import HumanLabels, Support, ask
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.results import Results
+from pnyx.runs.results import judge_into
 
 ROWS = [
     {"id": f"q{n % 4}/d{n}", "value": n % 3 == 0, "question_id": f"q{n % 4}", "doc_id": f"d{n}"}
@@ -30,11 +30,7 @@ def said(tmp_path):
         for r in ROWS
     ]  # fmt: skip
     answers = ask(HumanLabels(labels), asked)
-    results = Results(
-        tmp_path / "out", task="relevance", judge="labels:judge.jsonl", questions=asked
-    )
-    with results.writing():
-        results.finish(answers, {})
+    judge_into(tmp_path / "out", "relevance", HumanLabels(labels), asked, lambda _: {})
     return answers, tmp_path / "out"
 
 

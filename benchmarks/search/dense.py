@@ -26,7 +26,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from pnyx.search.dense import _EXPANSION_SEARCH, _new_graph, cosine_top  # noqa: E402
+from pnyx.search.dense import cosine_top  # noqa: E402
+from pnyx.search.graph import _EXPANSION_SEARCH, new_graph  # noqa: E402
 
 NOISE = 0.02
 """Of each number of a repeated vector; a number is 0.05 on average."""
@@ -106,11 +107,11 @@ def graphs(rows: np.ndarray, questions: np.ndarray, k: int) -> None:
     print(f"\n| graph, {len(rows):,} x {rows.shape[1]}, top {k} | CPU ms | wall ms | |")
     print("|---|---|---|---|")
     began = time.process_time()
-    graph = _new_graph(rows.shape[1])
+    graph = new_graph(rows.shape[1])
     graph.add(np.arange(len(rows), dtype=np.uint64), halves, threads=1)
     built, content = time.process_time() - began, graph.save()
     began_wall = time.perf_counter()
-    graph = _new_graph(rows.shape[1])
+    graph = new_graph(rows.shape[1])
     graph.view(content)
     opened = (time.perf_counter() - began_wall) * 1e3
     size = f"built in {built:.0f} CPU s, {len(content) / 1e6:.0f} MB, opened in {opened:.0f} ms"
