@@ -47,6 +47,20 @@ def said(tmp_path_factory) -> tuple[Path, dict[str, str]]:
     return folder, found
 
 
+def test_the_script_in_python_works(said):
+    folder, _ = said
+    (script,) = blocks("python")
+    assert len([line for line in script.splitlines() if line]) <= 15
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "compulsory-voting-" in done.stdout
+    assert "# Should voting be compulsory?" in done.stdout
+    (auroc,) = re.findall(r"^auroc +(\S+) .*240 +240 *$", done.stdout, re.M)
+    assert float(auroc) > 0.6
+
+
 def rows(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 

@@ -65,6 +65,7 @@ from .judge.recalibration import (
 )
 from .judge.store import Store
 from .judge.sure import Sure, choose_thresholds
+from .judge.tasks import read_items
 from .judge.verdicts import Verdict, read_annotations
 from .measure.agreement import Agreement, measure_agreement
 from .measure.amount import Amount, measure_amount
@@ -327,6 +328,7 @@ __all__ = [
     "read_claims",
     "read_drafts",
     "read_evidence",
+    "read_items",
     "read_labelled",
     "read_perspectives",
     "read_prices",

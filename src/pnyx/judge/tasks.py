@@ -15,7 +15,7 @@ from pnyx.judge.dimensions import definition, dimensions_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.records import SIDES, Side
 
-__all__ = ["TASKS", "Task", "ask_relevance", "ask_stance", "question_of"]
+__all__ = ["TASKS", "Task", "ask_relevance", "ask_stance", "question_of", "read_items"]
 
 _SCALE = (1, 3)
 """Of quality: low, average, high."""
@@ -299,3 +299,21 @@ _ALL = (
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 """Task name -> task."""
+
+
+def read_items(path: str, task: str) -> list[JudgeQuestion]:
+    """Read an items file as `pnyx judge TASK` does.
+
+    Args:
+        path: JSONL; `-` is standard input. docs/formats.md has the fields of each task.
+        task: a name of `TASKS`.
+
+    Returns:
+        The questions to ask of a judge, in the order of the file.
+
+    Raises:
+        InputError: there is no such task, or a line is broken.
+    """
+    if task not in TASKS:
+        raise InputError(f"task: found {task!r}, expected one of: {', '.join(TASKS)}")
+    return TASKS[task].read(path)
