@@ -13,11 +13,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 demo: $(VENV)/.core
 	$(BIN)/pnyx demo --out demo-out
 
+# A worker for each core; numerical libraries get one thread each, so that workers do not wait for
+# one another.
 test: lint
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
 
 check: lint
-	$(BIN)/pytest -m "not slow" -x
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -x --numprocesses auto --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
