@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli.progress import spent_so_far, watched
+from pnyx.cli.progress import _logged, spent_so_far, watched
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.encoder import EncoderJudge
@@ -28,10 +28,24 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_without_a_terminal_the_judge_is_itself() -> None:
+def test_without_a_terminal_answers_are_the_same_and_nothing_is_said_soon(capsys) -> None:
     judge = EncoderJudge()
-    with watched(judge) as same:
-        assert same is judge
+    with watched(judge) as wrapped:
+        assert ask(wrapped, QUESTIONS) == ask(judge, QUESTIONS)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_log_gets_a_line_now_and_then_with_the_expected_end(capsys, monkeypatch) -> None:
+    clock = iter(range(0, 10_000, 20))  # each look at the clock is 20 seconds later
+    monkeypatch.setattr("pnyx.cli.progress.time.monotonic", lambda: next(clock))
+    show = _logged("judging")
+    for done in range(1, 6):
+        show(done, 100, "3 unscored")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "pnyx: judging 3 unscored: 2 of 100, about 33 min left",
+        "pnyx: judging 3 unscored: 4 of 100, about 32 min left",
+    ]
 
 
 def test_on_a_terminal_answers_are_counted_and_unchanged(

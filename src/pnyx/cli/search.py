@@ -250,7 +250,7 @@ def _write_run(searcher: Searcher, run: RunSpec, search: SearchSpec) -> int:
     tag = run.tag or _tag(searcher, search)
     empty: list[str] = []
     below: list[str] = []
-    unscored = 0
+    unscored = written = 0
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for found in searcher.search(questions, run.k or limit):
@@ -260,6 +260,7 @@ def _write_run(searcher: Searcher, run: RunSpec, search: SearchSpec) -> int:
             if not found.hits:
                 (below if found.candidates else empty).append(topic)
             unscored += found.unscored
+            written += len(found.hits)
             hits = (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in found.hits)
             write_run(stream, as_ranked(hits))
     for topics, what in (
@@ -270,6 +271,10 @@ def _write_run(searcher: Searcher, run: RunSpec, search: SearchSpec) -> int:
             shown = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
             more = ", ..." if len(topics) > _SHOWN_TOPICS else ""
             warn(f"{len(topics)} of {len(questions)} topics {what}: {shown}{more}")
+    say(
+        f"{shorten(str(run.out), 200)}: {written:,} documents for {len(questions):,} topics, "
+        f"tag {tag}"
+    )
     return EXIT_UNSCORED if unscored else 0
 
 
