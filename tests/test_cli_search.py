@@ -86,7 +86,10 @@ def test_topics_become_a_trec_run(index, tmp_path, capsys):
     run = tmp_path / "run.trec"
     options = ["--topics", topics, "--model", "bm25", "--tag", "mine"]
     shown = pnyx("search", index, *options, "--out", run, capsys=capsys)
-    assert shown.err == "pnyx: warning: 1 of 3 topics share no word with the index: 2\n"
+    assert shown.err.splitlines() == [
+        "pnyx: warning: 1 of 3 topics share no word with the index: 2",
+        f"pnyx: {run}: 4 documents for 3 topics, tag mine",
+    ]
     lines = [line.split() for line in run.read_text().splitlines()]
     assert [line[0] for line in lines] == ["1", "1", "1", "3"]
     assert [line[3] for line in lines] == ["1", "2", "3", "1"]
