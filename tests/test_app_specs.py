@@ -166,7 +166,7 @@ LATER = {
     tuple(path.split())
     for path in (
         "corpus;corpus split;corpus web;quality train;annotate apply;"
-        "annotate label;annotate review;build;build draft;build export;"
+        "annotate label;build;build draft;build export;"
         "build filter;"
         "judge;measure;measure retrieval;measure perspectives;measure retrievers;bench;"
         "bench perspectives;calibrate;convert"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.annotate_review import truth_from, truth_options
+from pnyx.app.measure_specs import TruthSpec
 from pnyx.cli.measure_runs import check_plot, drawing_options, draws_legend, few_warning, finish
 from pnyx.cli.options import json_option, warn
+from pnyx.cli.params import takes
 from pnyx.cli.tables import interval, number, table
 from pnyx.errors import InputError, shorten
 
@@ -36,7 +37,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> tuple[float, 
 
 @click.command(short_help="F1 by threshold on the probability, and by k.")
 @click.argument("annotations", type=click.Path())
-@truth_options
+@takes("truth", TruthSpec)
 @click.option(
     "--at",
     callback=_numbers,
@@ -47,7 +48,9 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> tuple[float, 
 @click.option("--plot", metavar="FILE.svg", help="Draw both curves.")
 @drawing_options
 @json_option
-def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any) -> int:
+def thresholds(
+    annotations: str, truth: TruthSpec, plot: str | None, as_json: bool, **options: Any
+) -> int:
     """Measure F1, precision and recall of ANNOTATIONS by threshold, and by number of documents.
 
     Taking the documents from a probability on is set against taking the first k of each question
@@ -66,8 +69,8 @@ def thresholds(annotations: str, plot: str | None, as_json: bool, **options: Any
     check_plot(plot)
     try:
         found = measure_thresholds(
-            read_annotations(annotations, judge=options["judge"]),
-            truth_from(options),
+            read_annotations(annotations, judge=truth.judge),
+            truth.truth(),
             grid=sorted({*GRID, *options["at"]}),
             bootstrap=Bootstrap(options["draws"], options["seed"]),
         )
