@@ -168,8 +168,8 @@ LATER = {
         "corpus;corpus split;corpus web;quality train;annotate apply;"
         "annotate label;build;build draft;build export;"
         "build filter;"
-        "judge;measure;measure retrieval;measure perspectives;measure retrievers;bench;"
-        "bench perspectives;calibrate;convert"
+        "judge;bench;"
+        "bench perspectives;convert"
     ).split(";")
 }
 """Commands whose help pages still have to be rewritten."""
