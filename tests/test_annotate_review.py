@@ -320,6 +320,8 @@ def test_wrong_usage_is_one_line(capsys, tmp_path):
         (("--labels", labels, "--qrels", labels), "give either"),
         (("--labels", labels), "no scored annotation has a label"),
         (("--labels", labels, "--index", "i"), "--index goes with --topics"),
+        (("--labels", labels, "--topics", "t"), "--topics goes with --index"),
+        (("--labels", labels, "--unjudged", "irrelevant"), "--unjudged goes with --qrels"),
         (("--labels", labels, "--edges", "x"), "'x' is not a valid float"),
     ):
         status, _, error = run(
