@@ -319,8 +319,10 @@ def test_wrong_usage_is_one_line(capsys, tmp_path):
         ((), "give either --labels LABELS or --qrels QRELS"),
         (("--labels", labels, "--qrels", labels), "give either"),
         (("--labels", labels), "no scored annotation has a label"),
-        (("--labels", labels, "--index", "i"), "--index and --topics go together"),
-        (("--labels", labels, "--edges", "x"), "expected numbers like 0.9,0.95"),
+        (("--labels", labels, "--index", "i"), "--index goes with --topics"),
+        (("--labels", labels, "--topics", "t"), "--topics goes with --index"),
+        (("--labels", labels, "--unjudged", "irrelevant"), "--unjudged goes with --qrels"),
+        (("--labels", labels, "--edges", "x"), "'x' is not a valid float"),
     ):
         status, _, error = run(
             capsys, "annotate", "review", path, *arguments, "--out", tmp_path / "o.jsonl"

@@ -165,11 +165,11 @@ ALL = dict(_commands(app))
 LATER = {
     tuple(path.split())
     for path in (
-        "corpus;corpus split;corpus web;quality train;annotate;annotate apply;annotate define;"
-        "annotate label;annotate review;annotate sample;build;build draft;build export;"
+        "corpus;corpus split;corpus web;quality train;annotate apply;"
+        "annotate label;build;build draft;build export;"
         "build filter;"
-        "judge;measure;measure retrieval;measure perspectives;measure retrievers;bench;"
-        "bench perspectives;calibrate;convert"
+        "judge;bench;"
+        "bench perspectives;convert"
     ).split(";")
 }
 """Commands whose help pages still have to be rewritten."""

@@ -78,6 +78,21 @@ def test_labels_that_teach_nothing_are_refused_before_anything_is_written(capsys
     assert sorted(p.name for p in Path().iterdir()) == ["labelled.jsonl"]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--base", "b"), "--base goes with --kind combined, late-interaction or lora"),
+        (("--learning-rate", "0.1"), "--learning-rate goes with --kind combined,"),
+        (("--reason",), "--reason goes with --kind lora"),
+        (("--4bit",), "--4bit goes with --kind lora"),
+    ],
+)
+def test_settings_of_another_kind_are_refused(capsys, options, said):
+    path = write("labelled.jsonl", labelled_rows())
+    assert said in refused(distil(capsys, path, "--out", "student", *options))
+    assert not Path("student").exists()
+
+
 def test_a_definition_that_is_missing_for_one_question_is_said_and_does_no_harm(capsys):
     """Its pairs are judged by the question's words alone, in training as in use."""
     items = labelled_rows()

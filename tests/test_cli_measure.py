@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pnyx.cli import main
+from pnyx.cli.measure import AgreementSpec
 from pnyx.judge.tasks import TASKS
 from pnyx.measure.base import Bootstrap
 from pnyx.measure.registry import MEASURES, measure_names
@@ -66,8 +67,7 @@ def test_the_defaults_and_tasks_are_those_of_python():
     commands = dict(importlib.import_module("pnyx.cli.measure").command.commands)
     for name in ("retrieval", "perspectives", "retrievers", "thresholds", "amount", "review"):
         del commands[name]
-    for command in commands.values():
-        assert {p.name: p for p in command.params}["draws"].default == Bootstrap().draws
+    assert AgreementSpec(labels="l").bootstrap == Bootstrap()
     assert set(commands) == {task for m in MEASURES.values() for task in m.inputs}
     assert set(commands) <= set(TASKS)
 
@@ -113,7 +113,9 @@ def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
     assert any(line.startswith("f1 ") and "23 of 24" in line for line in lines)
     assert any(line.startswith("brier ") and "22 of 24" in line for line in lines)
     table = lines[lines.index("") + 1 :][: 1 + len(measure_names("relevance"))]
-    assert len({line.index("of 24") for line in table[1:]}) == 1, "columns are not aligned"
+    assert len({line.index("of 24") for line in table if "of 24" in line}) == 1, (
+        "columns are not aligned"
+    )
     assert "1000 draws (seed 0) of 12 groups" in lines[-1]
 
 

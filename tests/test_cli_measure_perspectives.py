@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
+import typing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pnyx.cli import main
+from pnyx.cli.measure_perspectives import PerspectivesSpec
 from pnyx.corpora import write_run
 from pnyx.corpora.perspectives import write_perspectives
 from pnyx.measure.base import Bootstrap
@@ -41,12 +42,13 @@ def refused(capsys: Any, *arguments: object) -> str:
 
 
 @pytest.fixture
-def world(tmp_path: Path, own_place: None) -> Path:
+def world(tmp_path: Path, own_place: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Twelve questions with two opposite perspectives, two runs and all verdicts.
 
     Of question n, d0 supports a, d1 supports b (if n is even), d2 nothing. `good` ranks d0, d1, d2,
     `bad` d2, d0, d1.
     """
+    monkeypatch.setenv("COLUMNS", "200")
     perspectives, pairs = [], []
     rankings: dict[str, list[RunEntry]] = {"good": [], "bad": []}
     for n in range(12):
@@ -83,14 +85,17 @@ def measured(capsys: Any, *arguments: object, code: int = 0) -> dict[str, Any]:
 
 
 def test_the_defaults_are_those_of_python():
-    command = importlib.import_module("pnyx.cli.measure_perspectives").perspectives
-    parameters = {p.name: p for p in command.params}
-    assert parameters["draws"].default == Bootstrap().draws
-    assert parameters["depths"].default == PERSPECTIVE_DEPTHS
-    assert tuple(parameters["test"].type.choices) == TESTS
-    assert tuple(parameters["topics_of"].type.choices) == PERSPECTIVE_TOPICS
-    assert tuple(parameters["unjudged"].type.choices) == UNJUDGED
-    assert tuple(parameters["unscored"].type.choices) == UNSCORED
+    spec = PerspectivesSpec(views="v", verdicts="w")
+    hints = typing.get_type_hints(PerspectivesSpec)
+    assert spec.bootstrap == Bootstrap()
+    assert spec.depths == PERSPECTIVE_DEPTHS
+    for field, known in (
+        ("test", TESTS),
+        ("topics_of", PERSPECTIVE_TOPICS),
+        ("unjudged", UNJUDGED),
+        ("unscored", UNSCORED),
+    ):
+        assert typing.get_args(hints[field]) == known
 
 
 def test_from_a_ranking_to_numbers(world, capsys):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 import random
 import re
 import sys
+import typing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.app.spec import opts_of
 from pnyx.cli import main
+from pnyx.cli.measure_retrieval import RetrievalSpec
 from pnyx.measure.base import Bootstrap
 from pnyx.measure.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
 from pnyx.measure.retrieval import TOPICS_OF
@@ -59,7 +61,8 @@ def ranking(luck: float, topics: int = 20, seed: int = 0) -> str:
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     judged = "".join(f"{t} 0 d{n} {int(n < 5)}\n" for t in range(1, 21) for n in range(20))
     return (
         write(tmp_path / "base.run", ranking(0.1)),
@@ -70,13 +73,13 @@ def files(tmp_path):
 
 
 def test_the_defaults_are_those_of_python():
-    command = importlib.import_module("pnyx.cli.measure_retrieval").retrieval
-    parameters = {p.name: p for p in command.params}
-    assert parameters["draws"].default == Bootstrap().draws
-    assert tuple(parameters["test"].type.choices) == TESTS
-    assert tuple(parameters["topics_of"].type.choices) == TOPICS_OF
-    stated = f"[default: {' '.join(DEFAULT_MEASURES)}; with diversity qrels also "
-    assert stated + f"{' '.join(DEFAULT_DIVERSITY)}]" in parameters["measures"].help
+    hints = typing.get_type_hints(RetrievalSpec)
+    assert RetrievalSpec(qrels="q").bootstrap == Bootstrap()
+    assert typing.get_args(hints["test"]) == TESTS
+    assert typing.get_args(hints["topics_of"]) == TOPICS_OF
+    (told,) = (told for field, told in opts_of(RetrievalSpec) if field.name == "measures")
+    stated = f"{' '.join(DEFAULT_MEASURES)}; with diversity qrels also "
+    assert told.shown == stated + " ".join(DEFAULT_DIVERSITY)
 
 
 def test_json_of_one_run_is_the_contract(files, capsys):
@@ -165,7 +168,7 @@ def test_runs_against_a_baseline(files, capsys):
     assert "Holm-Bonferroni over 4 comparisons" in "".join(lines)
     table = [line for line in lines[2 : lines.index("base")] if line and "d:" not in line]
     assert len({line.index("[") for line in table if "[" in line}) == 1, "columns are not aligned"
-    topics = lines[lines.index("good") + 2 : lines.index("same") - 1]
+    topics = lines[lines.index("good") + 3 : lines.index("same") - 1]
     values = found["runs"][1]["per_group"]
     assert [line.split() for line in topics] == [
         [t, *(f"{values[t][m]['value']:.3f}" for m in ("P@5", "AP"))] for t in values
@@ -268,7 +271,7 @@ def test_other_bad_usage_is_one_line(files, tmp_path, capsys):
     base, _, _, qrels = files
     line = refused(capsys, base, "--qrels", qrels, "--plot", base)
     assert "expected a name that ends in .svg" in line
-    assert "only one of RUN and QRELS" in refused(capsys, "-", "--qrels", "-")
+    assert "only one file can be standard input" in refused(capsys, "-", "--qrels", "-")
     assert "cannot be read" in refused(capsys, str(tmp_path / "no.run"), "--qrels", qrels)
     write(tmp_path / "huge.qrels", "1 0 d1 1000000000000\n")
     line = refused(capsys, base, "--qrels", str(tmp_path / "huge.qrels"))

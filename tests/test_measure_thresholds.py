@@ -193,9 +193,9 @@ def test_unscored_is_exit_status_3_and_wrong_usage_one_line(capsys, files, tmp_p
     for arguments, said in (
         (("thresholds", path), "give either --labels LABELS or --qrels QRELS"),
         (("thresholds", path, "--labels", labels, "--plot", "x.pdf"), "ends in .svg"),
-        (("thresholds", path, "--labels", labels, "--at", "0.9,0.1"), "expected rising ones"),
+        (("thresholds", path, "--labels", labels, "--at", "0.9,2"), "2.0 is not in the range"),
         (("thresholds", path, "--qrels", "none"), "none: cannot be read"),
-        (("amount", path, "--at", "x"), "expected numbers like 0.3,0.7"),
+        (("amount", path, "--at", "x"), "'x' is not a valid float"),
         (("amount", path, "--judge", "z"), "holds no labels of 'z'"),
         (("amount", labels.with_name("no.jsonl")), "cannot be read"),
     ):

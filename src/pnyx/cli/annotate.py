@@ -5,26 +5,26 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.open_judge import default_judge
+from pnyx.app.open_models import open_model
+from pnyx.app.open_search import open_searcher
+from pnyx.app.search_specs import SearchSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate_apply import apply
 from pnyx.cli.annotate_distil import distil
 from pnyx.cli.annotate_label import label
 from pnyx.cli.annotate_review import review
-from pnyx.cli.options import (
-    default_judge,
-    json_option,
-    model_options,
-    open_model,
-    warn,
-    warn_undefined,
-)
-from pnyx.cli.searching import asks_model, open_searcher, searching_options
-from pnyx.errors import InputError, shorten
+from pnyx.cli.options import refuse_two_outputs, say, warn, warn_undefined
+from pnyx.cli.params import Command, Group, json_option, takes
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.annotate.sampling import SampledPair
@@ -33,37 +33,47 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group(name="annotate", no_args_is_help=True)
+@click.group(cls=Group, name="annotate", no_args_is_help=True)
 def command() -> None:
     """Annotate relevance at scale: from definitions and a teacher's labels to a small judge.
 
     \b
     Example:
-      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out questions.md
-      pnyx annotate sample my.index questions.md --out pairs.jsonl
+      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
+      pnyx annotate sample my.index q.md --out pairs.jsonl
       pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
       pnyx annotate distil labels --out student
-      pnyx annotate apply --all --index my.index --topics questions.md --student student \\
-        --out annotations.jsonl
+      pnyx annotate apply --all --index my.index --topics q.md \\
+        --student student --out annotations.jsonl
     """
 
 
-@command.command()
-@click.argument("questions", type=click.Path())
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(),
-    help="Questions with definitions: Markdown for .md, else JSONL; - is stdout.",
-)
-@click.option(
-    "--examples",
-    type=click.Path(),
-    help="Passages that people found relevant, as relevance items with question_id.",
-)
-@model_options
+@dataclass(frozen=True, kw_only=True)
+class DefineSpec(Spec):
+    """Where definitions go, and what they are drafted from."""
+
+    heading: ClassVar[str] = "Definitions"
+
+    out: str = opt(
+        ...,
+        "Questions with definitions: Markdown for .md, else JSONL; - is stdout.",
+        metavar="FILE",
+        raw=True,
+    )
+    examples: str | None = opt(
+        None,
+        "Passages that people found relevant, as relevance items with question_id.",
+        metavar="FILE",
+        raw=True,
+    )
+
+
+@command.command(cls=Command, short_help="Draft definitions of what is relevant to each question.")
+@click.argument("questions")
+@takes("own", DefineSpec)
+@takes("model", ModelSpec)
 @json_option
-def define(questions: str, out: str, examples: str | None, as_json: bool, **options: Any) -> int:
+def define(questions: str, own: DefineSpec, model: ModelSpec, as_json: bool) -> int:
     """Draft what is relevant to each of QUESTIONS (any questions file) that has no definition.
 
     From the question alone, or (--examples) with passages that were found relevant. Edit the
@@ -72,24 +82,22 @@ def define(questions: str, out: str, examples: str | None, as_json: bool, **opti
 
     \b
     Example:
-      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out questions.md
+      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
     """
     from pnyx.annotate.definitions import draft_definitions
     from pnyx.corpora import read_questions
 
-    if as_json and out == "-":
-        raise click.UsageError("--json and --out - both write to standard output")
+    refuse_two_outputs("--out", own.out, as_json=as_json)
     asked = list(read_questions(questions))
-    shown = _examples(examples, asked) if examples is not None else {}
-    settings = (options["store"], options["concurrency"], options["timeout"])
-    with open_model(options["llm"], *settings) as model:
-        if model is None:
-            raise click.UsageError("a language model drafts definitions: it needs --llm")
-        drafted = draft_definitions(asked, model, shown)
+    shown = _examples(own.examples, asked) if own.examples is not None else {}
+    with open_model(model, say) as llm:
+        if llm is None:
+            raise OptionError("a language model drafts definitions: it needs --llm")
+        drafted = draft_definitions(asked, llm, shown)
     for one in drafted:
         for problem in one.problems:
             warn(f"{shorten(one.question.id, 40)}: {problem}")
-    _write_questions(out, (one.question for one in drafted))
+    _write_questions(own.out, (one.question for one in drafted))
     failed = sum(one.failed for one in drafted)
     if as_json:
         had = sum(bool(question.definition.strip()) for question in asked)
@@ -127,39 +135,38 @@ def _write_questions(out: str, questions: Iterable[Question]) -> None:
         write(stream, questions)
 
 
-@command.command()
-@click.argument("index", type=click.Path())
-@click.argument("questions", type=click.Path())
-@click.option("--out", required=True, type=click.Path(), help="Relevance items; - is stdout.")
-@click.option(
-    "-k", type=click.IntRange(1), default=20, show_default=True, help="Documents that are the top."
-)
-@click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
-    help="Drawn of the top, for each question.",
-)
-@click.option(
-    "--rest",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
-    help="Drawn of all other documents.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
-@searching_options
-@model_options
-@json_option
-@click.pass_context
-def sample(
-    ctx: click.Context, /, index: str, questions: str, out: str, as_json: bool, **options: Any
-) -> int:
-    """Draw pairs of QUESTIONS and documents of INDEX: some near the top, as many of the rest.
+@dataclass(frozen=True, kw_only=True)
+class SampleSpec(Spec):
+    """Which pairs are sampled; see `pnyx.annotate.sampling.PairSample`."""
 
-    Each line is a relevance item with its question's definition, its stratum, its rank, and the
-    weight that undoes the draw. A question's draw does not depend on the other questions.
+    heading: ClassVar[str] = "Sample"
+
+    out: str = opt(..., "Relevance items to write; - is stdout.", metavar="FILE", raw=True)
+    k: int = opt(20, "Number of documents that count as the top.", "-k", low=1)
+    top: int = opt(10, "Pairs sampled from the top, per question.", low=0)
+    rest: int = opt(10, "Pairs sampled from all other documents, per question.", low=0)
+    seed: int = opt(0, "Random seed of the sample.")
+
+
+@command.command(cls=Command, short_help="Sample pairs of question and document to label.")
+@click.argument("index")
+@click.argument("questions")
+@takes("own", SampleSpec)
+@takes("search", SearchSpec, without=("stance", "certainty"))
+@takes("model", ModelSpec)
+@json_option
+def sample(
+    index: str,
+    questions: str,
+    own: SampleSpec,
+    search: SearchSpec,
+    model: ModelSpec,
+    as_json: bool,
+) -> int:
+    """Sample pairs of QUESTIONS and documents of INDEX: some near the top, as many of the rest.
+
+    Each line is a relevance item with its question's definition, its stratum, its rank and its
+    sampling weight. The sample of a question does not depend on the other questions.
 
     \b
     Example:
@@ -170,19 +177,16 @@ def sample(
     from pnyx.files import atomic_text, json_line
     from pnyx.search.index import Index
 
-    if as_json and out == "-":
-        raise click.UsageError("--json and --out - both write to standard output")
-    plan = PairSample(options["k"], options["top"], options["rest"], options["seed"])
+    refuse_two_outputs("--out", own.out, as_json=as_json)
+    plan = PairSample(own.k, own.top, own.rest, own.seed)
     asked = list(read_questions(questions))
     opened = Index.open(index)
-    llm = options["llm"] if asks_model(options) else ()
-    settings = (options["store"], options["concurrency"], options["timeout"])
     counts: Counter[str] = Counter()
-    with open_model(llm, *settings) as model, atomic_text(out) as stream:
-        judge = default_judge(model) if model is not None else None
-        searcher = open_searcher(ctx, opened, options, model, judge)
+    with open_model(model if search.asks_model else None, say) as llm, atomic_text(own.out) as out:
+        judge = default_judge(llm) if llm is not None else None
+        searcher = open_searcher(opened, search, llm, judge, say)
         for pair in _counted(sample_pairs(searcher, asked, plan), counts):
-            stream.write(json_line(pair.row()) + "\n")
+            out.write(json_line(pair.row()) + "\n")
     warn_undefined(sum(not question.definition for question in asked), len(asked))
     if as_json:
         click.echo(json.dumps({"questions": len(asked), **counts}))

@@ -4,108 +4,139 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
-from click.core import ParameterSource
 
-from pnyx.cli.options import json_option, warn, warn_undefined
+from pnyx.app.spec import Spec, opt
+from pnyx.cli.options import warn, warn_undefined
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.cli.progress import reporting
-from pnyx.cli.tables import interval, number, table
-from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
+from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
     from pnyx.annotate.distil import Distilled
     from pnyx.annotate.labelled import LabelledPair
     from pnyx.students.train.base import Trainer
 
-__all__ = ["distil"]
+__all__ = ["DistilSpec", "distil"]
 
-_KINDS = ("combined", "late-interaction", "logistic", "lexical", "lora")
-_TRAINED = ("combined", "late-interaction", "lora")
-_OF_KIND = {
-    "base": _TRAINED,
-    "epochs": _TRAINED,
-    "batch": _TRAINED,
-    "learning_rate": _TRAINED,
-    "reason": ("lora",),
-    "four_bit": ("lora",),
-}
-"""Option -> the kinds of student that it is for."""
+_TRAINED = (
+    "--kind combined, late-interaction or lora",
+    lambda spec: spec.kind in ("combined", "late-interaction", "lora"),
+)
+_LORA = ("--kind lora", lambda spec: spec.kind == "lora")
 
 
-@click.command()
-@click.argument("labelled", nargs=-1, required=True, type=click.Path())
-@click.option("--out", required=True, metavar="STUDENT", help="Folder of the student to write.")
-@click.option(
-    "--kind",
-    type=click.Choice(_KINDS),
-    default="combined",
-    show_default=True,
-    help="A small encoder whose sentences meet, alone or added to shared words and the packaged "
-    "encoder (combined), trained on the CPU; a logistic regression over the packaged encoder, or "
-    "over shared words alone, in seconds; or a language model with low-rank adapters.",
-)
-@click.option("--name", metavar="NAME", help="Of the student  [default: the folder's].")
-@click.option(
-    "--held-out",
-    type=NumberRange(0, 1, min_open=True, max_open=True),
-    default=0.25,
-    show_default=True,
-    help="Share of pairs, in whole questions, to calibrate and test on.",
-)
-@click.option(
-    "--curve",
-    type=click.Choice(["platt", "isotonic", "temperature"]),
-    default="platt",
-    show_default=True,
-    help="What calibrates it.",
-)
-@click.option(
-    "--base",
-    metavar="MODEL",
-    help="Folder of a BERT model  [default: the packaged encoder]; lora: folder, GGUF file or hub "
-    "name of a language model.",
-)
-@click.option("--epochs", type=click.IntRange(1, 1000), help="[default: the kind's]")
-@click.option("--batch", type=click.IntRange(1, 4096), help="Pairs a step  [default: the kind's]")
-@click.option(
-    "--learning-rate", type=NumberRange(0, 1, min_open=True), help="[default: the kind's]"
-)
-@click.option(
-    "--reason/--no-reason",
-    default=False,
-    show_default=True,
-    help="lora: learn the teacher's reasons too, and give one before each verdict.",
-)
-@click.option("--4bit", "four_bit", is_flag=True, help="lora: base weights in 4 bits (a GPU).")
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of the choice of questions and of the training.",
-)
-@click.option("--force", is_flag=True, help="Replace the folder if it exists.")
+@dataclass(frozen=True, kw_only=True)
+class DistilSpec(Spec):
+    """What is trained, and how."""
+
+    heading: ClassVar[str] = "Student"
+
+    out: str = opt(..., "Folder of the student to write.", metavar="STUDENT", raw=True)
+    kind: Literal["combined", "late-interaction", "logistic", "lexical", "lora"] = opt(
+        "combined",
+        "A late-interaction encoder, alone or combined with shared words and the packaged encoder, "
+        "trained on the CPU; a logistic regression on the packaged encoder or on shared words "
+        "(lexical), in seconds; or a language model with low-rank adapters (lora).",
+    )
+    name: str | None = opt(None, "Name of the student.", metavar="NAME", shown="the folder's")
+    held_out: float = opt(
+        0.25,
+        "Share of pairs, in whole questions, to calibrate and test on.",
+        low=0,
+        high=1,
+        above=True,
+        below=True,
+    )
+    curve: Literal["platt", "isotonic", "temperature"] = opt("platt", "Calibration method.")
+    base: str | None = opt(
+        None,
+        "Folder of a BERT model to train; with lora: a folder, a GGUF file or the hub name of a "
+        "language model.",
+        metavar="MODEL",
+        raw=True,
+        shown="the packaged encoder; with lora, the packaged language model",
+        needs=_TRAINED,
+    )
+    epochs: int | None = opt(
+        None,
+        "How often each pair is seen.",
+        low=1,
+        high=1000,
+        shown="the kind's",
+        needs=_TRAINED,
+        rare=True,
+    )
+    batch: int | None = opt(
+        None,
+        "Batch size, in pairs.",
+        low=1,
+        high=4096,
+        shown="the kind's",
+        needs=_TRAINED,
+        rare=True,
+    )
+    learning_rate: float | None = opt(
+        None,
+        "Learning rate.",
+        low=0,
+        high=1,
+        above=True,
+        shown="the kind's",
+        needs=_TRAINED,
+        rare=True,
+    )
+    reason: bool = opt(
+        False,
+        "lora: also learn the teacher's reasons, and give one before each verdict.",
+        "--reason/--no-reason",
+        needs=_LORA,
+    )
+    four_bit: bool = opt(
+        False, "lora: base weights in 4 bits; needs a GPU.", "--4bit", needs=_LORA, rare=True
+    )
+    seed: int = opt(0, "Random seed of the held-out questions and the training.", low=0, rare=True)
+    force: bool = opt(False, "Replace the folder if it exists.")
+
+    def trainer(self) -> Trainer:
+        """Return the trainer of the kind that is asked for, with the settings that were given."""
+        import pnyx
+
+        if self.kind in ("logistic", "lexical"):
+            return pnyx.LogisticTrainer() if self.kind == "logistic" else pnyx.LexicalTrainer()
+        names = ("base", "epochs", "batch", "learning_rate")
+        given = {name: getattr(self, name) for name in names if self.given(name)}
+        given["seed"] = self.seed
+        if self.kind == "lora":
+            return pnyx.LoraTrainer(reason=self.reason, four_bit=self.four_bit, **given)
+        late = pnyx.LateTrainer(**given)
+        return late if self.kind == "late-interaction" else pnyx.CombinedTrainer(late)
+
+
+@verb("distil", short_help="Train a small judge of relevance on labelled pairs.")
+@click.argument("labelled", nargs=-1, required=True)
+@takes("own", DistilSpec)
 @json_option
-@click.pass_context
-def distil(ctx: click.Context, /, labelled: tuple[str, ...], as_json: bool, **options: Any) -> int:
+def distil(labelled: tuple[str, ...], own: DistilSpec, as_json: bool) -> int:
     """Train a small judge of relevance on LABELLED pairs (files or results folders of label).
 
     Whole questions are held out: the probabilities are calibrated on them, and the figures say
     how well the student follows its teacher there. Pairs without a verdict are counted and left
-    out; where a question has no definition, its words stand for it. An interrupted training goes
-    on when the same command is given again. STUDENT gets weights that cannot execute,
-    student.json and card.md; use it by --student.
+    out; a question without a definition is its own definition. Run the same command again to
+    resume an interrupted training. STUDENT gets weights that cannot execute, student.json and
+    card.md; use it by --student.
 
     \b
     Example:
       pnyx annotate distil labels --kind logistic --out student
       pnyx judge relevance items.jsonl --student student --out results
     """
-    _check_kind(ctx, options)
+    own.check_needs()
     from pnyx.annotate.distil import Distillation
     from pnyx.annotate.distil import distil as train
 
@@ -116,26 +147,15 @@ def distil(ctx: click.Context, /, labelled: tuple[str, ...], as_json: bool, **op
     asked = {pair.group for pair in pairs}
     defined = {pair.group for pair in pairs if pair.definition.strip()}
     warn_undefined(len(asked) - len(defined), len(asked))
-    name = options["name"] or Path(options["out"]).name
-    plan = Distillation(name, options["held_out"], options["curve"], options["seed"])
-    trainer = _trainer(options)
+    plan = Distillation(own.name or Path(own.out).name, own.held_out, own.curve, own.seed)
     with reporting() as report:
-        found = train(pairs, trainer, plan, options["out"], report=report, replace=options["force"])
+        found = train(pairs, own.trainer(), plan, own.out, report=report, replace=own.force)
     if as_json:
         rows = {measure: measured.row() for measure, measured in found.figures.items()}
         click.echo(json.dumps({"student": found.student.name, **found.counts, "figures": rows}))
     else:
-        click.echo("\n".join(_report(found, options["out"])))
+        click.echo(_report(found, own.out))
     return 0
-
-
-def _check_kind(ctx: click.Context, options: dict[str, Any]) -> None:
-    """Refuse options that would change nothing: whoever gives one means it."""
-    for name, kinds in _OF_KIND.items():
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and options["kind"] not in kinds:
-            flag = "--4bit" if name == "four_bit" else f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{flag} is for --kind {' or '.join(kinds)}")
 
 
 def _read(paths: Sequence[str]) -> list[LabelledPair]:
@@ -159,37 +179,19 @@ def _read(paths: Sequence[str]) -> list[LabelledPair]:
     return pairs
 
 
-def _trainer(options: dict[str, Any]) -> Trainer:
-    """Return the trainer of the kind that is asked for, with the settings that were given."""
-    import pnyx
-
-    kind = options["kind"]
-    if kind in ("logistic", "lexical"):
-        return pnyx.LogisticTrainer() if kind == "logistic" else pnyx.LexicalTrainer()
-    names = ("base", "epochs", "batch", "learning_rate")
-    given = {name: options[name] for name in names if options[name] is not None}
-    given["seed"] = options["seed"]
-    if kind == "lora":
-        return pnyx.LoraTrainer(reason=options["reason"], four_bit=options["four_bit"], **given)
-    late = pnyx.LateTrainer(**given)
-    return late if kind == "late-interaction" else pnyx.CombinedTrainer(late)
-
-
-def _report(found: Distilled, out: str) -> list[str]:
-    counts = found.counts
-    student = found.student
-    rows: list[Sequence[str]] = [
-        ("held-out questions", "value", "95 % interval", "scored of asked")
-    ]
-    for name, m in found.figures.items():
-        bounds = interval(m.low, m.high)
-        rows.append((name, number(m.value), bounds, f"{m.scored} of {m.asked}"))
-    return [
+def _report(found: Distilled, out: str) -> str:
+    counts, student = found.counts, found.student
+    columns = (
+        Column("held-out questions"),
+        Column("value", "number"),
+        Column("95 % interval", "interval"),
+        Column("scored of asked", "counts"),
+    )
+    head = (
         f"{student.kind}: trained on {counts['trained_on']} pairs, calibrated on "
         f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
-        f"from {student.threshold:.3f}",
-        "",
-        *table(rows),
-        "",
-        f"wrote {shorten(out, 200)}: use it by --student {shorten(out, 200)}",
-    ]
+        f"from {student.threshold:.3f}"
+    )
+    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
+    use = f"wrote {shorten(out, 200)}: use it by --student {shorten(out, 200)}"
+    return Table(columns, rows, notes=(use,), title=head).text()

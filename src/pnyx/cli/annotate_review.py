@@ -4,138 +4,143 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from pnyx.cli.options import json_option, refuse_same_file, warn
-from pnyx.errors import InputError, shorten
+from pnyx.app.measure_specs import TruthSpec
+from pnyx.app.spec import Spec, opt
+from pnyx.cli.options import refuse_same_file, refuse_two_outputs, warn
+from pnyx.cli.params import json_option, takes, verb
+from pnyx.errors import InputError
 
 if TYPE_CHECKING:
     from pnyx.annotate.reviewing import Disagreement
-    from pnyx.measure.gold import Truth
 
-__all__ = ["review", "truth_from", "truth_options"]
-
-
-def truth_options(function: Any) -> Any:
-    """Add --labels, --qrels, --relevant-from, --unjudged and --judge, which `truth_from` takes."""
-    for option in (
-        click.option("--judge", metavar="NAME", help="Whose annotations, where there are several."),
-        click.option(
-            "--unjudged",
-            type=click.Choice(["skip", "irrelevant"]),
-            default="skip",
-            show_default=True,
-            help="What pairs are that the qrels lack.",
-        ),
-        click.option(
-            "--relevant-from",
-            type=int,
-            default=1,
-            show_default=True,
-            help="Least grade of the qrels that is relevant.",
-        ),
-        click.option("--qrels", metavar="QRELS", help="TREC or BEIR qrels, in place of --labels."),
-        click.option("--labels", metavar="LABELS", help="People's labels (JSONL), by id."),
-    ):
-        function = option(function)
-    return function
+__all__ = ["review"]
 
 
-def truth_from(options: dict[str, Any]) -> Truth:
-    """Return what --labels or --qrels say.
+@dataclass(frozen=True, kw_only=True)
+class ReviewSpec(Spec):
+    """Which disagreements people are to check."""
 
-    Raises:
-        InputError: the file cannot be read.
-        UsageError: both are given, or neither.
-    """
-    from pnyx.measure.gold import truth_of_labels, truth_of_qrels
+    heading: ClassVar[str] = "Sample"
 
-    labels, qrels = options["labels"], options["qrels"]
-    if (labels is None) == (qrels is None):
-        raise click.UsageError("give either --labels LABELS or --qrels QRELS")
-    if labels is not None:
-        return truth_of_labels(labels)
-    unjudged = options["unjudged"] == "irrelevant"
-    return truth_of_qrels(qrels, least=options["relevant_from"], unjudged=unjudged)
-
-
-def _edges(_: click.Context, __: click.Parameter, value: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in value.split(","))
-    except ValueError:
-        shown = shorten(value, 40)
-        raise click.BadParameter(f"found {shown!r}, expected numbers like 0.9,0.95") from None
+    out: str = opt(
+        ..., "What people fill in: .csv, else JSONL; - is stdout.", metavar="FILE", raw=True
+    )
+    per_bin: int = opt(
+        25, "Pairs sampled per confidence bin, for relevant and for irrelevant labels.", low=1
+    )
+    edges: tuple[float, ...] = opt(
+        (0.9, 0.95, 0.98), "Boundaries of the confidence bins.", metavar="P[,P...]", each=True
+    )
+    seed: int = opt(0, "Random seed of the sample.")
 
 
-@click.command(short_help="Disagreements with labels, for people to check.")
-@click.argument("annotations", type=click.Path())
-@truth_options
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False),
-    help="What people fill in: .csv, else JSONL; - is stdout.",
-)
-@click.option(
-    "--per-bin",
-    type=click.IntRange(1),
-    default=25,
-    show_default=True,
-    help="Drawn of each bin of confidence, for relevant and for irrelevant labels.",
-)
-@click.option(
-    "--edges",
-    callback=_edges,
-    default="0.9,0.95,0.98",
-    show_default=True,
-    help="Confidences that part the bins.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
-@click.option("--items", type=click.Path(), help="Relevance items that hold the pairs' texts.")
-@click.option("--index", type=click.Path(), help="Index that holds the documents.")
-@click.option("--topics", type=click.Path(), help="The questions, with --index.")
+@dataclass(frozen=True, kw_only=True)
+class TextsSpec(Spec):
+    """Where the texts of pairs come from."""
+
+    heading: ClassVar[str] = "Texts"
+
+    items: str | None = opt(
+        None, "Relevance items that hold the pairs' texts.", metavar="FILE", raw=True
+    )
+    index: str | None = opt(
+        None,
+        "Index that holds the documents.",
+        metavar="INDEX",
+        raw=True,
+        needs=("--topics", lambda spec: spec.topics is not None),
+    )
+    topics: str | None = opt(
+        None,
+        "The questions, with --index.",
+        metavar="FILE",
+        raw=True,
+        needs=("--index", lambda spec: spec.index is not None),
+    )
+
+    def add_to(self, drawn: Sequence[Disagreement]) -> list[Disagreement]:
+        """Return pairs with their texts, as far as these are found."""
+        from pnyx.corpora import read_items, read_questions
+
+        out = list(drawn)
+        if self.items is not None:
+            places = {one.id: place for place, one in enumerate(out)}
+            for _, row in read_items(self.items, "relevance-items"):
+                if row["id"] in places:
+                    place = places[row["id"]]
+                    out[place] = replace(
+                        out[place],
+                        question=row["question"],
+                        definition=row.get("definition") or "",
+                        document=row["document"],
+                    )
+        if self.index is not None:
+            from pnyx.records import judged_text
+            from pnyx.search.index import Index
+
+            opened = Index.open(self.index)
+            asked = {q.id: q for q in read_questions(str(self.topics))}
+            for place, one in enumerate(out):
+                question = asked.get(one.question_id)
+                if question is not None and one.doc_id in opened:
+                    out[place] = replace(
+                        one,
+                        question=question.text,
+                        definition=question.definition,
+                        document=judged_text(opened.document(one.doc_id)),
+                    )
+        return out
+
+
+@verb("review", short_help="Sample disagreements with labels, for people to check.")
+@click.argument("annotations")
+@takes("own", ReviewSpec)
+@takes("truth", TruthSpec)
+@takes("texts", TextsSpec)
 @json_option
-def review(annotations: str, out: str, as_json: bool, **options: Any) -> int:
-    """Draw pairs on which ANNOTATIONS and existing labels disagree, for people to check.
+def review(
+    annotations: str, own: ReviewSpec, truth: TruthSpec, texts: TextsSpec, as_json: bool
+) -> int:
+    """Sample pairs on which ANNOTATIONS and existing labels disagree, for people to check.
 
-    As many are drawn of each stratum: a bin of the judge's confidence, by what the labels say.
-    People write judge, labels or unclear into `right`; pnyx measure review reads the file. Texts
-    come from ANNOTATIONS (made --with-text), from --items, or from --index with --topics.
+    Equally many are sampled from each stratum: a bin of the judge's confidence crossed with the
+    label. People write judge, labels or unclear into `right`; pnyx measure review reads the file.
+    Texts come from ANNOTATIONS (made --with-text), from --items, or from --index with --topics.
 
     \b
     Example:
-      pnyx annotate review labels.jsonl --qrels qrels.txt --index my.index --topics questions.md \\
-        --out review.csv
+      pnyx annotate review labels.jsonl --qrels qrels.txt \\
+        --index my.index --topics questions.md --out review.csv
       pnyx measure review review.csv
     """
     from pnyx.annotate.reviewing import draw_disagreements, write_review
     from pnyx.judge.verdicts import read_annotations
 
-    if as_json and out == "-":
-        raise click.UsageError("--json and --out - both write to standard output")
-    if (options["index"] is None) != (options["topics"] is None):
-        raise click.UsageError("--index and --topics go together")
-    inputs = {name: options[name] for name in ("labels", "qrels", "items", "topics")}
-    refuse_same_file("--out", out, ANNOTATIONS=annotations, **inputs)
-    _keep_answers(out)
+    refuse_two_outputs("--out", own.out, as_json=as_json)
+    texts.check_needs()
+    inputs = {"labels": truth.labels, "qrels": truth.qrels, "items": texts.items}
+    refuse_same_file("--out", own.out, ANNOTATIONS=annotations, topics=texts.topics, **inputs)
+    _keep_answers(own.out)
     drawn, counts = draw_disagreements(
-        read_annotations(annotations, judge=options["judge"]),
-        truth_from(options),
-        per_stratum=options["per_bin"],
-        edges=options["edges"],
-        seed=options["seed"],
+        read_annotations(annotations, judge=truth.judge),
+        truth.truth(),
+        per_stratum=own.per_bin,
+        edges=own.edges,
+        seed=own.seed,
     )
     if not counts["labelled"]:
         raise InputError("no scored annotation has a label", path=annotations)
-    drawn = _with_texts(drawn, options)
+    drawn = texts.add_to(drawn)
     lacking = sum(not one.document for one in drawn)
     if lacking:
         warn(f"{lacking} of {len(drawn)} pairs have no text (--items, or --index and --topics)")
-    write_review(out, drawn)
+    write_review(own.out, drawn)
     found = {**counts, "drawn": len(drawn)}
     if as_json:
         click.echo(json.dumps(found))
@@ -167,37 +172,3 @@ def _keep_answers(out: str) -> None:
         raise InputError(problem, path=out, line=error.line) from error
     if answered:
         raise InputError(f"holds {answered} answers of people: name another file", path=out)
-
-
-def _with_texts(drawn: Sequence[Disagreement], options: dict[str, Any]) -> list[Disagreement]:
-    """Add the texts of pairs from an items file or an index."""
-    from pnyx.corpora import read_items, read_questions
-
-    out = list(drawn)
-    if options["items"] is not None:
-        places = {one.id: place for place, one in enumerate(out)}
-        for _, row in read_items(options["items"], "relevance-items"):
-            if row["id"] in places:
-                place = places[row["id"]]
-                out[place] = replace(
-                    out[place],
-                    question=row["question"],
-                    definition=row.get("definition") or "",
-                    document=row["document"],
-                )
-    if options["index"] is not None:
-        from pnyx.records import judged_text
-        from pnyx.search.index import Index
-
-        opened = Index.open(options["index"])
-        asked = {q.id: q for q in read_questions(options["topics"])}
-        for place, one in enumerate(out):
-            question = asked.get(one.question_id)
-            if question is not None and one.doc_id in opened:
-                out[place] = replace(
-                    one,
-                    question=question.text,
-                    definition=question.definition,
-                    document=judged_text(opened.document(one.doc_id)),
-                )
-    return out

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 import click
 
 from pnyx.app.judge_specs import JudgeSpec
+from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_judge import Opened, deciding_settings, open_judge
 from pnyx.app.open_models import open_model
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import opt
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
 from pnyx.cli.answering import needs_out, plan_items
@@ -68,7 +69,7 @@ _LABELLED = ("--labelled", lambda spec: spec.labelled is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchSpec(Spec):
+class BenchSpec(BootstrapSpec):
     """What is compared; see `pnyx.audit.perspective_plan.PerspectiveBench`."""
 
     heading: ClassVar[str] = "Retrieval"
@@ -168,14 +169,6 @@ class BenchSpec(Spec):
         needs=_LABELLED,
         rare=True,
     )
-    draws: int = opt(
-        1000,
-        "Bootstrap resamples over questions; 0 for no intervals.",
-        low=0,
-        high=1_000_000,
-        rare=True,
-    )
-    seed: int = opt(0, "Random seed.", low=0, rare=True)
 
     def plan(self) -> PerspectiveBench:
         """Return the systems to compare.
@@ -306,9 +299,11 @@ def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec)
 
 
 def _report(found: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
-    from pnyx.cli.bench_report import lines
+    from pnyx.cli.bench_report import report
     from pnyx.cli.measure_perspectives_report import notes
+    from pnyx.cli.measure_runs import shown
     from pnyx.files import atomic_text
+    from pnyx.view.tables import filled
 
     row = json.dumps(found.row(), ensure_ascii=False, allow_nan=False)
     with atomic_text(Path(str(spec.out)) / "measures.json") as stream:
@@ -318,14 +313,16 @@ def _report(found: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
     if len(found.problems) > 3:
         warn(f"{len(found.problems) - 3} more such; --json names them")
     for line in notes(found.coverage, found.leaning):
-        click.echo(f"pnyx: {line}", err=True)
+        say(line)
     click.echo(f"judge {shorten(found.coverage.judge)}: {shorten(card, 400)}", err=True)
     if as_json:
         click.echo(row)
         return
-    click.echo("\n".join(lines(found, spec.questions)))
     folder = shorten(str(spec.out), 200)
+    click.echo(shown(report(found, spec.questions)))
     click.echo(
-        f"see {folder}: measures.json has p values and each question; pnyx measure perspectives "
-        f"{folder}/runs/*.run measures anew"
+        filled(
+            f"see {folder}: measures.json has p values and each question; pnyx measure "
+            f"perspectives {folder}/runs/*.run measures anew"
+        )
     )

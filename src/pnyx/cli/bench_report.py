@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pnyx.cli.measure_perspectives_report import corrected_cells, correction_legend, leaning_rows
+from pnyx.cli.measure_perspectives_report import corrected_cell, correction_legend, leaning_table
 from pnyx.cli.measure_runs import compared_legend, draws_legend, mark
-from pnyx.cli.tables import interval, number, table
 from pnyx.errors import shorten
+from pnyx.view.tables import Column, Marked, Table
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched
+    from pnyx.cli.measure_runs import Part
 
-__all__ = ["lines"]
+__all__ = ["report"]
 
 
-def lines(found: Benched, source: str) -> list[str]:
+def report(found: Benched, source: str) -> list[Part]:
     """Return a row for each system, with whatever is open or corrected beside it."""
     coverage = found.coverage
     names = list(coverage.runs[0].measures)
     opened = any(mean.open for run in coverage.runs for mean in run.measures.values())
     corrected = any(run.corrected for run in coverage.runs)
     compared = {(c.run, c.measure): c for c in coverage.comparisons}
-    rows = [["system"]]
+    columns = [Column("system")]
     for name in names:
-        rows[0] += [name, "95 % interval"]
-        rows[0] += ["bounds"] if opened else []
-        rows[0] += ["corrected", "95 % interval"] if corrected else []
+        columns.append(Column(f"{name}, 95 % interval", "figure"))
+        columns += [Column("bounds", "interval")] * opened
+        columns += [Column("corrected, 95 % interval", "figure")] * corrected
+    rows = []
     for run in coverage.runs:
-        row = [run.name]
+        row: list[Any] = [run.name]
         for name in names:
             mean = run.measures[name]
-            better = mark(compared.get((run.name, name)))
-            row += [f"{number(mean.measured.value)} {better:1}",
-                    interval(mean.measured.low, mean.measured.high)]  # fmt: skip
-            row += [interval(mean.least, mean.most)] if opened else []
-            row += corrected_cells(run, name) if corrected else []
+            row.append(Marked(mean.measured, mark(compared.get((run.name, name)))))
+            row += [(mean.least, mean.most)] * opened
+            row += [corrected_cell(run, name)] * corrected
         rows.append(row)
-    return [
+    title = (
         f"{len(found.test)} questions of {shorten(source, 200)}, verdicts by "
-        f"{shorten(coverage.judge, 100)}",
-        "",
-        *table(rows),
-        *(["", *table(leaning_rows(found.leaning), left=2)] if found.leaning else []),
-        "",
-        *_legend(found, opened, corrected),
-    ]
+        f"{shorten(coverage.judge, 100)}"
+    )
+    leaning = [leaning_table(found.leaning)] if found.leaning else []
+    return [Table(columns, rows, title=title), *leaning, _legend(found, opened, corrected)]
 
 
 def _legend(found: Benched, opened: bool, corrected: bool) -> list[str]:

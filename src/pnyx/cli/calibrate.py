@@ -1,4 +1,4 @@
-"""`pnyx calibrate`: mend a judge's probabilities on labels, and say where it is sure."""
+"""`pnyx calibrate`: recalibrate a judge's probabilities, and find when its answers are certain."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import json_option, warn
-from pnyx.cli.values import NumberRange
+from pnyx.cli.measure_runs import shown
+from pnyx.cli.options import warn
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.errors import InputError, shorten
+from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
-    from pnyx.judge.curves import CurveName
+    from pnyx.cli.measure_runs import Part
     from pnyx.judge.recalibration import Recalibration
     from pnyx.measure.base import Measured
     from pnyx.measure.gold import Pair
@@ -38,68 +41,63 @@ ANSWERS is the answers.jsonl of one judge and task, or the results folder that h
 \b
 isotonic     any rising curve; for hundreds of labels or more
 platt        logistic in the log-odds, two parameters; for a few dozen labels
-temperature  one parameter: only how sure the judge sounds
+temperature  one parameter: corrects over- or underconfidence only
 
-The figures before and after are of the same answers. Those after come from curves and thresholds
-fitted on other topics (the answers' group; without groups, on other answers), the file's own
-curve from all. With --error E it also says where the judge's answer can stand in a cascade: the
-widest regions in which at most that share of answers is wrong, with 95 % confidence for each
-verdict. Exit status 3: some answers could not be measured so.
+Figures before and after are on the same answers. Those after are cross-fitted over topics (the
+answers' group; without groups, over answers); the curve in the file is fitted on all answers.
+With --error E, also find the regions of probability in which a cascade keeps the judge's answer:
+the widest in which at most a share E is wrong, with 95 % confidence separately for yes and no.
+Exit status 3: some answers could not be cross-fitted.
 """
 
 _EXAMPLE = """\b
 Example:
   pnyx judge support items.jsonl --out results
   pnyx calibrate results --labels labels.jsonl --out calibration.json
-  pnyx calibrate results --labels labels.jsonl --out calibration.json --method platt --error 0.1
+  pnyx calibrate results --labels labels.jsonl --out calibration.json \\
+    --method platt --error 0.1
 """
 
 
-@click.command(name="calibrate", help=_HELP, epilog=_EXAMPLE)
+@dataclass(frozen=True, kw_only=True)
+class CalibrateSpec(Spec):
+    """What is fitted, on what."""
+
+    heading: ClassVar[str] = "Calibration"
+
+    labels: str = opt(..., "People's labels (JSONL).", metavar="LABELS", raw=True)
+    out: str = opt(..., "Calibration to write (JSON).", metavar="FILE", raw=True)
+    method: Literal["isotonic", "platt", "temperature"] = opt("isotonic", "Curve to fit.")
+    threshold: Literal["half", "f1"] = opt(
+        "half", "Threshold for yes: probability 1/2, or best F1."
+    )
+    error: float | None = opt(
+        None,
+        "Also find thresholds beyond which at most this share of answers is wrong.",
+        low=0,
+        high=1,
+        above=True,
+        below=True,
+    )
+
+
+@verb("calibrate", help=_HELP, epilog=_EXAMPLE)
 @click.argument("answers")
-@click.option("--labels", required=True, metavar="LABELS", help="People's labels, JSONL.")
-@click.option("--out", required=True, metavar="FILE", help="Calibration to write (JSON).")
-@click.option(
-    "--method",
-    type=click.Choice(["isotonic", "platt", "temperature"]),
-    default="isotonic",
-    show_default=True,
-    help="Curve to fit.",
-)
-@click.option(
-    "--threshold",
-    type=click.Choice(["half", "f1"]),
-    default="half",
-    show_default=True,
-    help="Yes from a probability of 1/2, or from where F1 is best.",
-)
-@click.option(
-    "--error",
-    type=NumberRange(0, 1, min_open=True, max_open=True),
-    help="Also find where at most this share of the judge's answers is wrong.",
-)
+@takes("spec", CalibrateSpec)
 @json_option
-def command(
-    answers: str,
-    labels: str,
-    out: str,
-    method: CurveName,
-    threshold: str,
-    error: float | None,
-    as_json: bool,
-) -> int:
+def command(answers: str, spec: CalibrateSpec, as_json: bool) -> int:
     """Fit a calibration; see `_HELP`."""
     from pnyx.judge.recalibration import write_calibration
     from pnyx.judge.verdicts import file_of
 
-    data = _read(Path(file_of(answers)), labels)
-    calibration, figures = _calibrate(data, method, threshold, error)
-    write_calibration(out, calibration)
+    data = _read(Path(file_of(answers)), spec.labels)
+    calibration, figures = _calibrate(data, spec)
+    write_calibration(spec.out, calibration)
     for line in _warnings(data, calibration):
         warn(line)
-    shown = calibration.row()
-    if out != "-":
-        click.echo(json.dumps(shown, ensure_ascii=False) if as_json else _report(calibration, out))
+    row = json.dumps(calibration.row(), ensure_ascii=False)
+    if spec.out != "-":
+        click.echo(row if as_json else shown(_report(calibration, spec.out)))
     return EXIT_UNSCORED if any(m.scored < m.asked for m in figures) else 0
 
 
@@ -203,9 +201,7 @@ def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
     )
 
 
-def _calibrate(
-    data: _Data, method: CurveName, threshold: str, error: float | None
-) -> tuple[Recalibration, list[Measured]]:
+def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Measured]]:
     """Return the calibration, and its cross-fitted figures."""
     from datetime import UTC, datetime
 
@@ -215,22 +211,22 @@ def _calibrate(
 
     p, y, groups = data.probabilities, data.labels, data.groups
     choose: Callable[[Sequence[float], Sequence[bool]], float] = (
-        best_f1_threshold if threshold == "f1" else lambda _p, _y: 0.5
+        best_f1_threshold if spec.threshold == "f1" else lambda _p, _y: 0.5
     )
     folds = folds_of(groups, _FOLDS)
-    fitted = crossfit(method, p, y, folds, choose)
+    fitted = crossfit(spec.method, p, y, folds, choose)
     scored = [i for i, found in enumerate(fitted) if found is not None]
     after = [found for found in fitted if found is not None]
     truth, asked = [y[i] for i in scored], len(y)
     own = [(p[i], data.pairs[i].verdict.value is True) for i in scored]
     figures = {"before": _figures(truth, own, asked), "after": _figures(truth, after, asked)}
-    curve = fit(method, p, y)
+    curve = fit(spec.method, p, y)
     mapped = curve(p).tolist()
     limit = choose(mapped, y)
     sure = None
-    if error is not None:
+    if spec.error is not None:
         verdicts = [q >= limit for q in mapped]
-        sure = choose_thresholds(p, y, error, groups, verdicts=verdicts)
+        sure = choose_thresholds(p, y, spec.error, groups, verdicts=verdicts)
     about = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "counts": data.counts | {"folds": len(set(folds))},
@@ -296,24 +292,21 @@ def _warnings(data: _Data, calibration: Recalibration) -> list[str]:
     return lines
 
 
-def _report(calibration: Recalibration, out: str) -> str:
-    about = calibration.about
-    counts, figures = about["counts"], about["figures"]
-    of = about["figures"]["after"]["ece"]
-    lines = [
+def _report(calibration: Recalibration, out: str) -> list[Part]:
+    counts, figures = calibration.about["counts"], calibration.about["figures"]
+    of = figures["after"]["ece"]
+    fitted = (
         f"{shorten(calibration.judge)}, {calibration.task}: {calibration.method} on "
         f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
-        f"yes from {calibration.threshold:.3f}",
-        f"{'':10}{'before':>10}{'after':>10}   "
-        f"{of['scored']} of {of['asked']}, cross-fitted in {counts['folds']} folds",
+        f"yes from {calibration.threshold:.3f}"
+    )
+    columns = (Column("measure"), Column("before", "number"), Column("after", "number"))
+    rows = [
+        (name, *(figures[when][name]["value"] for when in ("before", "after")))
+        for name in _MEASURES
     ]
-    for name in _MEASURES:
-        cells = (figures[when][name]["value"] for when in ("before", "after"))
-        lines.append(f"{name:10}" + "".join(f"{_shown(value):>10}" for value in cells))
-    if calibration.sure is not None:
-        lines.append(f"cascade at error {calibration.sure.error:g}: {calibration.sure}")
-    return "\n".join([*lines, f"wrote {shorten(out, 200)}"])
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    measured = f"{of['scored']} of {of['asked']}, cross-fitted in {counts['folds']} folds"
+    sure = calibration.sure
+    cascade = [] if sure is None else [f"cascade at error {sure.error:g}: {sure}"]
+    table = Table(columns, rows, title=fitted)
+    return [table, [f"answers: {measured}", *cascade, f"wrote {shorten(out, 200)}"]]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from pnyx.app.measure_specs import BootstrapSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli.measure_perspectives import perspectives
 from pnyx.cli.measure_retrieval import retrieval
 from pnyx.cli.measure_retrievers import retrievers
 from pnyx.cli.measure_review import review
-from pnyx.cli.measure_runs import check_plot, drawing_options, draws_legend, few_warning, finish
+from pnyx.cli.measure_runs import check_plot, draws_legend, few_warning, finish
 from pnyx.cli.measure_thresholds import amount, thresholds
-from pnyx.cli.options import json_option
-from pnyx.cli.tables import interval, number, table
-from pnyx.errors import shorten
+from pnyx.cli.params import Command, Group, json_option, takes
+from pnyx.errors import OptionError, shorten
+from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pnyx.cli.measure_runs import Part
     from pnyx.measure.agreement import Agreement
     from pnyx.measure.base import Measured
 
@@ -28,15 +32,16 @@ __all__ = ["command"]
 
 _MEASURES = "measures.json"
 
-_HELP = "Measure a judge's answers on people's labels, or rankings on qrels; with intervals."
+_HELP = "Measure answers against labels and runs against qrels, with intervals."
 
 _EXAMPLE = """\b
 Example:
   pnyx judge relevance items.jsonl --out results
   pnyx measure relevance results --labels labels.jsonl
   pnyx measure retrieval my.run --qrels qrels.txt
-  pnyx measure perspectives my.run --perspectives views.jsonl --verdicts results
-  pnyx measure retrievers bm25.run dense.run --annotations results/answers.jsonl
+  pnyx measure perspectives my.run --perspectives views.jsonl \\
+    --verdicts results
+  pnyx measure retrievers bm25.run dense.run --annotations results
 """
 
 _ANSWERS_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
@@ -66,7 +71,7 @@ _TASKS = {
 """Task -> what its answers are, and what more there is to say of its labels."""
 
 
-class _Group(click.Group):
+class _Group(Group):
     """A group that lists its commands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -79,59 +84,62 @@ def command() -> None:
     """Measure; see `_HELP`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _LabelsSpec(Spec):
+    """Whose answers are measured on which labels."""
+
+    heading: ClassVar[str] = "Labels"
+
+    labels: str = opt(..., "People's labels (JSONL).", metavar="LABELS", raw=True)
+    judge: str | None = opt(
+        None, "Judge whose answers are measured, if the file has several.", metavar="NAME"
+    )
+    plot: str | None = opt(None, "Write a reliability diagram.", metavar="FILE.svg", raw=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementSpec(BootstrapSpec, _LabelsSpec):
+    """How answers are measured."""
+
+
 def _answers_command(task: str) -> click.Command:
     """Return the command that measures answers to one task."""
     what, more = _TASKS[task]
 
     @command.command(
         name=task,
+        cls=Command,
         short_help=f"{what[0].upper()}{what[1:]}.",
         help=_ANSWERS_HELP.format(what=what, more=more),
         epilog=_ANSWERS_EXAMPLE.format(task=task),
     )
     @click.argument("answers")
-    @click.option("--labels", required=True, metavar="LABELS", help="People's labels, JSONL.")
-    @click.option("--judge", metavar="NAME", help="Whose answers, where the file holds several's.")
-    @drawing_options
+    @takes("spec", AgreementSpec, without=("plot",) if task == "quality" else ())
     @json_option
-    def measure(**options: Any) -> int:
-        return _measure_answers(task, **options)
+    def measure(answers: str, spec: AgreementSpec, as_json: bool) -> int:
+        return _measure_answers(task, answers, spec, as_json)
 
-    return measure if task == "quality" else _PLOT(measure)
-
-
-_PLOT = click.option(
-    "--plot", metavar="FILE.svg", help="Draw how often answers of each probability are right."
-)
+    return measure
 
 
-def _measure_answers(
-    task: str,
-    answers: str,
-    labels: str,
-    judge: str | None,
-    draws: int,
-    seed: int,
-    as_json: bool,
-    plot: str | None = None,
-) -> int:
+def _measure_answers(task: str, answers: str, spec: AgreementSpec, as_json: bool) -> int:
     """Measure answers to a task's questions, print what was found, return the exit status."""
-    if answers == labels == "-":
-        raise click.UsageError("ANSWERS and LABELS cannot both be standard input")
-    check_plot(plot)
+    if answers == spec.labels == "-":
+        raise OptionError("ANSWERS and LABELS cannot both be standard input")
+    check_plot(spec.plot)
     from pnyx.files import atomic_text
     from pnyx.measure.agreement import measure_agreement
-    from pnyx.measure.base import Bootstrap
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
-    bootstrap = Bootstrap(draws, seed)
-    found = measure_agreement(answers, labels, task, judge=judge, bootstrap=bootstrap)
+    found = measure_agreement(
+        answers, spec.labels, task, judge=spec.judge, bootstrap=spec.bootstrap
+    )
     row = found.row()
-    if plot is not None:
+    if spec.plot is not None:
         from pnyx.view.plots import reliability_plot
 
         note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
-        with atomic_text(plot) as stream:
+        with atomic_text(spec.plot) as stream:
             stream.write(reliability_plot(found.reliability, found.joined.judge, [note]))
     if folder is not None:
         with atomic_text(folder / _MEASURES) as stream:
@@ -161,27 +169,29 @@ def _notes(found: Agreement) -> list[str]:
     return notes + few_warning(found.bootstrap, found.clusters, found.clustered_by)
 
 
-def _report(found: Agreement) -> list[str]:
+def _report(found: Agreement) -> list[Part]:
     """Return the tables for people."""
-    lines = [
-        f"{found.joined.task}: {shorten(found.joined.judge)}, {_counts(found)}",
-        "",
-        *table(_rows(found)),
+    parts: list[Part] = [
+        [f"{found.joined.task}: {shorten(found.joined.judge)}, {_counts(found)}"],
+        _measures(found),
     ]
     if "avg" in found.summary:
         from pnyx.measure.registry import SUMMARY
 
-        shown = [
-            (name, SUMMARY.get(name, "mean of the four"), number(m.value), interval(m.low, m.high))
-            for name, m in found.summary.items()
+        columns = (
+            Column("dimension"),
+            Column("which is"),
+            Column("value, 95 % interval", "figure"),
+        )
+        rows = [
+            (name, SUMMARY.get(name, "mean of the four"), m) for name, m in found.summary.items()
         ]
-        lines += ["", *table([("dimension", "which is", "value", "95 % interval"), *shown], left=2)]
+        parts.append(Table(columns, rows))
     for title, part in (("dimension", found.per_dimension), ("group", found.per_group)):
         if part:
             names = [name for name in found.measures if "@" not in name]
-            lines += ["", *table(_grid(title, part, names))]
-    legend = draws_legend(f"{found.clusters} {found.clustered_by}s", found.bootstrap)
-    return [*lines, "", *legend] if legend else lines
+            parts.append(_grid(title, part, names))
+    return [*parts, draws_legend(f"{found.clusters} {found.clustered_by}s", found.bootstrap)]
 
 
 def _counts(found: Agreement) -> str:
@@ -189,36 +199,27 @@ def _counts(found: Agreement) -> str:
     return f"{counts['scored']} of {counts['asked']} labelled questions scored"
 
 
-def _rows(found: Agreement) -> list[Sequence[str]]:
+def _measures(found: Agreement) -> Table:
     means = {"mean over groups": found.macro, "mean over dimensions": found.dimension_mean}
     shown = {title: part for title, part in means.items() if part}
-    rows: list[Sequence[str]] = [
-        ("measure", "value", "95 % interval", "scored of asked",
-         *(cell for title in shown for cell in (title, "95 % interval")))
-    ]  # fmt: skip
-    for name, m in found.measures.items():
-        cells = [name, number(m.value), interval(m.low, m.high), f"{m.scored} of {m.asked}"]
-        for part in shown.values():
-            cells += [number(part[name].value), interval(part[name].low, part[name].high)]
-        rows.append(cells)
-    return rows
+    columns = [Column("measure"), Column("value, 95 % interval", "figure")]
+    columns += [Column("answers", "counts")]
+    columns += [Column(title, "figure") for title in shown]
+    rows = [
+        (name, m, m, *(part[name] for part in shown.values())) for name, m in found.measures.items()
+    ]
+    return Table(columns, rows)
 
 
-def _grid(
-    title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequence[str]
-) -> list[Sequence[str]]:
+def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequence[str]) -> Table:
     """Return a row of values for each group or dimension, with how many it rests on."""
-    rows: list[Sequence[str]] = [(title, *names, "scored of asked")]
-    for key, measures in part.items():
-        first = measures[names[0]]
-        values = [_with_interval(measures[name]) for name in names]
-        rows.append((shorten(key, 40), *values, f"{first.scored} of {first.asked}"))
-    return rows
-
-
-def _with_interval(measured: Measured) -> str:
-    value, bounds = number(measured.value), interval(measured.low, measured.high)
-    return value if bounds == "-" else f"{value} {bounds}"
+    columns = [Column(title), *(Column(name, "figure") for name in names)]
+    columns.append(Column("answers", "counts"))
+    rows: list[Sequence[Any]] = [
+        (shorten(key, 40), *(measures[name] for name in names), measures[names[0]])
+        for key, measures in part.items()
+    ]
+    return Table(columns, rows)
 
 
 for _task in _TASKS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pnyx.cli.measure_runs import (
     compared_legend,
@@ -12,18 +12,23 @@ from pnyx.cli.measure_runs import (
     listed,
     run_notes,
     runs_table,
-    scored_of_asked,
     untested_note,
 )
-from pnyx.cli.tables import interval, number, table
 from pnyx.errors import shorten
+from pnyx.measure.base import Measured
+from pnyx.view.tables import Column, Table, interval, number
 
 if TYPE_CHECKING:
+    from pnyx.cli.measure_runs import Part
     from pnyx.measure.perspective_leaning import Leaning
-    from pnyx.measure.perspective_results import MeasuredCoverage, PerspectiveCoverage
+    from pnyx.measure.perspective_results import (
+        MeasuredCoverage,
+        PerspectiveCoverage,
+        UnionCoverage,
+    )
     from pnyx.measure.perspective_table import Bounded
 
-__all__ = ["corrected_cells", "correction_legend", "leaning_rows", "notes", "report"]
+__all__ = ["corrected_cell", "correction_legend", "leaning_table", "notes", "report"]
 
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 
@@ -53,7 +58,6 @@ def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
 
 
 def _correction_notes(found: PerspectiveCoverage) -> list[str]:
-    """Return whether the corrected values may be used."""
     correction = found.correction
     if correction is None:
         return []
@@ -112,87 +116,82 @@ def correction_legend(found: PerspectiveCoverage) -> list[str]:
 
 def report(
     found: PerspectiveCoverage, leaning: Sequence[Leaning], source: str, per_topic: bool
-) -> list[str]:
-    """Return the tables.
-
-    Args:
-        found: the runs.
-        leaning: of retrievers that were asked three ways.
-        source: the file of perspectives.
-        per_topic: whether each question is shown.
-    """
+) -> list[Part]:
+    """Return the tables; `source` is the file of perspectives."""
     runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
-    lines = [
+    of = (
         f"perspectives: {runs} on {found.perspectives} perspectives on {found.questions} "
-        f"questions of {shorten(source, 200)}",
-        f"verdicts: {shorten(found.judge, 100)}",
-        "",
-        *_means(found),
-    ]
-    if found.union is not None:
-        lines += ["", f"the first {found.union.depth} of all runs together", *_union(found)]
-    if leaning:
-        lines += ["", *table(leaning_rows(leaning), left=2)]
-    for run in found.runs if per_topic else ():
-        lines += ["", shorten(run.name), *table(_topic_rows(run))]
-    return [*lines, "", *_legend(found, leaning)]
+        f"questions of {shorten(source, 200)}"
+    )
+    parts: list[Part] = [[of, f"verdicts: {shorten(found.judge, 100)}"], _means(found)]
+    parts += [] if found.union is None else [_union(found.union)]
+    parts += [leaning_table(leaning)] if leaning else []
+    parts += map(_topics, found.runs if per_topic else ())
+    return [*parts, _legend(found, leaning)]
 
 
-def _means(found: PerspectiveCoverage) -> list[str]:
-    def bounds(run: MeasuredCoverage, name: str) -> list[str]:
+def _means(found: PerspectiveCoverage) -> Table:
+    def bounds(run: MeasuredCoverage, name: str) -> list[Any]:
         mean = run.measures[name]
-        return [interval(mean.least, mean.most), interval(mean.low, mean.high)]
+        return [(mean.least, mean.most), (mean.low, mean.high)]
 
-    further = []
+    further: list[Any] = []
     if any(mean.open for run in found.runs for mean in run.measures.values()):
-        further.append((["bounds", "their interval"], bounds))
+        names = ("bounds", "their interval")
+        further.append(([Column(name, "interval") for name in names], bounds))
     if any(run.corrected for run in found.runs):
-        further.append((["corrected", "95 % interval"], corrected_cells))
+        column = Column("corrected, 95 % interval", "figure")
+        further.append(([column], lambda run, name: [corrected_cell(run, name)]))
     return runs_table(found, "questions", lambda run, n: run.measures[n].measured, *further)
 
 
-def corrected_cells(run: MeasuredCoverage, name: str) -> list[str]:
-    """Return the corrected value and its interval."""
+def corrected_cell(run: MeasuredCoverage, name: str) -> Measured | str:
+    """Return the corrected value with its interval; nothing where there is none."""
     one = run.corrected.get(name)
-    return ["", ""] if one is None else [number(one.value), interval(one.low, one.high)]
+    return "" if one is None else Measured(one.value, one.scored, one.asked, one.low, one.high)
 
 
-def _union(found: PerspectiveCoverage) -> list[str]:
-    assert found.union is not None  # noqa: S101 - asked by the caller
-    rows = [["measure", "mean", "95 % interval", "questions", "bounds"]]
-    for name, mean in found.union.measures.items():
-        m = mean.measured
-        rows.append(
-            [name, number(m.value), interval(m.low, m.high), scored_of_asked(m),
-             interval(mean.least, mean.most)]
-        )  # fmt: skip
-    return table(rows)
+def _union(union: UnionCoverage) -> Table:
+    columns = (
+        Column("measure"),
+        Column("mean, 95 % interval", "figure"),
+        Column("questions", "counts"),
+        Column("bounds", "interval"),
+    )
+    rows = [
+        (name, mean.measured, mean.measured, (mean.least, mean.most))
+        for name, mean in union.measures.items()
+    ]
+    return Table(columns, rows, title=f"the first {union.depth} of all runs together")
 
 
-def leaning_rows(leaning: Sequence[Leaning]) -> list[list[str]]:
-    """Return the rows of a table of retrievers that were asked three ways, with its header."""
-    rows = [["leaning", "asked as", "(p-n)/p", "95 % interval", "p", "n", "questions", "shift",
-             "95 % interval"]]  # fmt: skip
+def leaning_table(leaning: Sequence[Leaning]) -> Table:
+    """Return the table of retrievers that were asked three ways."""
+    columns = (
+        Column("leaning"),
+        Column("asked as"),
+        Column("(p-n)/p, 95 % interval", "figure"),
+        Column("p", "number"),
+        Column("n", "number"),
+        Column("questions", "counts"),
+        Column("shift, 95 % interval", "figure"),
+    )
+    rows: list[Sequence[Any]] = []
     for one in leaning:
         for place, (asked, of) in enumerate(one.by.items()):
-            shift = one.shifts.get((asked, "question"))
-            delta = of.delta
-            rows.append(
-                [shorten(one.name, 40) if not place else "", _ASKED[asked], number(delta.value),
-                 interval(delta.low, delta.high), number(of.p), number(of.n),
-                 f"{delta.scored} of {delta.asked}",
-                 "" if shift is None else number(shift.value),
-                 "" if shift is None else interval(shift.low, shift.high)]
-            )  # fmt: skip
-    return rows
+            name = "" if place else shorten(one.name, 40)
+            shift = one.shifts.get((asked, "question"), "")
+            rows.append((name, _ASKED[asked], of.delta, of.p, of.n, of.delta, shift))
+    return Table(columns, rows)
 
 
-def _topic_rows(run: MeasuredCoverage) -> list[list[str]]:
-    rows = [["question", *run.measures]]
-    for topic, values in run.per_topic.items():
-        cells = [_topic_cell(values.get(name)) for name in run.measures]
-        rows.append([shorten(topic, 40), *cells])
-    return rows
+def _topics(run: MeasuredCoverage) -> Table:
+    columns = (Column("question"), *(Column(name, "number") for name in run.measures))
+    rows = [
+        (shorten(topic, 40), *(_topic_cell(values.get(name)) for name in run.measures))
+        for topic, values in run.per_topic.items()
+    ]
+    return Table(columns, rows, title=shorten(run.name))
 
 
 def _topic_cell(value: Bounded | None) -> str:
@@ -201,7 +200,7 @@ def _topic_cell(value: Bounded | None) -> str:
         return number(None if value is None else value.value)
     if value.most is None:
         return f"from {number(value.least)}"
-    return interval(value.least, value.most)
+    return interval((value.least, value.most))
 
 
 def _legend(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:

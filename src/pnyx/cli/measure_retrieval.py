@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
+from pnyx.app.measure_specs import ComparingSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli.measure_runs import (
     check_plot,
     compared_legend,
-    drawing_options,
     draws_legend,
     few_warning,
     finish,
     listed,
-    margin_option,
     mark,
-    run_names,
+    named_runs,
     run_notes,
     runs_table,
     untested_note,
-    with_baseline,
 )
-from pnyx.cli.options import json_option
-from pnyx.cli.tables import number, table
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.errors import shorten
+from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
+    from pnyx.cli.measure_runs import Part
     from pnyx.measure.retrieval import MeasuredRun, Retrieval
     from pnyx.view.plots import Panel
 
-__all__ = ["retrieval"]
+__all__ = ["RetrievalSpec", "retrieval"]
 
 
 _HELP = """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
 
 Any measure of ir-measures, by its notation; each with a 95 % interval from drawing topics anew.
 With --baseline, each other run is compared with it: difference, its interval, a paired two-sided
-test corrected by Holm-Bonferroni over all runs and measures, and the effect size. That a run is
-not worse is shown by --margin only: no difference found is inconclusive.
-Documents are ordered by score, equal scores by document id, last first, as in trec_eval.
+test corrected by Holm-Bonferroni over all runs and measures, and the effect size. Only --margin
+can show that a run is not worse: a difference that is not significant is inconclusive.
+Documents are ordered by score, ties by descending document id, as in trec_eval.
 
 \b
 --topics-of qrels  all topics of the qrels; one that a run lacks counts as an
@@ -53,92 +54,77 @@ Exit status 3: a measure is not defined for some topic.
 
 _EXAMPLE = """\b
 Example:
-  pnyx measure retrieval bm25.run touche.run --qrels qrels.txt --baseline bm25.run
-  pnyx measure retrieval my.run --qrels qrels.txt --measure nDCG@5 --measure 'AP(rel=2)'
+  pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
+  pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
 """
 
 
-@click.command(
-    name="retrieval",
-    short_help="TREC runs, on qrels.",
-    help=_HELP,
-    epilog=_EXAMPLE,
-)
+@dataclass(frozen=True, kw_only=True)
+class _RankingSpec(Spec):
+    """What of runs is measured on which topics."""
+
+    heading: ClassVar[str] = "Measures"
+
+    qrels: str = opt(..., "Judgements.", metavar="QRELS", raw=True)
+    measures: tuple[str, ...] = opt(
+        (),
+        "In ir-measures notation. Repeatable.",
+        "--measure",
+        metavar="MEASURE",
+        shown="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
+        "StRecall@10",
+    )
+    topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
+    per_topic: bool = opt(False, "Show each topic's values, too.")
+    plot: str | None = opt(None, "Draw means and intervals.", metavar="FILE.svg", raw=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrievalSpec(ComparingSpec, _RankingSpec):
+    """All that is chosen."""
+
+    margin: float | None = opt(
+        None,
+        "Also test that a run is not lower than the baseline by X or more (choose X beforehand).",
+        metavar="X",
+        low=0,
+        above=True,
+        needs=("--baseline", lambda spec: spec.baseline is not None),
+        heading=ComparingSpec.heading,
+    )
+
+
+@verb("retrieval", short_help="TREC runs, on qrels.", help=_HELP, epilog=_EXAMPLE)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--qrels", required=True, metavar="QRELS", help="Judgements.")
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="In ir-measures notation; repeatable  [default: nDCG@10 P@10 AP R@100; "
-    "with diversity qrels also alpha_nDCG@10 ERR_IA@10 StRecall@10].",
-)
-@click.option("--baseline", metavar="RUN", help="Run that the others are compared with.")
-@click.option(
-    "--test",
-    type=click.Choice(["t", "randomisation"]),
-    default="t",
-    show_default=True,
-    help="Paired test against the baseline.",
-)
-@margin_option
-@click.option(
-    "--topics-of",
-    type=click.Choice(["qrels", "run", "both"]),
-    default="qrels",
-    show_default=True,
-    help="Topics that are measured.",
-)
-@click.option("--per-topic", is_flag=True, help="Show each topic's values, too.")
-@click.option("--plot", metavar="FILE.svg", help="Draw means and intervals.")
-@drawing_options
+@takes("spec", RetrievalSpec)
 @json_option
-def retrieval(
-    runs: tuple[str, ...],
-    qrels: str,
-    measures: tuple[str, ...],
-    baseline: str | None,
-    test: Any,
-    margin: float | None,
-    topics_of: Any,
-    per_topic: bool,
-    plot: str | None,
-    draws: int,
-    seed: int,
-    as_json: bool,
-) -> int:
+def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
     """Measure runs; see `_HELP`."""
-    check_plot(plot)
-    if margin is not None and baseline is None:
-        raise click.UsageError("--margin goes with --baseline")
-    paths, chosen = with_baseline(list(runs), baseline)
-    if [*paths, qrels].count("-") > 1:
-        raise click.UsageError("only one of RUN and QRELS can be standard input")
+    check_plot(spec.plot)
+    spec.check_needs()
+    names, baseline = named_runs(runs, spec.baseline, spec.qrels)
     from pnyx.files import atomic_text
-    from pnyx.measure.base import Bootstrap
     from pnyx.measure.retrieval import measure_retrieval
 
-    names = dict(zip(paths, run_names(paths), strict=True))
     found = measure_retrieval(
-        {name: path for path, name in names.items()},
-        qrels,
-        measures,
-        topics_of=topics_of,
-        baseline=None if chosen is None else names[chosen],
-        test=test,
-        margin=margin,
-        bootstrap=Bootstrap(draws, seed),
+        names,
+        spec.qrels,
+        spec.measures,
+        topics_of=spec.topics_of,
+        baseline=baseline,
+        test=spec.test,
+        margin=spec.margin,
+        bootstrap=spec.bootstrap,
     )
-    if plot is not None:
+    if spec.plot is not None:
         from pnyx.view.plots import interval_plot
 
-        with atomic_text(plot) as stream:
+        with atomic_text(spec.plot) as stream:
             stream.write(interval_plot(_panels(found), _legend(found)))
     return finish(
         found.row(),
         _notes(found),
-        lambda: _report(found, qrels, per_topic),
+        lambda: _report(found, spec),
         as_json,
         unscored=found.undefined,
     )
@@ -168,26 +154,25 @@ def _notes(found: Retrieval) -> list[str]:
     return notes + few_warning(found.bootstrap, fewest, "topic")
 
 
-def _report(found: Retrieval, qrels: str, per_topic: bool) -> list[str]:
+def _report(found: Retrieval, spec: RetrievalSpec) -> list[Part]:
     """Return the tables for people."""
     sizes = sorted({len(run.per_topic) for run in found.runs})
     topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
     runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
-    lines = [f"retrieval: {runs} on {topics} topics of {shorten(qrels, 200)}", ""]
-    lines += runs_table(found, "topics", lambda run, name: run.measures[name])
-    for run in found.runs if per_topic else ():
-        lines += ["", shorten(run.name), *table(_topic_rows(run))]
-    if found.comparisons:
-        lines += ["", "d: mean difference in standard deviations of the topics' differences"]
-    legend = _legend(found)
-    return [*lines, *([] if found.comparisons or not legend else [""]), *legend]
+    title = f"retrieval: {runs} on {topics} topics of {shorten(spec.qrels, 200)}"
+    means = runs_table(found, "topics", lambda run, name: run.measures[name], title=title)
+    effect = ["d: mean difference in standard deviations of the topics' differences"]
+    legend = [*effect * bool(found.comparisons), *_legend(found)]
+    return [means, *map(_topics, found.runs if spec.per_topic else ()), legend]
 
 
-def _topic_rows(run: MeasuredRun) -> list[list[str]]:
-    rows = [["topic", *run.measures]]
-    for topic, values in run.per_topic.items():
-        rows.append([shorten(topic, 40), *(number(values[name]) for name in run.measures)])
-    return rows
+def _topics(run: MeasuredRun) -> Table:
+    columns = [Column("topic"), *(Column(name, "number") for name in run.measures)]
+    rows = [
+        (shorten(topic, 40), *(values[name] for name in run.measures))
+        for topic, values in run.per_topic.items()
+    ]
+    return Table(columns, rows, title=shorten(run.name))
 
 
 def _legend(found: Retrieval) -> list[str]:

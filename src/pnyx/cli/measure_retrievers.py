@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
+from pnyx.app.measure_specs import ComparingSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli.measure_runs import (
+    DIFFERENCE,
     difference_cells,
-    drawing_options,
     draws_legend,
     few_warning,
     finish,
     listed,
-    run_names,
+    named_runs,
     test_legend,
-    with_baseline,
 )
-from pnyx.cli.options import json_option
-from pnyx.cli.tables import interval, number, table
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.errors import shorten
+from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
+    from pnyx.cli.measure_runs import Part
     from pnyx.measure.retrievers import Retrievers
 
-__all__ = ["retrievers"]
+__all__ = ["RetrieversSpec", "retrievers"]
 
 _HELP = """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
 
@@ -34,9 +37,9 @@ is compared with each other (with --baseline, only with that one): difference, i
 paired two-sided test, corrected by Holm-Bonferroni over all comparisons.
 
 \b
---documents-of run          the annotated documents that the run has
+--documents-of run          annotated documents that the run has
 --documents-of every-run    those that every run has
---documents-of annotations  all; those that a run lacks share its last place
+--documents-of annotations  all; those missing from a run tied in last place
 
 Unscored annotations and documents without one are left out and counted. docs/measures.md defines
 all of this; the t-test needs pip install 'pnyx[retrieval]'.
@@ -45,76 +48,60 @@ Exit status 3: an annotation is unscored, or tau is not defined for some questio
 
 _EXAMPLE = """\b
 Example:
-  pnyx judge relevance --run pool.run --index my.index --topics topics.tsv --out results
+  pnyx judge relevance --run pool.run --index my.index --topics topics.tsv \\
+    --out results
   pnyx measure retrievers bm25.run dense.run --annotations results
 """
 
 
-@click.command(
-    name="retrievers",
-    short_help="TREC runs, on annotated pairs.",
-    help=_HELP,
-    epilog=_EXAMPLE,
-)
+@dataclass(frozen=True, kw_only=True)
+class _AnnotatedSpec(Spec):
+    """Which annotations runs are compared with."""
+
+    heading: ClassVar[str] = "Annotations"
+
+    annotations: str = opt(
+        ...,
+        "JSONL or Parquet with question_id, doc_id, probability; or a results folder.",
+        metavar="FILE",
+        raw=True,
+    )
+    judge: str | None = opt(
+        None, "Judge whose annotations are used, if the file has several.", metavar="NAME"
+    )
+    documents_of: Literal["run", "every-run", "annotations"] = opt(
+        "run", "Documents on which a run is compared."
+    )
+    per_question: bool = opt(False, "Show each question's values, too.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrieversSpec(ComparingSpec, _AnnotatedSpec):
+    """All that is chosen."""
+
+
+@verb("retrievers", short_help="TREC runs, on annotated pairs.", help=_HELP, epilog=_EXAMPLE)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "--annotations",
-    required=True,
-    metavar="FILE",
-    help="JSONL or Parquet with question_id, doc_id, probability; or a results folder.",
-)
-@click.option("--judge", metavar="NAME", help="Whose annotations, where FILE holds several's.")
-@click.option("--baseline", metavar="RUN", help="Run that the others are compared with.")
-@click.option(
-    "--documents-of",
-    type=click.Choice(["run", "every-run", "annotations"]),
-    default="run",
-    show_default=True,
-    help="Documents on which a run is compared.",
-)
-@click.option(
-    "--test",
-    type=click.Choice(["t", "randomisation"]),
-    default="t",
-    show_default=True,
-    help="Paired test of two runs.",
-)
-@click.option("--per-question", is_flag=True, help="Show each question's values, too.")
-@drawing_options
+@takes("spec", RetrieversSpec)
 @json_option
-def retrievers(
-    runs: tuple[str, ...],
-    annotations: str,
-    judge: str | None,
-    baseline: str | None,
-    documents_of: Any,
-    test: Any,
-    per_question: bool,
-    draws: int,
-    seed: int,
-    as_json: bool,
-) -> int:
+def retrievers(runs: tuple[str, ...], spec: RetrieversSpec, as_json: bool) -> int:
     """Rank retrievers; see `_HELP`."""
-    paths, chosen = with_baseline(list(runs), baseline)
-    if [*paths, annotations].count("-") > 1:
-        raise click.UsageError("only one of RUN and --annotations can be standard input")
+    names, baseline = named_runs(runs, spec.baseline, spec.annotations)
     from pnyx.judge.verdicts import read_annotations
-    from pnyx.measure.base import Bootstrap
     from pnyx.measure.retrievers import measure_retrievers
 
-    names = dict(zip(paths, run_names(paths), strict=True))
     found = measure_retrievers(
-        {name: path for path, name in names.items()},
-        read_annotations(annotations, judge=judge),
-        documents_of=documents_of,
-        baseline=None if chosen is None else names[chosen],
-        test=test,
-        bootstrap=Bootstrap(draws, seed),
+        names,
+        read_annotations(spec.annotations, judge=spec.judge),
+        documents_of=spec.documents_of,
+        baseline=baseline,
+        test=spec.test,
+        bootstrap=spec.bootstrap,
     )
     return finish(
         found.row(),
         _notes(found),
-        lambda: _report(found, annotations, per_question),
+        lambda: _report(found, spec),
         as_json,
         unscored=found.undefined or found.unscored,
     )
@@ -142,43 +129,43 @@ def _notes(found: Retrievers) -> list[str]:
     return notes + few_warning(found.bootstrap, found.questions, "question")
 
 
-def _report(found: Retrievers, annotations: str, per_question: bool) -> list[str]:
+def _report(found: Retrievers, spec: RetrieversSpec) -> list[Part]:
     """Return the tables for people."""
-    lines = [
+    title = (
         f"retrievers: {len(found.runs)} on {found.annotated} annotated pairs, "
-        f"{found.questions} questions of {shorten(annotations, 200)}",
-        "",
+        f"{found.questions} questions of {shorten(spec.annotations, 200)}"
+    )
+    columns = (
+        Column("run"),
+        Column("Kendall's tau-b, 95 % interval", "figure"),
+        Column("questions", "counts"),
+        Column("documents", "counts"),
+    )
+    rows = [
+        (shorten(run.name, 40), run.tau, run.tau, (run.compared, found.annotated))
+        for run in found.runs
     ]
-    rows = [["run", "Kendall's tau-b", "95 % interval", "questions", "documents"]]
-    for run in found.runs:
-        tau = run.tau
-        of = f"{tau.scored} of {tau.asked}"
-        documents = f"{run.compared} of {found.annotated}"
-        bounds = interval(tau.low, tau.high)
-        rows.append([shorten(run.name, 40), number(tau.value), bounds, of, documents])
-    lines += table(rows)
-    if found.comparisons:
-        lines += ["", *table(_compared(found), left=2), "", _legend(found)]
-    if per_question:
-        names = [shorten(run.name, 40) for run in found.runs]
-        rows = [["question", *names]]
-        for question in found.runs[0].per_question:
-            values = [number(run.per_question[question].value) for run in found.runs]
-            rows.append([shorten(question, 40), *values])
-        lines += ["", *table(rows)]
-    legend = draws_legend("the questions", found.bootstrap)
-    return [*lines, "", *legend] if legend else lines
+    parts: list[Part] = [Table(columns, rows, title=title)]
+    parts += [_compared(found)] if found.comparisons else []
+    parts += [_questions(found)] if spec.per_question else []
+    return [*parts, draws_legend("the questions", found.bootstrap)]
 
 
-def _compared(found: Retrievers) -> list[list[str]]:
-    rows = [["run", "less", "difference", "95 % interval", "p", "p (Holm)", "d"]]
+def _compared(found: Retrievers) -> Table:
+    rows = []
     for c in found.comparisons:
         *cells, corrected, effect = difference_cells(c)
         mark = " *" if c.significant else ""
         rows.append([shorten(c.run, 40), shorten(c.other, 40), *cells, corrected + mark, effect])
-    return rows
-
-
-def _legend(found: Retrievers) -> str:
     tested = test_legend(found.test, found.comparisons)
-    return f"*: {tested}; d: mean difference in standard deviations"
+    legend = f"*: {tested}; d: mean difference in standard deviations"
+    return Table([Column("run"), Column("less"), *DIFFERENCE], rows, legend=[legend])
+
+
+def _questions(found: Retrievers) -> Table:
+    columns = [Column(shorten(run.name, 40), "number") for run in found.runs]
+    rows = [
+        (shorten(question, 40), *(run.per_question[question].value for run in found.runs))
+        for question in found.runs[0].per_question
+    ]
+    return Table([Column("question"), *columns], rows)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.tables import interval, number, table
-from pnyx.cli.values import NumberRange
-from pnyx.errors import InputError, shorten
+from pnyx.cli.options import say
+from pnyx.errors import InputError, OptionError, shorten
+from pnyx.view.tables import Column, Marked, Table, filled
 
 if TYPE_CHECKING:
     from pnyx.measure.base import Bootstrap, Measured
     from pnyx.measure.comparisons import Comparison
 
 __all__ = [
+    "DIFFERENCE",
+    "Part",
     "chance",
     "check_plot",
     "compared_legend",
@@ -28,17 +30,18 @@ __all__ = [
     "few_warning",
     "finish",
     "listed",
-    "margin_option",
     "mark",
+    "named_runs",
     "run_names",
     "run_notes",
     "runs_table",
-    "scored_of_asked",
-    "shift_option",
+    "shown",
     "test_legend",
     "untested_note",
-    "with_baseline",
 ]
+
+Part: TypeAlias = Table | Sequence[str]
+"""Of what is printed: a table, or the lines of a paragraph."""
 
 _BETTER, _WORSE = "▲", "▼"
 
@@ -50,49 +53,70 @@ _SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
 def finish(
     row: Mapping[str, Any],
     notes: Sequence[str],
-    report: Callable[[], Sequence[str]] | None,
+    report: Callable[[], Sequence[Part]] | None,
     as_json: bool,
     *,
     unscored: object,
 ) -> int:
     """Print what was measured, with notes on stderr; return the exit status."""
     for line in notes:
-        click.echo(f"pnyx: {line}", err=True)
+        say(line)
     if as_json:
         click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
     elif report is not None:
-        click.echo("\n".join(report()))
+        click.echo(shown(report()))
     return EXIT_UNSCORED if unscored else 0
+
+
+def shown(parts: Sequence[Part]) -> str:
+    """Return tables and paragraphs (lists of lines) as wide as the terminal; empty ones are not."""
+    texts = (
+        part.text() if isinstance(part, Table) else "\n".join(map(filled, part)) for part in parts
+    )
+    return "\n\n".join(filter(None, texts))
 
 
 def check_plot(plot: str | None) -> None:
     """Refuse a name that is not that of an SVG picture.
 
     Raises:
-        click.UsageError: it ends in something else.
+        OptionError: it ends in something else.
     """
     if plot is not None and not plot.endswith(".svg"):
-        raise click.UsageError(f"--plot {shorten(plot)}: expected a name that ends in .svg")
+        raise OptionError(f"--plot {shorten(plot)}: expected a name that ends in .svg")
 
 
-def with_baseline(paths: list[str], baseline: str | None) -> tuple[list[str], str | None]:
-    """Return the runs' files and which is the baseline, which may be a further one.
+def named_runs(
+    runs: Sequence[str], baseline: str | None, *others: str | None
+) -> tuple[dict[str, str], str | None]:
+    """Return name -> file of the runs, and the name of the baseline, which may be a further one.
+
+    Args:
+        runs: their files.
+        baseline: a run's file or name.
+        others: files that are also read.
 
     Raises:
         InputError: a run is given twice, or the baseline is neither a run nor a file.
+        OptionError: more than one file is standard input.
     """
-    twice = next((p for p in paths if paths.count(p) > 1), None)
+    twice = next((p for p in runs if p != "-" and runs.count(p) > 1), None)
     if twice is not None:
         raise InputError("the run is given twice", path=twice)
-    if baseline is None or baseline in paths:
-        return paths, baseline
-    named = dict(zip(run_names(paths), paths, strict=True))
-    if baseline in named:
-        return paths, named[baseline]
-    if not Path(baseline).exists():
-        known = shorten(", ".join(paths), 200)
-        raise InputError(f"--baseline {shorten(baseline)}: is neither a file nor one of {known}")
-    return [baseline, *paths], baseline
+    names = dict(zip(run_names(runs), runs, strict=True))
+    if baseline is not None and baseline not in names and baseline not in runs:
+        if not Path(baseline).exists():
+            known = shorten(", ".join(runs), 200)
+            raise InputError(
+                f"--baseline {shorten(baseline)}: is neither a file nor one of {known}"
+            )
+        runs = [baseline, *runs]
+        names = dict(zip(run_names(runs), runs, strict=True))
+    if [*runs, *others].count("-") > 1:
+        raise OptionError("only one file can be standard input")
+    if baseline in runs:
+        baseline = next(name for name, path in names.items() if path == baseline)
+    return names, baseline
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
@@ -135,75 +159,53 @@ def drawing_options(function: Any) -> Any:
     return function
 
 
-margin_option = click.option(
-    "--margin",
-    type=NumberRange(0, min_open=True),
-    metavar="X",
-    help="Also test that a run is not lower than the baseline by X or more (choose X beforehand).",
-)
-
-
-shift_option = click.option(
-    "--shift",
-    type=NumberRange(0),
-    metavar="S",
-    help="Where the pairs of --labelled come from another corpus or retriever: standard deviation "
-    "of how far the judge's log-odds may be off on those measured (0.7: odds twice or half).",
-)
-
-
 def runs_table(
     found: Any,
     what: str,
     measured: Callable[[Any, str], Measured],
-    *further: tuple[list[str], Callable[[Any, str], list[str]]],
-) -> list[str]:
+    *further: tuple[Sequence[Column], Callable[[Any, str], Sequence[Any]]],
+    title: str = "",
+) -> Table:
     """Return a table of measures by run, with the differences to the baseline, if there is one.
 
     Args:
         found: a result with runs, comparisons and a baseline.
         what: is counted.
         measured: of a run and the name of a measure.
-        further: headers of columns, and their cells for a run and the name of a measure.
+        further: columns, and their cells for a run and the name of a measure.
+        title: the line above.
     """
     compared = {(c.run, c.measure): c for c in found.comparisons}
     tested = {c.measure for c in found.comparisons}
-    columns = [*further]
+    parts = [*further]
 
-    def difference(run: Any, name: str) -> list[str]:
+    def difference(run: Any, name: str) -> Sequence[Any]:
         if (run.name, name) in compared:
             return difference_cells(compared[run.name, name])
         return ["baseline" if run.name == found.baseline and name in tested else "", *[""] * 4]
 
-    def margins(run: Any, name: str) -> list[str]:
+    def margins(run: Any, name: str) -> Sequence[Any]:
         c = compared.get((run.name, name))
         if c is None or c.against is None:
             return [""] * 3
         return [chance(c.against.p_not_lower), chance(c.against.p_not_lower_holm), c.conclusion]
 
     if found.baseline is not None:
-        columns += [(["difference", "95 % interval", "p", "p (Holm)", "d"], difference)]
+        parts.append((DIFFERENCE, difference))
     if any(c.against for c in found.comparisons):
-        columns += [(["p not lower", "(Holm)", "shown"], margins)]
-    rows = [["measure", "run", "mean" + ("  " if compared else ""), "95 % interval", what]]
-    rows[0] += [header for headers, _ in columns for header in headers]
+        names = ("p not lower", "(Holm)", "shown")
+        parts.append(([Column(name, "number") for name in names], margins))
+    rows: list[Sequence[Any]] = []
     for name in found.runs[0].measures:
+        rows += [()] if rows and len(found.runs) > 1 else []
         for place, run in enumerate(found.runs):
             m = measured(run, name)
-            marked = f" {mark(compared.get((run.name, name))):1}" if compared else ""
-            cells = ["" if place else name, shorten(run.name, 40), number(m.value) + marked]
-            cells += [interval(m.low, m.high), scored_of_asked(m)]
-            rows.append(cells + [cell for _, of in columns for cell in of(run, name)])
-    header, *lines = table(rows, left=2)
-    if len(found.runs) == 1:
-        return [header, *lines]
-    blocks = [lines[n : n + len(found.runs)] for n in range(0, len(lines), len(found.runs))]
-    return [header, *(line for block in blocks for line in ("", *block))]
-
-
-def scored_of_asked(m: Measured) -> str:
-    """Return how many values a mean rests on, and of how many if that is fewer."""
-    return str(m.asked) if m.scored == m.asked else f"{m.scored} of {m.asked}"
+            marked = Marked(m, mark(compared.get((run.name, name)))) if compared else m
+            cells = ["" if place else name, shorten(run.name, 40), marked, m]
+            rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
+    columns = [Column("measure"), Column("run"), Column("mean, 95 % interval", "figure")]
+    columns += [Column(what, "counts"), *(column for some, _ in parts for column in some)]
+    return Table(columns, rows, title=title)
 
 
 def compared_legend(found: Any) -> list[str]:
@@ -242,12 +244,19 @@ def run_notes(name: str, notes: Sequence[tuple[object, str]], rearranged: int) -
     return [f"{shorten(name, 40)}: {line}" for line in lines]
 
 
-def difference_cells(c: Comparison) -> list[str]:
-    """Return the difference, its interval, p, the corrected p and the effect size."""
+DIFFERENCE = (
+    Column("difference", "number"),
+    Column("95 % interval", "interval"),
+    *(Column(name, "number") for name in ("p", "p (Holm)", "d")),
+)
+
+
+def difference_cells(c: Comparison) -> list[Any]:
+    """Return the cells of `DIFFERENCE`: p also corrected, d the effect size."""
     difference, effect = c.test.difference, c.test.effect
     return [
         "-" if difference is None else f"{difference:+.3f}",
-        interval(c.low, c.high),
+        (c.low, c.high),
         chance(c.test.p),
         chance(c.p_holm),
         "-" if effect is None else f"{effect:+.2f}",

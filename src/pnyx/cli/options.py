@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pnyx.cli.values import NumberRange
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
@@ -30,6 +30,7 @@ __all__ = [
     "open_model",
     "open_models",
     "refuse_same_file",
+    "refuse_two_outputs",
     "say",
     "spending_options",
     "warn",
@@ -65,6 +66,16 @@ def refuse_same_file(flag: str, out: str, /, **others: str | Path | None) -> Non
     for what, other in others.items():
         if "-" not in (out, other) and other and realpath(out) == realpath(other):
             raise click.UsageError(f"{flag} names the same file as {what}: it would be lost")
+
+
+def refuse_two_outputs(flag: str, out: str | None, *, as_json: bool) -> None:
+    """Refuse to print --json and the file that a flag names (`-`) to one place.
+
+    Raises:
+        OptionError: both are printed.
+    """
+    if as_json and out == "-":
+        raise OptionError(f"--json and {flag} - both write to standard output")
 
 
 def column_mapping(columns: Iterable[str]) -> dict[str, str]:
