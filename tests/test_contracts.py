@@ -617,7 +617,7 @@ def test_the_command_lines_defaults_are_those_of_python():
 
 def _parameter(verb: str, name: str) -> Any:
     command = importlib.import_module(f"pnyx.cli.{verb}").command
-    return next(p for p in command.params if p.name == name)
+    return next(p for p in command.params if p.name.rpartition("__")[2] == name)
 
 
 def _choices(verb: str, parameter: str) -> list[str]:
