@@ -166,8 +166,7 @@ LATER = {
     tuple(path.split())
     for path in (
         "corpus;corpus split;corpus web;quality train;annotate;annotate apply;annotate define;"
-        "annotate label;annotate review;annotate sample;build;build draft;build export;"
-        "build filter;"
+        "annotate label;annotate review;annotate sample;"
         "judge;measure;measure retrieval;measure perspectives;measure retrievers;bench;"
         "bench perspectives;calibrate;convert"
     ).split(";")

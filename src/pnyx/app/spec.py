@@ -78,11 +78,12 @@ def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
             yield field, field.metadata[_OPT]
 
 
-def flag_of(spec: type[Spec], name: str) -> str:
-    """Return how the command line spells a field: its longest flag."""
+def flag_of(spec: type[Spec], name: str, *, off: bool = False) -> str:
+    """Return how the command line spells a field: the longest flag, or that which turns it off."""
     for field, told in opts_of(spec):
         if field.name == name and told.flags:
-            return max((f.partition("/")[0] for f in told.flags), key=len)
+            pairs = (f.partition("/") for f in told.flags)
+            return max(((no if off else "") or yes for yes, _, no in pairs), key=len)
     return f"--{name.replace('_', '-')}"
 
 
@@ -115,7 +116,8 @@ class Spec:
             if told.needs and self.given(field.name):
                 words, holds = told.needs
                 if not holds(looked_at):
-                    raise OptionError(f"{flag_of(type(self), field.name)} goes with {words}")
+                    flag = flag_of(type(self), field.name, off=getattr(self, field.name) is False)
+                    raise OptionError(f"{flag} goes with {words}")
 
     def row(self) -> dict[str, Any]:
         """Return what differs from the defaults, as JSON values."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pnyx.app.spec import Spec, opt
 from pnyx.cli.values import NumberRange
 from pnyx.errors import InputError, shorten
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pnyx.models.replies import ChatModel
 
 __all__ = [
+    "ColumnSpec",
     "column_mapping",
     "column_option",
     "default_judge",
@@ -41,6 +44,29 @@ _SIGN_SECONDS = 10.0
 F = TypeVar("F", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnSpec(Spec):
+    """How the columns of a source are called."""
+
+    columns: tuple[str, ...] = opt(
+        (),
+        "Which column or key of the source holds a field, e.g. text=body. Repeatable.",
+        "--column",
+        metavar="FIELD=COLUMN",
+        rare=True,
+    )
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Field -> column.
+
+        Raises:
+            InputError: one is not FIELD=COLUMN, or a field is given twice.
+        """
+        return column_mapping(self.columns)
+
 
 column_option = click.option(
     "--column",
