@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pnyx.search.pipeline import Searcher, SearchPlan
     from pnyx.search.scoring import Scoring
 
-__all__ = ["asks_model", "open_searcher", "searching_options", "tuning_options"]
+__all__ = ["asks_model", "open_searcher", "searching_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -128,19 +128,6 @@ _STAGES = (
 def searching_options(function: F) -> F:
     """Add --model with its parameters, --rerank and --diversify, which `open_searcher` takes."""
     for option in reversed((*_SCORING, *_STAGES)):
-        function = option(function)
-    return function
-
-
-def tuning_options(function: F) -> F:
-    """Add --model of those that have parameters, and what of it is not tuned."""
-    model = click.option(
-        "--model",
-        type=click.Choice([*_LEXICAL, "hybrid"]),
-        required=True,
-        help="What ranks, and whose parameters are chosen.",
-    )
-    for option in (_EMBEDDER, _FUSION, _LEXICAL_PART, _FLAT, model):
         function = option(function)
     return function
 
