@@ -165,10 +165,10 @@ ALL = dict(_commands(app))
 LATER = {
     tuple(path.split())
     for path in (
-        "corpus;corpus split;corpus web;quality train;annotate;annotate apply;annotate define;"
+        "annotate;annotate apply;annotate define;"
         "annotate label;annotate review;annotate sample;"
         "judge;measure;measure retrieval;measure perspectives;measure retrievers;bench;"
-        "bench perspectives;calibrate;convert"
+        "bench perspectives;calibrate"
     ).split(";")
 }
 """Commands whose help pages still have to be rewritten."""
