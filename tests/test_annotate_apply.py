@@ -543,10 +543,10 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
         (("--run", "r", "--index", "i"), "expected PAIRS"),
         (("p.jsonl", "--depth", "3"), "--depth goes with --run"),
         (("p.jsonl", "--thresholds", "0.4"), "--thresholds goes with --qrels"),
-        (("p.jsonl", "--qrels", "q", "--thresholds", "a,b"), "expected numbers like 0.3,0.7"),
+        (("p.jsonl", "--qrels", "q", "--thresholds", "a,b"), "'a' is not a valid float"),
         (("p.jsonl", "--qrels", "q", "--thresholds", "2"), "above 0, at most 1"),
         (("p.jsonl", "--qrels", "-", "--json"), "both write to standard output"),
-        (("p.jsonl", "--samples", "3"), "it needs --llm"),
+        (("p.jsonl", "--samples", "3"), "--samples goes with --llm"),
     ],
 )
 def test_wrong_usage_is_one_line(capsys, tmp_path, monkeypatch, wrong, said):

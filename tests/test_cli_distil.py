@@ -273,9 +273,9 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
         (("--cascade", "c.json", "--cheap", "empty"), "empty: holds no student.json"),
         (("--cascade", "c.json"),
          "--cascade with --student needs who is asked first (--cheap) or last (--llm)"),
-        (("--cheap", "student"), "--cheap is for --cascade"),
-        (("--samples", "3"), "--samples and --student exclude each other"),
-        (("--budget", "1"), "--budget and --student exclude each other"),
+        (("--cheap", "student"), "--cheap goes with --cascade"),
+        (("--samples", "3"), "--samples goes with --llm"),
+        (("--budget", "1"), "--budget goes with --llm"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])

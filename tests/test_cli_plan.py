@@ -358,10 +358,11 @@ def test_an_option_that_would_change_nothing_is_refused(capsys, option):
     labels = write("labels.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
     status, _, error = run(capsys, "support", items, "--out", "out", *option)
     assert status == 2
-    assert error.startswith(f"pnyx: {option[0]} is for a language model: it needs --llm")
+    assert error.startswith(f"pnyx: {option[0]} goes with --llm")
     status, _, error = run(capsys, "support", items, "--labels", labels, "--out", "out", *option)
     assert status == 2
-    assert error.startswith(f"pnyx: {option[0]} and --labels exclude each other")
+    said = "and --labels exclude each other" if option[0] == "--cascade" else "goes with --llm"
+    assert error.startswith(f"pnyx: {option[0]} {said}")
     assert not Path("out").exists()
 
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, Self, cast
 
 from pnyx.errors import InputError, OptionError, shorten
 
-__all__ = ["Opt", "Spec", "flag_of", "opt", "opts_of"]
+__all__ = ["Opt", "Spec", "opt", "opts_of"]
 
 _OPT: Final = "opt"
 
@@ -78,15 +78,6 @@ def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
             yield field, field.metadata[_OPT]
 
 
-def flag_of(spec: type[Spec], name: str, *, off: bool = False) -> str:
-    """Return how the command line spells a field: the longest flag, or that which turns it off."""
-    for field, told in opts_of(spec):
-        if field.name == name and told.flags:
-            pairs = (f.partition("/") for f in told.flags)
-            return max(((no if off else "") or yes for yes, _, no in pairs), key=len)
-    return f"--{name.replace('_', '-')}"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Spec:
     """Base of specs.
@@ -102,6 +93,13 @@ class Spec:
         (field,) = (f for f in dataclasses.fields(self) if f.name == name)
         return bool(getattr(self, name) != field.default)
 
+    def flag(self, name: str) -> str:
+        """Return how the command line spells the choice made in a field."""
+        (told,) = (told for field, told in opts_of(type(self)) if field.name == name)
+        longest = max(told.flags, key=len, default=f"--{name.replace('_', '-')}")
+        on, _, off = longest.partition("/")
+        return off if off and getattr(self, name) is False else on
+
     def check_needs(self, **resolved: Any) -> None:
         """Refuse choices that would change nothing: whoever makes one means it.
 
@@ -116,8 +114,7 @@ class Spec:
             if told.needs and self.given(field.name):
                 words, holds = told.needs
                 if not holds(looked_at):
-                    flag = flag_of(type(self), field.name, off=getattr(self, field.name) is False)
-                    raise OptionError(f"{flag} goes with {words}")
+                    raise OptionError(f"{self.flag(field.name)} goes with {words}")
 
     def row(self) -> dict[str, Any]:
         """Return what differs from the defaults, as JSON values."""

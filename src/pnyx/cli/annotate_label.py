@@ -96,14 +96,11 @@ class LabelSpec(Spec):
                     raise OptionError(f"--{flag} does not go with --form listwise")
         for name in asked:
             if judge.prompt is not None:
-                raise OptionError(f"{self._flag(name)} and --prompt exclude each other")
+                raise OptionError(f"{self.flag(name)} and --prompt exclude each other")
             if not judge.asks_models:
-                raise OptionError(f"{self._flag(name)} goes with --llm")
+                raise OptionError(f"{self.flag(name)} goes with --llm")
         if self.given("definition") and judge.answered_by in ("labels", "lookup"):
             raise OptionError("--no-definition does not go with --labels or --lookup")
-
-    def _flag(self, name: str) -> str:
-        return "--no-reason" if name == "reason" else f"--{name}"
 
     @property
     def prompt(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from pnyx.app.judge_specs import AskedSpec
-from pnyx.app.spec import Spec, flag_of, opt
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.building import (
     DraftsSpec,
@@ -60,7 +60,7 @@ class FilterSpec(Spec):
         if self.personal and not asked.asks_models:
             raise OptionError("--personal goes with --llm; without one, give --no-personal")
         for name in () if self.personal else asked.row():
-            raise OptionError(f"{flag_of(AskedSpec, name)} and --no-personal exclude each other")
+            raise OptionError(f"{asked.flag(name)} and --no-personal exclude each other")
         asked.check()
 
 

@@ -17,7 +17,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_writer
 from pnyx.app.search_specs import ArgueSpec
-from pnyx.app.spec import Spec, flag_of, opt
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.argue import with_settings, write_pages, write_responses_file
 from pnyx.cli.options import say
@@ -97,8 +97,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
     out = spec.out
     if spec.files_only:
         for name in asked.row():
-            flag = flag_of(ModelSpec, name)
-            raise OptionError(f"--files-only asks no model: it excludes {flag}")
+            raise OptionError(f"--files-only asks no model: it excludes {asked.flag(name)}")
         return _write_files(out, as_json)
     began = time.monotonic()
     _refuse_foreign(Path(out))

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnSpec",
     "column_mapping",
-    "column_option",
     "default_judge",
     "json_option",
     "model_options",
@@ -34,7 +33,6 @@ __all__ = [
     "open_models",
     "refuse_same_file",
     "say",
-    "spending_options",
     "warn",
     "warn_undefined",
 ]
@@ -66,15 +64,6 @@ class ColumnSpec(Spec):
             InputError: one is not FIELD=COLUMN, or a field is given twice.
         """
         return column_mapping(self.columns)
-
-
-column_option = click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="Which column or key of the source holds a field, e.g. text=body. Repeatable.",
-)
 
 
 def refuse_same_file(flag: str, out: str, /, **others: str | Path | None) -> None:
@@ -158,37 +147,6 @@ def model_options(function: F) -> F:
             help="Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) "
             "or gguf:PATH. Repeatable: one model at several addresses, or several models  "
             "[default: $PNYX_LLM, else the packaged judge].",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-def spending_options(function: F) -> F:
-    """Add --plan, --budget, --budget-tokens, --prices and --from-store."""
-    for option in (
-        click.option(
-            "--from-store",
-            "offline",
-            is_flag=True,
-            help="Ask nothing: judge stored replies anew; what is not stored is unscored.",
-        ),
-        click.option("--prices", metavar="FILE", help="Prices that go before the packaged ones."),
-        click.option(
-            "--budget-tokens",
-            type=click.IntRange(1),
-            help="Stop before more tokens than this are spent.",
-        ),
-        click.option(
-            "--budget",
-            metavar="USD",
-            type=NumberRange(0, min_open=True),
-            help="Stop before more than this is spent; several models share it evenly.",
-        ),
-        click.option(
-            "--plan",
-            is_flag=True,
-            help="Say how many calls, tokens and dollars the run would take; ask nothing.",
         ),
     ):
         function = option(function)
