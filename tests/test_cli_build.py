@@ -329,7 +329,7 @@ def test_the_surveys_own_question_is_what_is_called_personal(run):
 
 
 def test_the_threshold_of_the_command_line_is_that_of_python():
-    (similar,) = (p for p in filter_.params if p.name == "similar")
+    (similar,) = (p for p in filter_.params if p.name == "spec__similar")
     assert similar.default == SIMILAR
 
 
@@ -477,12 +477,24 @@ def test_a_plan_asks_nothing_and_a_budget_holds(run):
         (("draft", "in", "--from", "pairs", "--out", "o"), "drafts from pairs of arguments"),
         (("draft", "in", "--from", "claims"), "Missing option '--out'"),
         (("draft", "in", "--from", "claims", "--out", "in"), "names the same file as SOURCE"),
-        (("draft", "in", "--from", "claims", "--out", "o", "--column", "a=b"), "--column is for"),
-        (("draft", "in", "--from", "claims", "--out", "o", "--budget", "1"), "--budget is for"),
-        (("draft", "in", "--from", "claims", "--out", "o", "--plan"), "--plan is for a language"),
-        (("draft", "in", "--from", "claims", "--out", "o", "--no-rules"), "it needs --llm"),
-        (("draft", "in", "--from", "claims", "--out", "o", "--seed", "1"), "--seed is for"),
-        (("draft", "in", "--from", "pairs", "--out", "o", "--pool", "p"), "--pool is for"),
+        (
+            ("draft", "in", "--from", "claims", "--out", "o", "--column", "a=b"),
+            "--column goes with",
+        ),
+        (
+            ("draft", "in", "--from", "claims", "--out", "o", "--budget", "1"),
+            "--budget goes with",
+        ),
+        (("draft", "in", "--from", "claims", "--out", "o", "--plan"), "--plan goes with --llm"),
+        (("draft", "in", "--from", "claims", "--out", "o", "--no-rules"), "goes with --llm"),
+        (
+            ("draft", "in", "--from", "claims", "--out", "o", "--seed", "1"),
+            "--seed goes with",
+        ),
+        (
+            ("draft", "in", "--from", "pairs", "--out", "o", "--pool", "p"),
+            "--pool goes with",
+        ),
         (("draft", "in", "--from", "claims", "--out", "-", "--json"), "both write to standard"),
         (("filter", "in", "--out", "o", "--dropped", "x"), "--no-personal"),
         (("filter", "in", "--out", "o", "--no-personal"), "Missing option '--dropped'"),

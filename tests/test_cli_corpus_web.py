@@ -170,13 +170,8 @@ def test_the_options_are_those_of_python():
     from pnyx.web.search import APIS
 
     assert tuple(APIS) == corpus_web._APIS
-    defaults = {p.name: p.default for p in corpus_web.web.params}
-    plan = WebPlan("me@example.org")
-    for name in ("results", "words"):
-        assert defaults[name] == getattr(plan, name)
-    assert (defaults["timeout"], defaults["delay"]) == (plan.limits.seconds, plan.limits.delay)
-    assert defaults["max_mb"] * 1e6 == plan.limits.bytes
-    assert defaults["concurrency"] == plan.limits.concurrency
+    spec = corpus_web.WebSpec(out="web", search="serper", contact="me@example.org")
+    assert spec.plan() == WebPlan("me@example.org")
 
 
 def test_questions_of_perspectives_are_searched_for(place, call):
@@ -235,7 +230,7 @@ def test_without_the_option_no_local_server_is_asked(place, call):
         (["--search", "serper", "--contact", "x", "--out", "web"], "expected an e-mail address"),
         (["--search", "none", *OPTIONS, "--out", "web"], "none: cannot be read"),
         (["--search", "serper", *OPTIONS, "--out", "other"], "holds files that are not a corpus"),
-        (["--search", "serper", *OPTIONS, "--out", "questions.jsonl"], "is a file"),
+        (["--search", "serper", *OPTIONS, "--out", "questions.jsonl"], "found a file"),
         (["--search", "serper", *OPTIONS, "--out", "-"], "expected the name of a folder"),
         (["--search", "r", "--search-url", "http://x", *OPTIONS, "--out", "w"], "goes with an API"),
         (["--search", "serper", *OPTIONS[:4], "--allow-private", "x", "--out", "w"], "a network"),

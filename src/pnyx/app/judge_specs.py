@@ -198,6 +198,16 @@ class SpendingSpec(Spec):
 class AskedSpec(SpendingSpec, ModelSpec):
     """A language model that is asked for something else than verdicts, and what may be spent."""
 
+    def check(self) -> None:
+        """Refuse what means nothing where no language model is named.
+
+        Raises:
+            OptionError: there is such.
+        """
+        if self.plan and not self.asks_models:
+            raise OptionError("--plan goes with --llm")
+        self.check_needs()
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec):

@@ -63,7 +63,6 @@ class ScoringSpec(Spec):
         None,
         "Embedder of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
-        raw=True,
         shown="minilm-int8",
         rare=True,
     )
@@ -270,7 +269,6 @@ class FeatureSpec(Spec):
         None,
         "For topics and vectors: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
-        raw=True,
         shown="minilm-int8",
         needs=("--clusters, --assign or --vectors", lambda spec: spec.embeds),
         rare=True,

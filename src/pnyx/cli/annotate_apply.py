@@ -44,7 +44,7 @@ some pairs are unscored.
 
 _EXAMPLE = """\b
 Example:
-  pnyx annotate apply --all --index my.index --topics questions.md --out a.jsonl
+  pnyx annotate apply --all --index my.index --topics q.md --out a.jsonl
   pnyx annotate apply pairs.jsonl --out labels.jsonl --qrels qrels.txt
 """
 
@@ -155,7 +155,7 @@ class OutputSpec(Spec):
 @click.argument("pairs", required=False)
 @takes("output", OutputSpec)
 @takes("pool", PairSpec)
-@takes("judge", JudgeSpec)
+@takes("judge", JudgeSpec, rare=("samples", "batch", "lookup"))
 @json_option
 def apply(
     pairs: str | None, output: OutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool

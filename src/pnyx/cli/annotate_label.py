@@ -119,7 +119,7 @@ _POINTWISE_ONLY = (
 @click.argument("items", type=click.Path())
 @click.option("--out", metavar="RESULTS", help="Results folder to write; needed without --plan.")
 @takes("own", LabelSpec)
-@takes("judge", JudgeSpec)
+@takes("judge", JudgeSpec, rare=("samples", "student"))
 @json_option
 def label(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Let a teacher judge each pair of ITEMS (relevance items, as sample writes them).

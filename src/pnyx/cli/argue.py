@@ -132,22 +132,28 @@ def case_json(case: Case) -> dict[str, Any]:
 
 
 def _write(case: Case, output: OutputSpec, as_json: bool) -> None:
-    from pnyx.files import atomic_text
-
     if output.out:
         write_responses_file(output.out, [case], output.style)
-    if output.html:
-        from pnyx.view.report import render_html
-
-        with atomic_text(output.html) as stream:
-            stream.write(render_html(case))
-    if output.md or not (output.out or output.html or as_json):
-        from pnyx.view.markdown import render_markdown
-
-        with atomic_text(output.md or "-") as stream:
-            stream.write(render_markdown(case))
+    printed = not (output.out or output.html or as_json)
+    write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
         click.echo(json.dumps(case_json(case), ensure_ascii=False, indent=2))
+
+
+def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
+    """Write the report as one HTML file and as Markdown, where a name is given."""
+    from pnyx.files import atomic_text
+
+    if html:
+        from pnyx.view.report import render_html
+
+        with atomic_text(html) as stream:
+            stream.write(render_html(case))
+    if md:
+        from pnyx.view.markdown import render_markdown
+
+        with atomic_text(md) as stream:
+            stream.write(render_markdown(case))
 
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:

@@ -204,7 +204,7 @@ class BenchSpec(BootstrapSpec):
     epilog=_EXAMPLE,
 )
 @takes("spec", BenchSpec)
-@takes("judge", JudgeSpec)
+@takes("judge", JudgeSpec, rare=("samples", "batch", "lookup", "student", "labels"))
 @json_option
 def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Compare retrievers; see `_HELP`."""

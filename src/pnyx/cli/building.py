@@ -6,71 +6,61 @@ import contextlib
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
-from click.core import ParameterSource
 
-from pnyx.app.judge_specs import AskedSpec
 from pnyx.app.open_models import books, open_models, prices_of
+from pnyx.app.spec import Spec, opt
 from pnyx.cli.options import refuse_same_file, say
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
+    from pnyx.app.judge_specs import AskedSpec
     from pnyx.judge.completions import StoredModel
 
-__all__ = [
-    "asked_model",
-    "check_markdown",
-    "check_spending",
-    "check_written",
-    "force_option",
-    "print_draft_plan",
-    "print_summary",
-]
-
-_SPENDING = ("budget", "budget_tokens", "prices", "offline", "plan")
-
-force_option = click.option(
-    "--force", is_flag=True, help="Replace --out, with what was edited there."
-)
+__all__ = ["DraftsSpec", "asked_model", "check_markdown", "print_draft_plan", "print_summary"]
 
 
-def check_spending(context: click.Context, options: Mapping[str, Any]) -> None:
-    """Refuse what means nothing where no language model is named."""
-    if options["llm"]:
-        return
-    for name in _SPENDING:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            flag = "--from-store" if name == "offline" else f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{flag} is for a language model: it needs --llm")
+@dataclass(frozen=True, kw_only=True)
+class DraftsSpec(Spec):
+    """Where drafts are written."""
 
+    heading: ClassVar[str] = "Output"
 
-def check_written(
-    out: str | None, dropped: str | None, options: Mapping[str, Any], **inputs: str | None
-) -> None:
-    """Refuse to write over what is read, or over drafts that somebody may have edited.
+    out: str | None = opt(None, "Drafts to write; - is stdout.", metavar="DRAFTS", raw=True)
+    dropped: str | None = opt(
+        None, "Where to write what is left out, with the reasons.", metavar="FILE", raw=True
+    )
+    force: bool = opt(False, "Overwrite --out, including edits.")
 
-    Args:
-        out: where drafts go; may be missing for a plan.
-        dropped: where goes what is left out, if anywhere.
-        options: with `force`, `as_json` and, of commands that have one, `plan`.
-        inputs: what they are -> files that are read.
-    """
-    if options.get("plan"):
-        return
-    if out is None:
-        raise click.UsageError("Missing option '--out'.")
-    printed = [flag for flag, path in (("--out", out), ("--dropped", dropped)) if path == "-"]
-    printed += ["--json"] if options["as_json"] else []
-    if len(printed) > 1:
-        raise click.UsageError(f"{printed[0]} and {printed[1]} both write to standard output")
-    refuse_same_file("--out", out, **inputs)
-    if dropped is not None:
-        refuse_same_file("--dropped", dropped, **inputs, **{"--out": out})
-    if not options["force"] and out != "-" and Path(out).is_file():
-        raise InputError("exists, and may have been edited; --force replaces it", path=out)
+    def check(self, *, as_json: bool, needed: Iterable[str] = ("out",), **inputs: str) -> None:
+        """Refuse to write over what is read, or over drafts that somebody may have edited.
+
+        Args:
+            as_json: whether a summary goes to standard output.
+            needed: fields that must be given.
+            inputs: what they are -> files that are read.
+
+        Raises:
+            OptionError: an option lacks, or two results go to one place.
+            InputError: --out is there already.
+        """
+        for name in needed:
+            if getattr(self, name) is None:
+                raise OptionError(f"Missing option '--{name}'.")
+        out = str(self.out)
+        written = {"--out": out, "--dropped": self.dropped, "--json": "-" if as_json else None}
+        printed = [flag for flag, path in written.items() if path == "-"]
+        if len(printed) > 1:
+            raise OptionError(f"{printed[0]} and {printed[1]} both write to standard output")
+        refuse_same_file("--out", out, **inputs)
+        if self.dropped is not None:
+            refuse_same_file("--dropped", self.dropped, **inputs, **{"--out": out})
+        if not self.force and out != "-" and Path(out).is_file():
+            raise InputError("exists, and may have been edited; --force replaces it", path=out)
 
 
 def check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -87,48 +77,31 @@ def check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
         write_drafts_markdown(io.StringIO(), rows)
 
 
-def _spec(options: Mapping[str, Any]) -> AskedSpec:
-    names = ("store", "concurrency", "timeout", *_SPENDING)
-    return AskedSpec(**{name: options[name] for name in names})
-
-
 @contextlib.contextmanager
-def asked_model(options: Mapping[str, Any]) -> Iterator[StoredModel | None]:
-    """Open the one language model that --llm names, with its books; None without --llm.
-
-    Args:
-        options: those of `model_options` and `spending_options`.
-    """
-    with open_models(
-        _spec(options),
-        options["llm"],
-        say,
-        offline=options["offline"] or options["plan"],
-        ledger=books(_spec(options)),
-    ) as models:
+def asked_model(asked: AskedSpec | None) -> Iterator[StoredModel | None]:
+    """Open the one language model that a spec names, with its books; None where it names none."""
+    if asked is None:
+        yield None
+        return
+    offline = asked.offline or asked.plan
+    with open_models(asked, asked.models, say, offline=offline, ledger=books(asked)) as models:
         if len(models) > 1:
             names = ", ".join(model.name for model in models)
             raise InputError(f"--llm: expected one model, found {shorten(names)}")
         yield models[0] if models else None
 
 
-def print_draft_plan(model: StoredModel, options: Mapping[str, Any], count: int, what: str) -> None:
-    """Print what a model that was asked offline would have been asked.
-
-    Args:
-        model: offline.
-        options: those of `spending_options`, with `as_json`.
-        count: how many `what` there are.
-        what: e.g. `claims`.
-    """
+def print_draft_plan(
+    model: StoredModel | None, asked: AskedSpec, count: int, what: str, *, as_json: bool
+) -> None:
+    """Print what a model that was asked offline would have been asked about `count` of `what`."""
     from pnyx.cli.planning import print_planned
     from pnyx.judge.plan import planned_models
 
-    planned = planned_models([model], {model.name: prices_of(_spec(options))(model.name)})
-    head = {"sources": count}
-    print_planned(
-        f"{count} {what} for {shorten(model.name)}", head, planned, as_json=options["as_json"]
-    )
+    assert model is not None  # noqa: S101 - without --llm there is no plan
+    planned = planned_models([model], {model.name: prices_of(asked)(model.name)})
+    line = f"{count} {what} for {shorten(model.name)}"
+    print_planned(line, {"sources": count}, planned, as_json=as_json)
 
 
 def print_summary(line: str, summary: Mapping[str, Any], *, as_json: bool) -> None:

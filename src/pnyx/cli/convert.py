@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from pnyx.cli.options import column_mapping, column_option, json_option, warn
-from pnyx.errors import InputError, shorten
-from pnyx.records import CITATION_STYLES
+from pnyx.app.spec import opt
+from pnyx.cli.options import ColumnSpec, warn
+from pnyx.cli.params import json_option, takes, verb
+from pnyx.errors import InputError, OptionError, shorten
+from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
     from pnyx.corpora import Format
@@ -19,28 +22,33 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="convert")
+@dataclass(frozen=True, kw_only=True)
+class ConvertSpec(ColumnSpec):
+    """From what, to what."""
+
+    heading: ClassVar[str] = "Formats"
+
+    read: str | None = opt(None, "Format of SRC.", "--from", metavar="FORMAT", shown="recognised")
+    to: str = opt(..., "Format to write.", metavar="FORMAT")
+    out: str = opt(
+        "-",
+        "File to write; .gz compresses.",
+        "-o",
+        "--out",
+        metavar="FILE",
+        raw=True,
+        shown="- (stdout)",
+    )
+    style: CitationStyle | None = opt(
+        None, "How responses cite.", shown="rag24 indices, others ids", rare=True
+    )
+
+
+@verb("convert")
 @click.argument("source", metavar="SRC", type=click.Path())
-@click.option("--from", "from_", metavar="FORMAT", help="Format of SRC  [default: recognised].")
-@click.option("--to", required=True, metavar="FORMAT", help="Format to write.")
-@click.option("-o", "--out", default="-", show_default=True, help="File to write; .gz compresses.")
-@click.option(
-    "--style",
-    type=click.Choice(CITATION_STYLES),
-    default=None,
-    help="How responses cite  [default: rag24 indices, others ids].",
-)
-@column_option
+@takes("spec", ConvertSpec)
 @json_option
-def command(
-    source: str,
-    from_: str | None,
-    to: str,
-    out: str,
-    style: str | None,
-    columns: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
     """Convert SRC to another format of the same kind; nothing is dropped silently.
 
     What the target cannot hold (two premises' stances in a table, a score in a list of ids) is
@@ -48,32 +56,33 @@ def command(
 
     \b
     Example:
-      pnyx convert debatewise_raw.json --from debatewise --to arguments -o arguments.jsonl
-      pnyx convert docs.csv --column id=docno --column text=body --to beir -o corpus.jsonl
+      pnyx convert raw.json --from debatewise --to arguments -o arguments.jsonl
+      pnyx convert docs.csv --column id=docno --to beir -o corpus.jsonl
       pnyx convert run.jsonl --to ragtime --style ids -o report.jsonl
     """
     from pnyx.corpora import Options, find_format
     from pnyx.files import atomic_text
 
+    out = spec.out
     if as_json and out == "-":
-        raise click.UsageError("--json needs -o FILE, as the records themselves go to stdout")
-    mapping = column_mapping(columns)
-    source_format = find_format(source, from_, columns=mapping)
-    writer = _writer(source_format, to, style)
+        raise OptionError("--json needs -o FILE, as the records themselves go to stdout")
+    mapping = spec.mapping
+    source_format = find_format(source, spec.read, columns=mapping)
+    writer = _writer(source_format, spec.to, spec.style)
     records = source_format.reader(source, Options(mapping, warn))
     counter = itertools.count()
     with atomic_text(out) as stream:
         writer(stream, (record for record, _ in zip(records, counter, strict=False)))
     count = next(counter)
-    summary = {"from": source_format.name, "to": to, "records": count, "out": out}
+    summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
     if as_json:
         click.echo(json.dumps(summary))
     elif out != "-":
         shown = shorten(out, 200)
-        click.echo(f"{shown}: {count} records, {source_format.name} to {to}", err=True)
+        click.echo(f"{shown}: {count} records, {source_format.name} to {spec.to}", err=True)
 
 
-def _writer(source: Format, to: str, style: str | None) -> Writer:
+def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:
     """Return the writer of the target."""
     from pnyx.corpora import FORMATS, response_writer
 
@@ -86,4 +95,4 @@ def _writer(source: Format, to: str, style: str | None) -> Writer:
         return target.writer
     if target.kind != "responses":
         raise InputError(f"--style is for responses, and {to} is not one of their formats")
-    return response_writer(to, style)  # type: ignore[arg-type]  # both are checked
+    return response_writer(to, style)  # type: ignore[arg-type]  # it is checked

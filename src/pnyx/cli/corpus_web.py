@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.options import json_option
+from pnyx.cli.options import say
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.cli.progress import reporting
-from pnyx.cli.values import NumberRange
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from pnyx.web.corpus import WebCorpus, WebPlan
     from pnyx.web.search import SearchApi
 
-__all__ = ["web"]
+__all__ = ["PassageSpec", "web"]
 
 _APIS = ("serper",)
 _SHOWN = 5
@@ -33,130 +35,165 @@ whose key is read from the environment (serper: SERPER_API_KEY), or a file of re
 (OUT/results.jsonl of an earlier run), which costs nothing. A search with --results N takes up to
 N/10 queries.
 
-Pages are fetched politely: robots.txt holds, one request at a time to a host and a rest after it,
-and --contact tells sites who asks. Only public addresses are fetched from, at ports 80 and 443,
-and never through a proxy. PDF files are left out.
+Pages are fetched politely: robots.txt is obeyed, each host gets one request at a time with a pause,
+and --contact identifies you. Only public addresses are fetched from, at ports 80 and 443, and never
+through a proxy. PDF files are left out.
 
 \b
-OUT/passages/*.jsonl   passages of --words words, one file for each question: pnyx index reads them
+OUT/passages/*.jsonl   passages of --words words for pnyx index, a file for
+                       each question
 OUT/pages.jsonl        what became of each page
 OUT/results.jsonl      the results of the searches
 OUT/manifest.json      counts, settings, and which file is for which question
 OUT/archive.sqlite     all that was searched and fetched
 
-The same command goes on where it stopped, even after a crash, and searches and fetches nothing
-twice; with other --words it only cuts anew. Exit status 3: a question was not searched for, or a
-page has no text.
+Running the command again resumes, even after a crash, and searches and fetches nothing twice; with
+other --words it only splits again. Exit status 3: a question was not searched for, or a page has no
+text.
 """
 
 _EXAMPLE = """\b
 Example:
-  pnyx corpus web questions.jsonl --search serper --results 100 --contact me@example.org --out web
+  pnyx corpus web questions.jsonl --search serper --out web \\
+    --results 100 --contact me@example.org
   pnyx index web/passages/0001-q1.jsonl --out q1.index
 """
 
 
-def _networks(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Any, ...]:
-    """Read networks."""
-    if not values:
-        return ()
-    from pnyx.web.targets import network
+@dataclass(frozen=True, kw_only=True)
+class ResultSpec(Spec):
+    """What searches, and where everything goes."""
 
-    try:
-        return tuple(network(value) for value in values)
-    except InputError as error:
-        raise click.BadParameter(str(error)) from None
+    heading: ClassVar[str] = "Search"
+
+    out: str = opt(..., "Folder to write.", metavar="FOLDER", raw=True)
+    search: str = opt(
+        ...,
+        f"API to search with ({', '.join(_APIS)}), or a file of results.",
+        metavar="API|FILE",
+        raw=True,
+    )
+    search_url: str | None = opt(
+        None,
+        "Address of the API.",
+        metavar="URL",
+        shown="the provider's",
+        needs=("an API, not with a file of results", lambda spec: spec.search in _APIS),
+        rare=True,
+    )
+    results: int = opt(10, "Results of each search (BERDS: 100).", low=1, high=1000)
 
 
-@click.command(name="web", short_help="What the web has on questions.", help=_HELP, epilog=_EXAMPLE)
+@dataclass(frozen=True, kw_only=True)
+class PassageSpec(Spec):
+    """How texts are cut."""
+
+    heading: ClassVar[str] = "Passages"
+
+    words: int = opt(100, "Maximum words of a passage.", low=1)
+    sentences: bool = opt(
+        False, "Split between sentences; only sentences longer than a passage are split."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchSpec(Spec):
+    """How pages are fetched."""
+
+    heading: ClassVar[str] = "Fetching"
+
+    contact: str = opt(
+        "",
+        "Your e-mail address or web page, for the sites that are asked; required.",
+        metavar="ADDRESS",
+        env="PNYX_CONTACT",
+        shown="$PNYX_CONTACT",
+    )
+    timeout: float = opt(30.0, "Timeout of one page, in seconds.", low=0.1, high=600, rare=True)
+    max_mb: float = opt(
+        5.0, "Maximum size of one page, unpacked, in megabytes.", low=0.001, high=100, rare=True
+    )
+    delay: float = opt(
+        1.0,
+        "Seconds between two requests to a host; more if its robots.txt says so.",
+        low=0,
+        high=60,
+        rare=True,
+    )
+    concurrency: int = opt(16, "Hosts asked at once.", low=1, high=200, rare=True)
+    retry: bool = opt(
+        False, "Retry transient failures (no connection, timeout, HTTP 5xx).", rare=True
+    )
+    allow_private: tuple[str, ...] = opt(
+        (),
+        "DANGEROUS: fetch from this network too (10.1.2.0/24), at any port. Authors of pages or "
+        "search results can then access it. Repeatable.",
+        metavar="NETWORK",
+        rare=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebSpec(FetchSpec, PassageSpec, ResultSpec):
+    """How a corpus is made of the web."""
+
+    def plan(self) -> WebPlan:
+        """Return what is done with the results.
+
+        Raises:
+            OptionError: nobody is named to the sites, or an option would change nothing.
+            InputError: a value cannot be used.
+        """
+        from pnyx.web.corpus import WebPlan
+        from pnyx.web.fetch import FetchLimits
+        from pnyx.web.targets import network
+
+        if not self.contact:
+            raise OptionError("Missing option '--contact' (or $PNYX_CONTACT).")
+        self.check_needs()
+        return WebPlan(
+            contact=self.contact,
+            results=self.results,
+            words=self.words,
+            sentences=self.sentences,
+            limits=FetchLimits(
+                seconds=self.timeout,
+                bytes=int(self.max_mb * 1_000_000),
+                delay=self.delay,
+                concurrency=self.concurrency,
+            ),
+            private=tuple(network(one) for one in self.allow_private),
+            retry=self.retry,
+        )
+
+    def open(self) -> SearchApi | Mapping[str, QuestionResults]:
+        """Open what --search names."""
+        if self.search in _APIS:
+            from pnyx.web.search import APIS
+
+            return APIS[self.search](self.search_url)
+        from pnyx.corpora.search_results import read_search_results
+
+        return {found.question_id: found for found in read_search_results(self.search)}
+
+
+@verb("web", short_help="Build a corpus for each question from web pages.", help=_HELP,
+      epilog=_EXAMPLE)  # fmt: skip
 @click.argument("questions")
-@click.option("--out", required=True, type=click.Path(file_okay=False), help="Folder to write.")
-@click.option(
-    "--search",
-    required=True,
-    metavar="API|FILE",
-    help=f"What to search with ({', '.join(_APIS)}), or a file of results.",
-)
-@click.option(
-    "--search-url", metavar="URL", help="Address of the API, where it is not the usual one."
-)
-@click.option(
-    "--results",
-    type=click.IntRange(1, 1000),
-    default=10,
-    show_default=True,
-    help="Results of each search (BERDS: 100).",
-)
-@click.option(
-    "--words",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="The most words of a passage.",
-)
-@click.option("--sentences", is_flag=True, help="Cut between sentences, as pnyx corpus split does.")
-@click.option(
-    "--contact",
-    envvar="PNYX_CONTACT",
-    metavar="ADDRESS",
-    help="Your e-mail address or web page, for the sites that are asked; needed  "
-    "[default: $PNYX_CONTACT].",
-)
-@click.option(
-    "--timeout",
-    type=NumberRange(0.1, 600),
-    default=30.0,
-    show_default=True,
-    help="Seconds for one page.",
-)
-@click.option(
-    "--max-mb",
-    type=NumberRange(0.001, 100),
-    default=5.0,
-    show_default=True,
-    help="Megabytes of one page, unpacked.",
-)
-@click.option(
-    "--delay",
-    type=NumberRange(0, 60),
-    default=1.0,
-    show_default=True,
-    help="Seconds between two requests to a host; more where its robots.txt says so.",
-)
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 200),
-    default=16,
-    show_default=True,
-    help="Hosts asked at once.",
-)
-@click.option(
-    "--retry",
-    is_flag=True,
-    help="Fetch again what failed in a way that may pass (no connection, time, HTTP 5xx).",
-)
-@click.option(
-    "--allow-private",
-    multiple=True,
-    callback=_networks,
-    metavar="NETWORK",
-    help="DANGEROUS: fetch from this network too (10.1.2.0/24), at any port. Whoever writes a "
-    "page or a search result can then read what is there. Repeatable.",
-)
+@takes("spec", WebSpec)
 @json_option
-def web(questions: str, out: str, as_json: bool, **options: Any) -> int:
+def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     """Make a corpus of the web; see `_HELP`."""
     from pnyx.web.corpus import build_web_corpus
 
-    if not options["contact"]:
-        raise click.UsageError("Missing option '--contact' (or $PNYX_CONTACT).")
+    plan = spec.plan()
     asked = _questions(questions)
-    search = _search(options)
+    search = spec.open()
     try:
         with reporting() as report:
-            made = build_web_corpus(asked, out, search, _plan(options), report)
+            made = build_web_corpus(asked, spec.out, search, plan, report)
     except KeyboardInterrupt:
-        click.echo("pnyx: interrupted; the same command goes on where it stopped", err=True)
+        say("interrupted; the same command goes on where it stopped")
         return EXIT_INTERRUPTED
     _report(made, as_json)
     return 0 if made.complete else EXIT_UNSCORED
@@ -179,40 +216,6 @@ def _questions(path: str) -> list[Question]:
     return [Question(identifier, text or identifier) for identifier, text in texts.items()]
 
 
-def _search(options: dict[str, Any]) -> SearchApi | Mapping[str, QuestionResults]:
-    """Open what --search names."""
-    name = options["search"]
-    if name in _APIS:
-        from pnyx.web.search import APIS
-
-        return APIS[name](options["search_url"])
-    if options["search_url"] is not None:
-        raise click.UsageError("--search-url goes with an API, not with a file of results")
-    from pnyx.corpora.search_results import read_search_results
-
-    return {found.question_id: found for found in read_search_results(name)}
-
-
-def _plan(options: dict[str, Any]) -> WebPlan:
-    from pnyx.web.corpus import WebPlan
-    from pnyx.web.fetch import FetchLimits
-
-    return WebPlan(
-        contact=options["contact"],
-        results=options["results"],
-        words=options["words"],
-        sentences=options["sentences"],
-        limits=FetchLimits(
-            seconds=options["timeout"],
-            bytes=int(options["max_mb"] * 1_000_000),
-            delay=options["delay"],
-            concurrency=options["concurrency"],
-        ),
-        private=options["allow_private"],
-        retry=options["retry"],
-    )
-
-
 def _report(made: WebCorpus, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(made.manifest, ensure_ascii=False))
@@ -229,7 +232,6 @@ def _report(made: WebCorpus, as_json: bool) -> None:
     click.echo(f"{line}; see {shorten(str(made.path), 200)}")
     missing = made.manifest["not_searched"]
     for question, reason in list(missing.items())[:_SHOWN]:
-        click.echo(f"pnyx: not searched: {shorten(question, 60)}: {shorten(reason, 200)}", err=True)
+        say(f"not searched: {shorten(question, 60)}: {shorten(reason, 200)}")
     if len(missing) > _SHOWN:
-        more = len(missing) - _SHOWN
-        click.echo(f"pnyx: not searched: {more} more, see manifest.json", err=True)
+        say(f"not searched: {len(missing) - _SHOWN} more, see manifest.json")

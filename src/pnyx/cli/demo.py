@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from pnyx._version import __version__
+from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.open_judge import default_judge
+from pnyx.app.open_models import open_model
+from pnyx.app.open_search import open_writer
+from pnyx.app.search_specs import ArgueSpec
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.argue import with_settings, write_responses_file
-from pnyx.cli.options import default_judge, json_option, model_options, open_model
+from pnyx.cli.argue import with_settings, write_pages, write_responses_file
+from pnyx.cli.options import say
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.cli.progress import watched
+from pnyx.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pnyx.corpora.bundled import Example
     from pnyx.judge.base import Judge
-    from pnyx.judge.completions import StoredModel
     from pnyx.measure.base import Measured
     from pnyx.search.index import Index
     from pnyx.write.case import Case
@@ -50,13 +58,26 @@ _GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "sta
 """Measures that begin a new group of the table."""
 
 
-@click.command(name="demo")
-@click.option("--out", type=click.Path(file_okay=False), default="pnyx-demo", show_default=True,
-              help="Folder for the reports and results; replaced if a demo wrote it.")  # fmt: skip
-@click.option("--files-only", is_flag=True, help="Write the example's files, to try commands on.")
-@model_options
+@dataclass(frozen=True, kw_only=True)
+class DemoSpec(Spec):
+    """What is written, and where."""
+
+    heading: ClassVar[str] = "Output"
+
+    out: str = opt(
+        "pnyx-demo",
+        "Folder for the reports and results; replaced if a demo wrote it.",
+        metavar="FOLDER",
+        raw=True,
+    )
+    files_only: bool = opt(False, "Write the example's files, to try commands on.")
+
+
+@verb("demo")
+@takes("spec", DemoSpec)
+@takes("asked", ModelSpec)
 @json_option
-def command(out: str, files_only: bool, as_json: bool, **options: Any) -> int:
+def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
     Needs no key and no network. With --llm a language model writes and judges instead. With
@@ -73,17 +94,20 @@ def command(out: str, files_only: bool, as_json: bool, **options: Any) -> int:
     from pnyx.corpora.bundled import load_example
     from pnyx.files import atomic_folder
 
-    if files_only:
+    out = spec.out
+    if spec.files_only:
+        for name in asked.row():
+            raise OptionError(f"--files-only asks no model: it excludes {asked.flag(name)}")
         return _write_files(out, as_json)
     began = time.monotonic()
     _refuse_foreign(Path(out))
     example = load_example()
     with (
-        open_model(**options) as model,
+        open_model(asked, say) as model,
         atomic_folder(out, replace=True) as folder,
         watched(default_judge(model)) as judge,
     ):
-        writer = _writer(model)
+        writer = open_writer(ArgueSpec(), model)
         cases, measures = _run(folder, example, judge, writer)
         seconds = round(time.monotonic() - began, 1)
         summary = {
@@ -112,9 +136,6 @@ def _write_files(out: str, as_json: bool) -> int:
     from pnyx.corpora.bundled import load_example, write_example
     from pnyx.files import atomic_folder
 
-    source = click.get_current_context().get_parameter_source("llm")
-    if source is click.core.ParameterSource.COMMANDLINE:
-        raise click.UsageError("--files-only asks no model: it excludes --llm")
     with atomic_folder(out) as folder:
         write_example(load_example(), folder)
         names = sorted(path.name for path in folder.iterdir())
@@ -125,20 +146,8 @@ def _write_files(out: str, as_json: bool) -> int:
     return 0
 
 
-def _writer(model: StoredModel | None) -> Writer:
-    if model is None:
-        from pnyx.write.extractive import ExtractiveWriter
-
-        return ExtractiveWriter()
-    from pnyx.write.generate import LlmWriter
-
-    return LlmWriter(model)
-
-
 def _refuse_foreign(out: Path) -> None:
     """Never replace a folder that a demo did not write."""
-    from pnyx.errors import InputError
-
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     try:
@@ -190,8 +199,6 @@ def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]
 
 def _write_reports(folder: Path, cases: list[Case]) -> None:
     from pnyx.files import json_line
-    from pnyx.view.markdown import render_markdown
-    from pnyx.view.report import render_html
     from pnyx.write.case import verdict_rows
 
     write_responses_file(str(folder / "responses.jsonl"), cases, "ids")
@@ -199,9 +206,8 @@ def _write_reports(folder: Path, cases: list[Case]) -> None:
         for case in cases:
             stream.writelines(json_line(row) + "\n" for row in verdict_rows(case))
     for case in cases:
-        page = folder / f"{case.question.id}.html"
-        page.write_text(render_html(case), encoding="utf-8")
-        page.with_suffix(".md").write_text(render_markdown(case), encoding="utf-8")
+        page = str(folder / case.question.id)
+        write_pages(case, html=f"{page}.html", md=f"{page}.md")
 
 
 def _pooled(cases: list[Case]) -> dict[str, Measured]:

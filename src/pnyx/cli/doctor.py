@@ -6,14 +6,14 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from pnyx.cli.options import json_option
-from pnyx.cli.values import NumberRange
+from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.spec import opt
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.errors import ModelError, PnyxError, shorten
 
 if TYPE_CHECKING:
@@ -27,40 +27,37 @@ _LONGEST_REPLY = 256
 _SPENT = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "without_usage", "cost_usd")
 
 
-@click.command(name="doctor")
-@click.option(
-    "--llm",
-    metavar="SPEC",
-    envvar="PNYX_LLM",
-    multiple=True,
-    help="Language model to ask what it can do, as for pnyx judge. Repeatable  [default: "
-    "$PNYX_LLM, else none].",
-)
-@click.option(
-    "--store",
-    type=click.Path(),
-    default=None,
-    help="The judgement store to look at  [default: $PNYX_STORE, else the one in the user's data "
-    "folder].",
-)
-@click.option(
-    "--timeout",
-    type=NumberRange(0.1, 60),
-    default=20.0,
-    show_default=True,
-    help="Seconds for one request.",
-)
+@dataclass(frozen=True, kw_only=True)
+class DoctorSpec(ModelSpec):
+    """What is examined."""
+
+    llm: tuple[str, ...] = opt(
+        (),
+        "Language model to ask what it supports, as for pnyx judge. Repeatable.",
+        metavar="SPEC",
+        raw=True,
+        shown="$PNYX_LLM, else none",
+    )
+    store: str | None = opt(
+        None,
+        "Judgement store to look at.",
+        metavar="FILE",
+        raw=True,
+        shown="$PNYX_STORE, else the one in the user's data folder",
+    )
+    timeout: float = opt(20.0, "Timeout of one request, in seconds.", low=0.1, high=60)
+
+
+@verb("doctor")
+@takes("spec", DoctorSpec, without=("concurrency",))
 @json_option
-@click.pass_context
-def command(
-    ctx: click.Context, llm: tuple[str, ...], store: str | None, timeout: float, as_json: bool
-) -> None:
-    """Say what is installed, what an endpoint can do, and what will be used.
+def command(spec: DoctorSpec, as_json: bool) -> None:
+    """Show what is installed, what an endpoint supports, and what will be used.
 
     Without --llm and $PNYX_LLM nothing is asked over the network. Each --llm is sent a few small
-    requests (their number and tokens are shown), within a minute for all. They go past the
-    judgement store, for they are about the server as it is now, and take nothing from it. Exit
-    status 2: something that is needed or named cannot be used.
+    requests (their number and tokens are shown), within a minute for all. They bypass the
+    judgement store, since they test the server's current state. Exit status 2: something required
+    or named cannot be used.
 
     \b
     Example:
@@ -70,9 +67,9 @@ def command(
     """
     from pnyx.cli.installed import installed, packaged, stored
 
-    by = "$PNYX_LLM" if ctx.get_parameter_source("llm") is ParameterSource.ENVIRONMENT else "--llm"
-    report: dict[str, Any] = {**installed(), "packaged": packaged(), "store": stored(store)}
-    report["endpoints"] = _endpoints(tuple(dict.fromkeys(llm)), timeout)
+    by = "--llm" if spec.llm or not spec.models else "$PNYX_LLM"
+    report: dict[str, Any] = {**installed(), "packaged": packaged(), "store": stored(spec.store)}
+    report["endpoints"] = _endpoints(tuple(dict.fromkeys(spec.models)), spec.timeout)
     report["will_use"] = _will_use(report, by)
     report["problems"] = _problems(report)
     if as_json:

@@ -24,12 +24,12 @@ __all__ = ["command"]
 _HELP = """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
 
 \b
-support     does the text support the statement?       id, text, statement
-relevance   does the document help with the question?  id, question, document
-stance      does the text argue for this side?         id, text, question, stance
-quality     how good is it, on 15 dimensions?          id, text
-preference  which of two arguments is better?          id, a, b, question
-ranking     in what order do they serve the query?     id, query, documents
+support     does the text support it?   id, text, statement
+relevance   does it help to answer?     id, question, document
+stance      does it argue for a side?   id, text, question, stance
+quality     how good, on 15 dimensions? id, text
+preference  which of two is better?     id, a, b, question
+ranking     which order suits best?     id, query, documents
 
 RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
 model is kept in the judgement store: the same command again, even after a crash, asks only
@@ -38,11 +38,11 @@ what is missing. Exit status 3: finished, but some items are unscored.
 
 _EXAMPLE = """\b
 Example:
-  echo '{"id": "1", "text": "Fares fell.", "statement": "Buses got cheaper."}' > items.jsonl
-  pnyx judge support items.jsonl --out results
-  pnyx judge support items.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
-  pnyx judge support items.jsonl --llm http://127.0.0.1:8000/v1#my-model --out results-llm
-  pnyx judge relevance --run run.trec --index my.index --topics topics.tsv --out judged
+  echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
+  pnyx judge support a.jsonl --out results
+  pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
+  pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --out llm
+  pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
   pnyx judge support --run bm25.run --run dense.run --index my.index \\
     --perspectives views.jsonl --depth 5 --out covered
   pnyx judge support pairs.jsonl --as-perspectives --out detected

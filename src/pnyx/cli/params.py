@@ -88,13 +88,16 @@ class Group(click.Group):
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 
 
-def takes(name: str, spec: type[Spec], *, without: Collection[str] = ()) -> Callable[[F], F]:
+def takes(
+    name: str, spec: type[Spec], *, without: Collection[str] = (), rare: Collection[str] = ()
+) -> Callable[[F], F]:
     """Add the options of a spec to a function, which gets the spec under this name.
 
     Args:
         name: of the function's parameter.
         spec: whose fields become options.
         without: fields that keep their defaults.
+        rare: fields that this command shows under "More options".
     """
     offered = [(field, told) for field, told in opts_of(spec) if field.name not in without]
     hints = typing.get_type_hints(spec)
@@ -107,7 +110,11 @@ def takes(name: str, spec: type[Spec], *, without: Collection[str] = ()) -> Call
 
         wrapped: Any = with_spec
         for field, told in reversed(offered):
-            heading = _MORE if told.rare else told.heading or _heading(spec, field.name)
+            heading = (
+                _MORE
+                if told.rare or field.name in rare
+                else told.heading or _heading(spec, field.name)
+            )
             option = _option(f"{name}__{field.name}", field, told, hints[field.name], heading)
             wrapped = option(wrapped)
         return typing.cast("F", wrapped)

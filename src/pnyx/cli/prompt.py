@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.open_judge import check_batch
-from pnyx.cli.options import json_option
-from pnyx.cli.params import Group
+from pnyx.cli.params import Group, json_option
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
-from pnyx.cli.options import column_mapping, column_option, json_option
-from pnyx.cli.params import Group
+from pnyx.app.spec import opt
+from pnyx.cli.options import ColumnSpec
+from pnyx.cli.params import Command, Group, json_option, takes
 from pnyx.cli.progress import reporting
 from pnyx.errors import shorten
 from pnyx.view.tables import Column, Table, filled
@@ -26,64 +28,67 @@ def command() -> None:
     \b
     Example:
       pnyx quality train webis-argquality20-arguments.csv --out mine
-      pnyx index arguments.jsonl --out my.index --quality --quality-model mine
+      pnyx index args.jsonl --out my.index --quality --quality-model mine
     """
 
 
-@command.command()
+@dataclass(frozen=True, kw_only=True)
+class TrainSpec(ColumnSpec):
+    """Which model is trained, and where it goes."""
+
+    heading: ClassVar[str] = "Model"
+
+    out: str = opt(..., "Folder of the model to write.", metavar="MODEL", raw=True)
+    method: Literal["packaged", "paper"] = opt(
+        "packaged",
+        "The packaged model's recipe, or the Touché paper's two steps: an SVM (argument or not), "
+        "then a support vector regression of the quality.",
+    )
+    name: str | None = opt(None, "Name of the model.", metavar="NAME", shown="the folder's")
+    folds: int = opt(
+        10,
+        "Cross-validation folds over topics, or over texts if there are no topics.",
+        low=2,
+        high=1000,
+    )
+    force: bool = opt(False, "Replace the folder if it exists.")
+
+
+@command.command(cls=Command)
 @click.argument("rated", type=click.Path())
-@click.option("--out", required=True, metavar="MODEL", help="Folder of the model to write.")
-@click.option(
-    "--method",
-    type=click.Choice(["packaged", "paper"]),
-    default="packaged",
-    show_default=True,
-    help="The packaged model's recipe, or the Touché paper's two steps: an SVM (argument or not), "
-    "then a support vector regression of the quality.",
-)
-@column_option
-@click.option("--name", metavar="NAME", help="Of the model  [default: the folder's].")
-@click.option(
-    "--folds",
-    type=click.IntRange(2, 1000),
-    default=10,
-    show_default=True,
-    help="Parts in which topics are left out, to measure it; texts, where no topics are given.",
-)
-@click.option("--force", is_flag=True, help="Replace the folder if it exists.")
+@takes("spec", TrainSpec)
 @json_option
-def train(rated: str, as_json: bool, **options: Any) -> None:
+def train(rated: str, spec: TrainSpec, as_json: bool) -> None:
     """Train and measure a model of argument quality on RATED texts.
 
-    RATED is a table (.csv, .tsv) or JSONL, gzip or not: text, quality (any scale), is_argument
-    (true or false) and topic, of which the last two may lack. Webis-ArgQuality-20 and
-    IBM-ArgQ-Rank-30kArgs are read as they were published. The figures are of models that had not
-    seen the text's topic, beside the length alone, which is hard to beat. MODEL gets numbers that
-    cannot execute, quality.json and card.md.
+    RATED is a table (.csv, .tsv) or JSONL, gzip or not: text, quality (any scale), and optionally
+    is_argument (true or false) and topic. Webis-ArgQuality-20 and IBM-ArgQ-Rank-30kArgs are read as
+    they were published. The figures are for held-out topics, compared with text length alone, which
+    is hard to beat. MODEL contains weights that cannot execute code, quality.json and card.md.
 
     \b
     Example:
-      pnyx quality train webis-argquality20-arguments.csv --method paper --out paper
+      pnyx quality train webis-argquality20.csv --method paper --out paper
       pnyx quality train rated.csv --column quality=stars --out mine
     """
     from pnyx.corpora.rated import read_rated
     from pnyx.search.quality_making import make_quality_model
 
-    rows = read_rated(rated, column_mapping(options["columns"]))
+    rows = read_rated(rated, spec.mapping)
     with reporting() as report:
         made = make_quality_model(
             rows,
-            options["out"],
-            options["method"],
-            name=options["name"],
-            folds=options["folds"],
-            replace=options["force"],
+            spec.out,
+            spec.method,
+            name=spec.name,
+            folds=spec.folds,
+            replace=spec.force,
             report=report,
         )
     if as_json:
         click.echo(json.dumps(made.row()))
     else:
-        click.echo("\n\n".join(_report(made, options["out"])))
+        click.echo("\n\n".join(_report(made, spec.out)))
 
 
 def _report(made: MadeModel, out: str) -> list[str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.cli.options import json_option, warn
-from pnyx.cli.params import Group
+from pnyx.cli.options import warn
+from pnyx.cli.params import Group, json_option
 from pnyx.errors import shorten
 
 if TYPE_CHECKING:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
+from pnyx.app.open_search import scoring_of
+from pnyx.app.search_specs import ScoringSpec
+from pnyx.app.spec import opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.measure_runs import (
-    chance,
-    check_plot,
-    drawing_options,
-    draws_legend,
-    few_warning,
-    listed,
-)
-from pnyx.cli.options import json_option
+from pnyx.cli.measure_runs import chance, draws_legend, few_warning, listed
+from pnyx.cli.options import say
+from pnyx.cli.params import json_option, takes, verb
 from pnyx.cli.progress import reporting
-from pnyx.cli.searching import tuning_options
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, OptionError, shorten
 from pnyx.view.tables import Column, Table, filled, interval, number
 
 if TYPE_CHECKING:
@@ -32,130 +29,122 @@ __all__ = ["command"]
 _SHOWN_OTHERS = 4
 
 
-def _tried(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
-    """Read NAME or NAME=V,V,...; None stands for the usual values."""
-    tried: dict[str, Any] = {}
+@dataclass(frozen=True, kw_only=True)
+class TuneSpec(ScoringSpec):
+    """Which model is tuned, on what, and how the choice is made."""
+
+    heading: ClassVar[str] = "Tuning"
+
+    model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
+    topics: str = opt(..., "File of topics.", metavar="FILE", raw=True)
+    qrels: str = opt(..., "Judgements of documents of INDEX.", metavar="QRELS", raw=True)
+    tried: tuple[str, ...] = opt(
+        (),
+        "Tune this parameter, over these values: mu, k1, b, wc, wq or dense-weight. Repeatable; "
+        "other parameters stay as they are.",
+        "--try",
+        metavar="NAME[=V,V...]",
+        shown="all of the model",
+    )
+    measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
+    folds: int = opt(5, "Number of cross-validation folds.", low=2)
+    test: Literal["t", "randomisation"] = opt("t", "Paired test against the usual values.")
+    plot: str | None = opt(
+        None, "Draw the measure by each parameter.", metavar="FILE.svg", raw=True
+    )
+    draws: int = opt(
+        1000, "Bootstrap resamples; 0 for no intervals.", low=0, high=1_000_000, rare=True
+    )
+    seed: int = opt(0, "Random seed.", low=0, rare=True)
+
+    def tuning(self) -> Tuning:
+        """Return what is tuned.
+
+        Raises:
+            OptionError: choices do not go together.
+            InputError: a parameter is unknown, or a value out of range.
+        """
+        from pnyx.audit.settings import Tuning
+
+        self.check_needs()
+        if self.plot is not None and not self.plot.endswith(".svg"):
+            raise OptionError(f"--plot {shorten(self.plot)}: expected a name that ends in .svg")
+        if self.topics == self.qrels == "-":
+            raise OptionError("only one of --topics and --qrels can be standard input")
+        scoring = scoring_of(self)
+        if self.embedder is not None and not scoring.embeds:
+            raise OptionError("--embedder goes with --model touche or hybrid")
+        tried = _tried(self.tried)
+        return Tuning(scoring, tried, self.measure, self.folds, self.test, self.draws, self.seed)
+
+
+def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """Read NAME or NAME=V,V,...; a name alone stands for the usual values."""
+    from pnyx.audit.settings import GRIDS
+
+    tried: dict[str, tuple[float, ...]] = {}
     for one in given:
         name, equals, values = one.partition("=")
         name = name.strip().replace("-", "_")
         if name in tried:
             raise InputError(f"--try {shorten(one, 40)}: {shorten(name, 40)} is given twice")
         try:
-            tried[name] = tuple(float(v) for v in values.split(",")) if equals else None
+            usual = GRIDS.get(name, ())
+            tried[name] = tuple(float(v) for v in values.split(",")) if equals else usual
         except ValueError:
             expected = "expected NAME or NAME=NUMBER,NUMBER,..."
             raise InputError(f"--try {shorten(one, 60)}: {expected}") from None
     return tried
 
 
-@click.command(name="tune")
+@verb("tune")
 @click.argument("index", type=click.Path())
-@click.option("--topics", required=True, type=click.Path(), help="File of topics.")
-@click.option("--qrels", required=True, metavar="QRELS", help="Judgements of documents of INDEX.")
-@tuning_options
-@click.option(
-    "--try",
-    "tried",
-    multiple=True,
-    callback=_tried,
-    metavar="NAME[=V,V...]",
-    help="Choose this parameter, of these values: mu, k1, b, wc, wq or dense-weight. Repeatable; "
-    "parameters that are not named stay as they are  [default: all of the model].",
-)
-@click.option(
-    "--measure",
-    default="nDCG@10",
-    show_default=True,
-    help="What decides, in the notation of ir-measures.",
-)
-@click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Of the cross-validation.",
-)
-@click.option(
-    "--test",
-    type=click.Choice(["t", "randomisation"]),
-    default="t",
-    show_default=True,
-    help="Paired test against the defaults.",
-)
-@click.option("--plot", metavar="FILE.svg", help="Draw the measure by each parameter.")
-@drawing_options
+@takes("spec", TuneSpec, without=("mu", "k1", "b", "wc", "wq", "dense_weight"))
 @json_option
-def command(
-    index: str, topics: str, qrels: str, plot: str | None, as_json: bool, **options: Any
-) -> int:
-    """Choose the parameters of --model on topics with qrels, and say what the choice is worth.
+def command(index: str, spec: TuneSpec, as_json: bool) -> int:
+    """Tune the parameters of --model on topics with qrels, and cross-validate the gain.
 
-    Every combination of values ranks every topic. The best on all topics is printed as options of
-    pnyx search. Its own mean is too high, since these topics chose it; so it is cross-validated:
-    each topic is measured with what is best on the other folds, and that is compared with the
-    defaults (paired, two-sided). Topics that were tuned on are not to be reported on.
+    Every combination of values ranks every topic (grid search). The best setting over all topics is
+    printed as options of pnyx search. Its own mean is biased upward, since these topics chose it.
+    In cross-validation each topic is measured with the setting that is best on the other folds and
+    compared with the usual values (paired, two-sided). Do not report results on topics used for
+    tuning.
 
     Needs pip install 'pnyx[retrieval]'. Exit status 3: the measure is not defined for some topic.
 
     \b
     Example:
       pnyx tune my.index --topics topics.jsonl --qrels qrels.txt --model bm25
-      pnyx tune my.index --topics topics.jsonl --qrels qrels.txt --model hybrid \\
-        --try mu=500,1000,2000 --try dense-weight --measure AP --plot tuned.svg
+      pnyx tune my.index --topics topics.jsonl --qrels qrels.txt \\
+        --model hybrid --try mu=500,1000,2000 --measure AP --plot tuned.svg
     """
     from pnyx.audit.tuning import tune
     from pnyx.corpora import read_qrels, read_questions
     from pnyx.search.index import Index
 
-    check_plot(plot)
-    if [topics, qrels].count("-") > 1:
-        raise click.UsageError("only one of --topics and --qrels can be standard input")
-    tuning = _tuning(options)
+    tuning = spec.tuning()
     with reporting() as report:
         found = tune(
             Index.open(index),
-            list(read_questions(topics)),
-            read_qrels(qrels),
+            list(read_questions(spec.topics)),
+            read_qrels(spec.qrels),
             tuning,
-            embedder=_embedder(tuning, options["embedder"]),
+            embedder=_embedder(tuning, spec.embedder),
             report=report,
         )
-    if plot is not None:
+    if spec.plot is not None:
         from pnyx.files import atomic_text
         from pnyx.view.plots import tuning_plot
 
-        with atomic_text(plot) as stream:
+        with atomic_text(spec.plot) as stream:
             stream.write(tuning_plot(found, [*_legend(found), *_worth(found)]))
     for line in _notes(found):
-        click.echo(f"pnyx: {line}", err=True)
+        say(line)
     if as_json:
         click.echo(json.dumps(found.row(), allow_nan=False))
     else:
-        click.echo("\n\n".join(_report(found, qrels)))
+        click.echo("\n\n".join(_report(found, spec.qrels)))
     return EXIT_UNSCORED if found.undefined else 0
-
-
-def _tuning(options: dict[str, Any]) -> Tuning:
-    from pnyx.audit.settings import GRIDS, Tuning
-    from pnyx.search.scoring import Scoring
-
-    for flag in ("lexical", "fusion"):
-        if options[flag] is not None and options["model"] != "hybrid":
-            raise click.UsageError(f"--{flag} goes with --model hybrid")
-    parts = {name: options[name] for name in ("lexical", "fusion") if options[name] is not None}
-    scoring = Scoring(options["model"], flat=options["flat"], **parts)
-    if options["embedder"] is not None and not scoring.embeds:
-        raise click.UsageError("--embedder goes with --model touche or hybrid")
-    tried = {n: GRIDS.get(n, ()) if v is None else v for n, v in options["tried"].items()}
-    return Tuning(
-        scoring,
-        tried,
-        options["measure"],
-        options["folds"],
-        options["test"],
-        options["draws"],
-        options["seed"],
-    )
 
 
 def _embedder(tuning: Tuning, spec: str | None) -> Any:

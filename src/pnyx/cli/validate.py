@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_BAD_INPUT
-from pnyx.cli.options import json_option, warn
+from pnyx.cli.options import warn
+from pnyx.cli.params import json_option
 from pnyx.errors import InputError, PnyxError, shorten
 
 if TYPE_CHECKING:
