@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.open_models import Say
 from pnyx.errors import OptionError
+from pnyx.search.plan import PERSPECTIVES, Listwise, SearchPlan
 
 if TYPE_CHECKING:
     from pnyx.app.search_specs import ArgueSpec, ScoringSpec, SearchSpec
@@ -15,14 +16,12 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
-    from pnyx.search.pipeline import Searcher, SearchPlan
+    from pnyx.search.pipeline import Searcher
     from pnyx.search.scoring import Scoring
     from pnyx.write.argue import Plan
     from pnyx.write.draft import Writer
 
 __all__ = ["argue_plan", "open_searcher", "open_writer", "scoring_of"]
-
-_PERSPECTIVES = 8
 
 
 def open_searcher(
@@ -70,18 +69,16 @@ def scoring_of(spec: ScoringSpec) -> Scoring:
 
 
 def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
-    from pnyx.search.pipeline import SearchPlan
-    from pnyx.search.rerank import Listwise
-
     rerank: Literal["listwise", "pointwise"] | None = None
     if spec.judged:
         rerank = "listwise" if listwise else "pointwise"
-    window = spec.window or 20
+    usual = Listwise()
+    window = spec.window or usual.window
     names = ("lam", "depth", "threshold", "stance", "certainty")
     return SearchPlan(
         scoring=scoring_of(spec),
         rerank=rerank,
-        listwise=Listwise(window, spec.step or min(10, window)),
+        listwise=Listwise(window, spec.step or min(usual.step, window)),
         diversify=spec.diversify,
         **{n: v for n in names if (v := getattr(spec, n)) is not None},
     )
@@ -131,7 +128,7 @@ def _perspectives(
         from pnyx.search.perspectives import FilePerspectives
 
         return FilePerspectives(spec.perspectives, count=spec.count)
-    count = spec.count or _PERSPECTIVES
+    count = spec.count or PERSPECTIVES
     if model is not None:
         from pnyx.search.perspectives import LlmPerspectives
 

@@ -7,9 +7,12 @@ from typing import ClassVar, Final, Literal
 
 from pnyx.app.spec import Spec, opt
 from pnyx.errors import OptionError
+from pnyx.search.plan import CERTAINTY, PARAMETERS, Listwise, Scoring, SearchPlan
+from pnyx.write.plan import CONTEXT, POINTS, Plan
 
 __all__ = ["ArgueSpec", "FeatureSpec", "ScoringSpec", "SearchSpec", "StageSpec"]
 
+_SHOWN: Final = {name: f"{one.default:g}" for name, one in PARAMETERS.items()}
 _HYBRID: Final = ("--model hybrid", lambda spec: spec.model == "hybrid")
 _MMR: Final = ("--diversify mmr", lambda spec: spec.diversify == "mmr")
 _VIEWS: Final = ("--diversify perspectives", lambda spec: spec.diversify == "perspectives")
@@ -27,23 +30,23 @@ class ScoringSpec(Spec):
         "Ranking model. touche needs an index with --clusters --quality, dense and hybrid one with "
         "--vectors; auto is hybrid where the index has vectors, else dirichlet.",
     )
-    mu: float | None = opt(None, "Dirichlet prior, in tokens.", shown="2000", rare=True)
-    k1: float | None = opt(None, "BM25 saturation.", shown="1.2", rare=True)
-    b: float | None = opt(None, "BM25 length normalisation.", shown="0.75", rare=True)
-    wc: float | None = opt(None, "Touché: weight of the topic.", shown="10", rare=True)
-    wq: float | None = opt(None, "Touché: weight of quality.", shown="5", rare=True)
+    mu: float | None = opt(None, "Dirichlet prior, in tokens.", shown=_SHOWN["mu"], rare=True)
+    k1: float | None = opt(None, "BM25 saturation.", shown=_SHOWN["k1"], rare=True)
+    b: float | None = opt(None, "BM25 length normalisation.", shown=_SHOWN["b"], rare=True)
+    wc: float | None = opt(None, "Touché: weight of the topic.", shown=_SHOWN["wc"], rare=True)
+    wq: float | None = opt(None, "Touché: weight of quality.", shown=_SHOWN["wq"], rare=True)
     flat: bool = opt(False, "Touché: rank by topic and quality only (R fixed to 1).", rare=True)
     lexical: Literal["dirichlet", "bm25", "touche"] | None = opt(
         None,
         "Lexical model that hybrid fuses with the dense ranking.",
-        shown="dirichlet",
+        shown=Scoring().lexical,
         needs=_HYBRID,
         rare=True,
     )
     fusion: Literal["minmax", "zscore", "rrf"] | None = opt(
         None,
         "How hybrid fuses: normalised scores or reciprocal ranks.",
-        shown="minmax",
+        shown=Scoring().fusion,
         needs=_HYBRID,
         rare=True,
     )
@@ -52,7 +55,7 @@ class ScoringSpec(Spec):
         "Weight of the dense scores, with --fusion minmax or zscore.",
         low=0,
         high=1,
-        shown="0.6",
+        shown=f"{Scoring().dense_weight:g}",
         needs=(
             "--model hybrid and --fusion minmax or zscore",
             lambda spec: spec.model == "hybrid" and spec.fusion != "rrf",
@@ -93,12 +96,12 @@ class StageSpec(Spec):
         None,
         "Documents that the model orders at once.",
         low=2,
-        shown="20",
+        shown=f"{Listwise().window}",
         needs=_LISTWISE,
         rare=True,
     )
     step: int | None = opt(
-        None, "Stride of the window.", low=1, shown="10", needs=_LISTWISE, rare=True
+        None, "Stride of the window.", low=1, shown=f"{Listwise().step}", needs=_LISTWISE, rare=True
     )
     diversify: Literal["mmr", "perspectives"] | None = opt(
         None, "Show every side: maximal marginal relevance, or a search for each perspective."
@@ -107,7 +110,7 @@ class StageSpec(Spec):
         None,
         "mmr: relevance against novelty, 0 to 1.",
         "--lambda",
-        shown="0.75",
+        shown=f"{SearchPlan().lam:g}",
         needs=_MMR,
         rare=True,
     )
@@ -133,7 +136,7 @@ class StageSpec(Spec):
         "How many of the best documents are reranked, filtered by --threshold, "
         "diversified or assigned to a side.",
         low=1,
-        shown="100",
+        shown=f"{SearchPlan().depth}",
         needs=(
             "--rerank, --threshold, --diversify or --stance",
             lambda spec: spec.judged or spec.diversify or spec.stance,
@@ -146,7 +149,7 @@ class StageSpec(Spec):
     certainty: float | None = opt(
         None,
         "Least probability with which a judge tells a side.",
-        shown="0.6",
+        shown=f"{CERTAINTY:g}",
         needs=("--stance", lambda spec: spec.stance is not None),
         rare=True,
     )
@@ -180,13 +183,13 @@ class ArgueSpec(Spec):
     heading: ClassVar[str] = "Argument"
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
-    points: int = opt(4, "Conclusions to write for each side.", low=1)
+    points: int = opt(POINTS, "Conclusions to write for each side.", low=1)
     retrieve: int = opt(
-        30, "Documents to retrieve and assign to a side.", "--retrieve", "-k", low=1
+        Plan().retrieve, "Documents to retrieve and assign to a side.", "--retrieve", "-k", low=1
     )
-    per_side: int = opt(8, "Documents handed to the writer for each side.", low=1)
+    per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
     certainty: float = opt(
-        0.6,
+        CERTAINTY,
         "Minimum probability for assigning a document to a side.",
         low=0.5,
         high=1.0,
@@ -197,7 +200,7 @@ class ArgueSpec(Spec):
         None, "Who writes.", shown="llm with --llm, else extractive", rare=True
     )
     context: int = opt(
-        6000,
+        CONTEXT,
         "Tokens of documents shown to the language model for each side.",
         low=100,
         rare=True,

@@ -33,7 +33,7 @@ class CheckedSpec(Spec):
 
 
 @verb("review", short_help="Who is right where a judge and labels disagree.")
-@click.argument("file", metavar="REVIEW")
+@click.argument("file", metavar="REVIEW", type=click.Path())
 @takes("own", CheckedSpec)
 @json_option
 def review(file: str, own: CheckedSpec, as_json: bool) -> int:
