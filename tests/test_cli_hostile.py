@@ -281,9 +281,10 @@ def test_a_question_that_yes_or_no_cannot_answer(tmp_path: Path) -> None:
 def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
-    from pnyx.cli import app, options
+    from pnyx.app import open_models
+    from pnyx.cli import app
 
-    monkeypatch.setattr(options, "_SIGN_SECONDS", 0.0)
+    monkeypatch.setattr(open_models, "_SIGN_SECONDS", 0.0)
     items = tmp_path / "items.jsonl"
     items.write_text('{"id": "1", "text": "Prices rose.", "statement": "It rose."}\n')
     with ChatServer(["500"]) as server:

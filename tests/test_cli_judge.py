@@ -345,4 +345,4 @@ def test_help_shows_an_example_and_every_task(capsys):
     out = capsys.readouterr().out
     assert "{support|relevance|stance|quality|preference|ranking}" in out
     assert all(f"\n  {name} " in out for name in TASKS)
-    assert "pnyx judge support items.jsonl --out results" in out
+    assert "pnyx judge support a.jsonl --out results" in out
