@@ -168,7 +168,8 @@ def test_a_run_of_a_whole_pipeline(capsys, index, tmp_path, server):
     options = ("--model", "touche", "--rerank", "--diversify", "mmr", "--llm", server.spec)
     arguments = ("search", index, "--topics", topics, "--out", run, *options)
     status, _, error = _run(capsys, *arguments)
-    assert (status, error) == (0, "")
+    said = f"pnyx: {run}: 52 documents for 8 topics, tag touche-rerank-mmr\n"
+    assert (status, error) == (0, said)
     lines = [line.split() for line in run.read_text().splitlines()]
     assert {line[5] for line in lines} == {"touche-rerank-mmr"}
     assert {line[0] for line in lines} == {q.id for q in load_example().questions}
