@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import math
 import pkgutil
 import typing
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import pnyx.app
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, opt, opts_of
+from pnyx.app.spec import Opt, Spec, opt, opts_of
 from pnyx.cli import COMMANDS, app
 from pnyx.cli.params import takes, verb
 from pnyx.errors import InputError, OptionError
@@ -33,18 +34,20 @@ def _below(kind: type[Spec]) -> list[type[Spec]]:
 SPECS = [spec for spec in dict.fromkeys(_below(Spec)) if spec.__module__.startswith("pnyx.")]
 
 
-def _values(hint: object) -> st.SearchStrategy[object]:
-    """Draw values of a field's type."""
+def _values(hint: object, told: Opt) -> st.SearchStrategy[object]:
+    """Draw values of a field's type and range."""
     if typing.get_origin(hint) is Literal:
         return st.sampled_from(typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
-        return st.lists(_values(typing.get_args(hint)[0]), max_size=3).map(tuple)
+        return st.lists(_values(typing.get_args(hint)[0], told), max_size=3).map(tuple)
     if typing.get_args(hint):
-        return st.one_of(*(_values(one) for one in typing.get_args(hint)))
+        return st.one_of(*(_values(one, told) for one in typing.get_args(hint)))
+    low = told.low or 0
+    high = told.high or low + 50
     kinds = {
         bool: st.booleans(),
-        int: st.integers(1, 50),
-        float: st.floats(0.5, 1),
+        int: st.integers(math.ceil(low), math.floor(high)).filter(told.allows),
+        float: st.floats(low, high).filter(told.allows),
         str: st.text(max_size=8),
         type(None): st.none(),
     }
@@ -57,8 +60,8 @@ def _values(hint: object) -> st.SearchStrategy[object]:
 def test_a_spec_survives_json(spec, data):
     hints = typing.get_type_hints(spec)
     chosen = {
-        field.name: data.draw(_values(hints[field.name]))
-        for field, _ in opts_of(spec)
+        field.name: data.draw(_values(hints[field.name], told))
+        for field, told in opts_of(spec)
         if field.default is dataclasses.MISSING or data.draw(st.booleans())
     }
     made = spec(**chosen)
@@ -78,6 +81,9 @@ def test_every_choice_has_a_line_of_help(spec):
         ({"modle": "bm25"}, "SearchSpec has no field 'modle'"),
         ({"model": "tfidf"}, "SearchSpec.model: found tfidf"),
         ({"depth": "many"}, "SearchSpec.depth: found many"),
+        ({"depth": 0}, "--depth: found 0, out of range"),
+        ({"mu": float("nan")}, "--mu: found nan, out of range"),
+        ({"model": "bm25\ud800"}, "SearchSpec.model"),
     ],
 )
 def test_a_row_that_is_no_spec_is_refused_in_one_line(row, problem):

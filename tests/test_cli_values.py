@@ -90,8 +90,8 @@ def test_text_that_is_not_utf_8_is_refused(own_place, capfd):
 
 
 def test_names_of_files_are_declared_as_such():
-    known = {_field(p) for _, p in parameters((click.types.StringParamType,))}
-    assert known >= RAW
+    plain = {p.name for _, p in parameters((click.types.StringParamType,)) if "__" not in p.name}
+    assert plain >= RAW
 
 
 def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):

@@ -9,9 +9,23 @@ from typing import ClassVar, Final, Literal
 from pnyx.app.spec import Spec, opt
 from pnyx.errors import OptionError
 
-__all__ = ["AskedSpec", "AskingSpec", "CombiningSpec", "JudgeSpec", "ModelSpec", "SpendingSpec"]
+__all__ = [
+    "AskedSpec",
+    "AskingSpec",
+    "CombiningSpec",
+    "JudgeSpec",
+    "ModelSpec",
+    "SpendingSpec",
+    "WriterSpec",
+]
 
 _LLM: Final = ("--llm", lambda spec: spec.asks_models)
+
+
+_NAMES_MODEL: Final = (
+    "Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) or "
+    "gguf:PATH. Repeatable: one model at several addresses, or several models."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +36,7 @@ class ModelSpec(Spec):
 
     llm: tuple[str, ...] = opt(
         (),
-        "Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) or "
-        "gguf:PATH. Repeatable: one model at several addresses, or several models.",
+        _NAMES_MODEL,
         metavar="SPEC",
         raw=True,
         shown="$PNYX_LLM, else the packaged judge",
@@ -195,8 +208,15 @@ class SpendingSpec(Spec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedSpec(SpendingSpec, ModelSpec):
-    """A language model that is asked for something else than verdicts, and what may be spent."""
+class WriterSpec(ModelSpec):
+    """A language model that is asked for something else than verdicts: nothing stands in for it."""
+
+    llm: tuple[str, ...] = opt((), _NAMES_MODEL, metavar="SPEC", raw=True, shown="$PNYX_LLM")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedSpec(SpendingSpec, WriterSpec):
+    """Such a language model, and what may be spent."""
 
     def check(self) -> None:
         """Refuse what means nothing where no language model is named.

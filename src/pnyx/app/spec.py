@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self, cast
@@ -24,6 +26,7 @@ from pnyx.errors import InputError, OptionError, shorten
 __all__ = ["Opt", "Spec", "opt", "opts_of"]
 
 _OPT: Final = "opt"
+_NO_TEXT: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,12 @@ class Opt:
     env: str | None = None
     heading: str = ""
 
+    def allows(self, number: float) -> bool:
+        """Tell whether a number is finite and in range."""
+        low = self.low is None or number > self.low or (number == self.low and not self.above)
+        high = self.high is None or number < self.high or (number == self.high and not self.below)
+        return math.isfinite(number) and low and high
+
 
 def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
     """Return a dataclass field with its `Opt`; `...` as the default marks it as required."""
@@ -87,6 +96,20 @@ class Spec:
     """
 
     heading: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Check numbers and texts, whoever made the choice.
+
+        Raises:
+            OptionError: a number is out of range, or a text is no Unicode.
+        """
+        for field, told in opts_of(type(self)):
+            value = getattr(self, field.name)
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, int | float) and not told.allows(one):
+                    raise OptionError(f"{self.flag(field.name)}: found {one:g}, out of range")
+                if isinstance(one, str) and not told.raw and _NO_TEXT.search(one):
+                    raise OptionError(f"{self.flag(field.name)}: found no text in UTF-8")
 
     def given(self, name: str) -> bool:
         """Tell whether a field has another value than its default."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.judge_specs import ModelSpec, WriterSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
@@ -71,9 +71,9 @@ class DefineSpec(Spec):
 @command.command(cls=Command, short_help="Draft definitions of what is relevant to each question.")
 @click.argument("questions")
 @takes("own", DefineSpec)
-@takes("model", ModelSpec)
+@takes("model", WriterSpec)
 @json_option
-def define(questions: str, own: DefineSpec, model: ModelSpec, as_json: bool) -> int:
+def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) -> int:
     """Draft what is relevant to each of QUESTIONS (any questions file) that has no definition.
 
     From the question alone, or (--examples) with passages that were found relevant. Edit the

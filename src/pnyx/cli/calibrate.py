@@ -125,7 +125,8 @@ class _Data:
 
     @property
     def probabilities(self) -> list[float]:
-        return [pair.verdict.probability or 0.0 for pair in self.pairs]
+        stated = (pair.verdict.probability for pair in self.pairs)
+        return [probability for probability in stated if probability is not None]
 
     @property
     def labels(self) -> list[bool]:

@@ -25,7 +25,6 @@ __all__ = [
     "check_plot",
     "compared_legend",
     "difference_cells",
-    "drawing_options",
     "draws_legend",
     "few_warning",
     "finish",
@@ -135,28 +134,6 @@ def listed(topics: Sequence[str], what: str = "topic") -> str:
     shown = ", ".join(shorten(topic, 30) for topic in topics[:_LISTED])
     more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
     return f"{len(topics)} {what}{'s' if len(topics) > 1 else ''} ({shown}{more})"
-
-
-def drawing_options(function: Any) -> Any:
-    """Add --draws and --seed."""
-    for option in (
-        click.option(
-            "--seed",
-            type=click.IntRange(0),
-            default=0,
-            show_default=True,
-            help="Of all that is drawn.",
-        ),
-        click.option(
-            "--draws",
-            type=click.IntRange(0, 1_000_000),
-            default=1000,
-            show_default=True,
-            help="Draws of the bootstrap; 0 for no intervals.",
-        ),
-    ):
-        function = option(function)
-    return function
 
 
 def runs_table(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
+from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_search import scoring_of
 from pnyx.app.search_specs import ScoringSpec
 from pnyx.app.spec import opt
@@ -30,7 +32,7 @@ _SHOWN_OTHERS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuneSpec(ScoringSpec):
+class TuneSpec(ScoringSpec, BootstrapSpec):
     """Which model is tuned, on what, and how the choice is made."""
 
     heading: ClassVar[str] = "Tuning"
@@ -52,10 +54,6 @@ class TuneSpec(ScoringSpec):
     plot: str | None = opt(
         None, "Draw the measure by each parameter.", metavar="FILE.svg", raw=True
     )
-    draws: int = opt(
-        1000, "Bootstrap resamples; 0 for no intervals.", low=0, high=1_000_000, rare=True
-    )
-    seed: int = opt(0, "Random seed.", low=0, rare=True)
 
     def tuning(self) -> Tuning:
         """Return what is tuned.
@@ -193,7 +191,9 @@ def _curve(found: Tuned, name: str) -> Table:
 
 def _settings(found: Tuned) -> Table:
     """Return the default and the best settings; those of equal means in the order of choice."""
-    ordered = sorted(found.settings, key=lambda one: -(one.mean.value or 0.0))
+    ordered = sorted(
+        found.settings, key=lambda one: math.inf if one.mean.value is None else -one.mean.value
+    )
     others = [one for one in ordered if one is not found.best and one is not found.default]
     ends = [("default: ", found.default), ("best: ", found.best)]
     if found.best is found.default:

@@ -13,10 +13,8 @@ __all__ = ["Number", "NumberRange", "Raw", "Text", "with_texts"]
 
 RAW = frozenset(
     (
-        "annotations answers base baseline calibration cascade cheap corpus dropped examples "
-        "expand human index items labelled labels leaning llm lookup others out pairs "
-        "perspectives plot pool prices prompt qrels qrels_out question questions run runs search "
-        "sources student topics verdicts views"
+        "annotations answers corpus index items labelled leaning others out pairs prompt question "
+        "questions runs sources"
     ).split()
 )
 """Parameters that take any bytes: they may name a file, or are a question, which can be searched

@@ -171,10 +171,14 @@ class SideJudge:
             emit(position, self._verdict(*(answers[key] for key in pair)))
 
     def _verdict(self, claim: Answer, other: Answer) -> Answer:
+        stated = []
         for answer in (claim, other):
             if isinstance(answer, Unscored):
                 return Unscored(answer.reason, self._provenance())
-        p, q = (a.probability or 0.0 for a in (claim, other) if isinstance(a, Judged))
+            if answer.probability is None:
+                return Unscored("probability: none is stated", self._provenance())
+            stated.append(answer.probability)
+        p, q = stated
         side = round(float(logistic(_SLOPE * (log_odds([p]) - log_odds([q])))[0]), 6)
         return Judged(
             value=side >= 0.5,

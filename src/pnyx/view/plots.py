@@ -169,7 +169,8 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
     if best.f1.value is not None:
         for axes, x, f1 in ((left, best.at, best.f1), (right, by_k(cut.at), cut.f1)):
             parts.append(axes.line((0, best.f1.value), (1, best.f1.value), "base"))
-            parts.append(axes.dot(x, f1.value or 0.0))
+            if f1.value is not None:
+                parts.append(axes.dot(x, f1.value))
     wide, high = int(right.x(1) + MARGIN), int(left.y(0) + 44)
     return document("F1 by threshold and by k", wide, high, parts, notes)
 
