@@ -1,11 +1,8 @@
 """Parameters of a model chosen on topics with qrels, and what the choice is worth.
 
-    found = tune(Index.open("my.index"), questions, qrels, Tuning(Scoring("bm25")))
-
-Every setting ranks every topic once. The setting that is best on all topics is the one to use, but
-its mean there is too high: the same topics chose it. What it is worth is told by cross-validation.
-The topics are dealt into folds, and each fold is measured with the setting that is best on the
-other folds, so no topic has a say in the setting that it is measured with.
+Every setting ranks every topic once. The best one's mean over all topics is too high: the same
+topics chose it. Cross-validation tells what it is worth: each fold of topics is measured with the
+setting that is best on the other folds.
 """
 
 from __future__ import annotations
@@ -13,24 +10,23 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from pnyx.audit.settings import Parameters, Tuning
-from pnyx.errors import InputError
-from pnyx.measure.base import Bootstrap, Measured
-from pnyx.measure.bootstrap import mean_intervals
-from pnyx.measure.comparisons import differ
+from pnyx.errors import InputError, shorten
+from pnyx.measure.base import Bootstrap, Measured, row_of
+from pnyx.measure.intervals import column_means
 from pnyx.measure.irmeasures import Scorer, parse_measures
 from pnyx.measure.rankings import Judgements, judgements_of
-from pnyx.measure.significance import PairedTest
-from pnyx.measure.weighted import Floats
+from pnyx.measure.significance import PairedTest, Test, differ
+from pnyx.measure.weighted import Floats, numbers
 from pnyx.records import Qrel, Question
 from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index
-from pnyx.search.plan import AUTO, Scoring
+from pnyx.search.plan import AUTO, MODEL_PARAMETERS, Scoring, check_parameter
 from pnyx.search.scoring import depth_of_parts, fuse_parts, rank_documents
 
 if TYPE_CHECKING:
@@ -38,7 +34,23 @@ if TYPE_CHECKING:
 
     from pnyx.models.embedding import Embedder
 
-__all__ = ["Fold", "Setting", "Tuned", "tune"]
+__all__ = ["GRIDS", "Fold", "Parameters", "Setting", "Tuned", "Tuning", "tune"]
+
+GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
+    "mu": (10, 25, 50, 100, 250, 500, 1000, 1500, 2000, 3000, 5000),
+    "k1": (0.3, 0.6, 0.9, 1.2, 1.5, 2.0, 3.0),
+    "b": (0.0, 0.25, 0.4, 0.5, 0.75, 1.0),
+    "wc": (0, 1, 2, 5, 10, 20),
+    "wq": (0, 1, 2, 5, 10, 20),
+    "dense_weight": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+}
+"""Values that are tried of each parameter, unless others are named."""
+
+_MOST_SETTINGS: Final = 10_000
+
+_WEIGHT: Final = "dense_weight"
+
+Parameters: TypeAlias = Mapping[str, float]
 
 _DEPTH: Final = 1000
 """Documents ranked where the measure has no cutoff."""
@@ -46,7 +58,106 @@ _SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
 """Parameters of a measure that looks no further than its cutoff."""
 
 
-# What comes of it --------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What is tuned, and by what.
+
+    Attributes:
+        scoring: the model; its parameters are those that the choice is compared with.
+        tried: parameter -> values; by default all of the model with `GRIDS`. Those of `scoring` are
+            always among them; parameters that are not here stay as they are.
+        measure: in the notation of ir-measures.
+        folds: of the cross-validation, at least 2.
+        test: of the difference to the defaults.
+        draws: of the bootstrap over topics; 0 for no intervals.
+        seed: of the folds, the bootstrap and the randomisation test.
+
+    Raises:
+        InputError: a parameter that the model does not have, no value, too many settings, a model
+            without parameters, or a number out of range.
+    """
+
+    scoring: Scoring
+    tried: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    measure: str = "nDCG@10"
+    folds: int = 5
+    test: Test = "t"
+    draws: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        known = _tunable(self.scoring)
+        if not known:
+            raise InputError(f"model {self.scoring.model} has no parameter to tune")
+        for name, values in self.tried.items():
+            if name not in known:
+                found = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{found} to tune, expected: {', '.join(known)}")
+            if not values:
+                raise InputError(f"no value to try of {name}, expected at least one")
+            for value in values:  # refused now rather than when it is its turn
+                if name == _WEIGHT:
+                    dataclasses.replace(self.scoring, dense_weight=value)
+                else:
+                    check_parameter(name, value)
+        if self.folds < 2:
+            raise InputError(f"folds is {self.folds}, expected at least 2")
+        count = np.prod([float(len(values)) for values in self.grid.values()])
+        if count > _MOST_SETTINGS:
+            raise InputError(
+                f"{count:,.0f} settings, expected at most {_MOST_SETTINGS:,}: try fewer values"
+            )
+
+    def scoring_of(self, setting: Parameters) -> Scoring:
+        """Return the model with these values."""
+        parameters = {name: value for name, value in setting.items() if name != _WEIGHT}
+        weight = setting.get(_WEIGHT, self.scoring.dense_weight)
+        return dataclasses.replace(self.scoring, parameters=parameters, dense_weight=weight)
+
+    @property
+    def bootstrap(self) -> Bootstrap:
+        """How intervals are drawn, and the randomisation test's signs."""
+        return Bootstrap(self.draws, self.seed)
+
+    @property
+    def default(self) -> Parameters:
+        """The parameters that the choice is compared with."""
+        scoring = self.scoring
+        return {
+            name: scoring.dense_weight if name == _WEIGHT else float(scoring.parameter(name))
+            for name in _tunable(scoring)
+        }
+
+    @property
+    def grid(self) -> dict[str, tuple[float, ...]]:
+        """The values tried of each parameter that is tuned, rising, the default among them."""
+        default = self.default
+        tried = self.tried or {name: GRIDS[name] for name in default}
+        return {
+            name: tuple(sorted({float(v) for v in (*tried[name], default[name])}))
+            for name in default
+            if name in tried
+        }
+
+    def settings(self) -> list[Parameters]:
+        """Return all settings; those nearest to the default first, so that ties go to it."""
+        grid, default = self.grid, dict(self.default)
+        places = {name: {v: n for n, v in enumerate(values)} for name, values in grid.items()}
+
+        def far(setting: Parameters) -> int:
+            return sum(abs(at[setting[n]] - at[default[n]]) for n, at in places.items())
+
+        every = [default | dict(zip(grid, v, strict=True)) for v in product(*grid.values())]
+        return sorted(every, key=far)
+
+
+def _tunable(scoring: Scoring) -> tuple[str, ...]:
+    """Return the names of the parameters that a model's ranking depends on."""
+    names = MODEL_PARAMETERS.get(scoring.by_words, ())
+    if scoring.flat:
+        names = tuple(name for name in names if name != "mu")
+    weighed = scoring.model == "hybrid" and scoring.fusion != "rrf"
+    return (*names, _WEIGHT) if weighed else names
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +177,12 @@ class Fold:
     """Some topics, and the setting that is best on all others."""
 
     topics: tuple[str, ...]
-    chosen: Parameters
+    parameters: Parameters
     value: float
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return {
-            "topics": list(self.topics), "parameters": dict(self.chosen), "value": self.value,
-        }  # fmt: skip
+        return row_of(self, "topics parameters value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +193,14 @@ class Tuned:
         tuning: what was asked for.
         measure: its canonical name.
         settings: all that were tried; their means are over all topics.
-        best: of the settings: the one to use. Its own mean is too high, since it was chosen by it.
-        default: of the settings: what the choice is compared with.
+        best: the setting to use. Its own mean is too high, since it was chosen by it.
+        default: the setting that the choice is compared with.
         folds: of the cross-validation.
         held_out: the mean where each topic has the setting that is best on other folds.
         test: of that less the default, over topics.
         low: lower end of the 95 % interval of that difference, None where there is none.
         high: upper end.
-        undefined: topics where the measure is not defined for some setting; they are left out.
+        undefined: topics where the measure is undefined for some setting; they are left out.
         unjudged: topics without qrels; they are left out.
         unasked: topics of the qrels that were not asked; they are left out.
     """
@@ -145,33 +254,21 @@ class Tuned:
             "task": "tuning",
             "model": str(dataclasses.replace(tuning.scoring, parameters={})),
             "measure": self.measure,
-            "topics": {
-                "measured": self.topics,
-                "undefined": list(self.undefined),
-                "unjudged": list(self.unjudged),
-                "unasked": list(self.unasked),
-            },
+            "topics": {"measured": self.topics, **row_of(self, "undefined unjudged unasked")},
             "options": self.options(),
-            "best": self.best.row(),
-            "default": self.default.row(),
+            **row_of(self, "best default"),
             "cross_validation": {
-                "folds": [fold.row() for fold in self.folds],
+                **row_of(self, "folds"),
                 **self.held_out.row(),
                 "difference": self.test.difference,
                 "difference_low": self.low,
                 "difference_high": self.high,
-                "p": self.test.p,
-                "effect": self.test.effect,
+                **row_of(self.test, "p effect"),
             },
-            "settings": [setting.row() for setting in self.settings],
+            **row_of(self, "settings"),
             "test": {"method": f"paired {tuning.test}", "comparisons": 1},
-            "interval": Bootstrap(tuning.draws, tuning.seed).row(
-                "percentile bootstrap over topics"
-            ),
+            "interval": tuning.bootstrap.row("percentile bootstrap over topics"),
         }
-
-
-# Tuning ------------------------------------------------------------------------------------------
 
 
 def tune(
@@ -208,12 +305,14 @@ def tune(
     _enough(len(texts), tuning)
     scorer = Scorer(parsed, known)
     settings = tuning.settings()
-    ranker = _Ranker(index, texts, _depth(parsed[name]), embedder)
+    params = parsed[name].params
+    bounded = params.get("cutoff") and set(params) <= _SHALLOW
+    ranker = _Ranker(index, texts, int(params["cutoff"]) if bounded else _DEPTH, embedder)
     table = np.full((len(texts), len(settings)), np.nan)
     for done, column in enumerate(_in_turn(settings, tuning)):
         report(done, len(settings), name)
         values = scorer.score(ranker.rank(tuning.scoring_of(settings[column])))
-        table[:, column] = [np.nan if (v := values[t][name]) is None else v for t in texts]
+        table[:, column] = numbers([values[t][name] for t in texts])
     defined = np.isfinite(table).all(axis=1)
     topics = [topic for topic, has in zip(texts, defined, strict=True) if has]
     _enough(len(topics), tuning)
@@ -234,13 +333,8 @@ def _enough(topics: int, tuning: Tuning) -> None:
         )
 
 
-def _depth(measure: Any) -> int:
-    cutoff = measure.params.get("cutoff")
-    return int(cutoff) if cutoff and set(measure.params) <= _SHALLOW else _DEPTH
-
-
 def _in_turn(settings: Sequence[Parameters], tuning: Tuning) -> list[int]:
-    """Return the columns: the default, which shows what the index lacks, then all others.
+    """Return the columns: the default first, which shows what the index lacks, then all others.
 
     Ordered so that little is ranked again: of a hybrid the weight varies fastest.
     """
@@ -297,9 +391,6 @@ class _Remembering:
         return np.stack([self._kept[text] for text in texts])
 
 
-# Choosing ----------------------------------------------------------------------------------------
-
-
 def _judge(
     tuning: Tuning,
     measure: str,
@@ -317,14 +408,8 @@ def _judge(
         own[part] = table[part, chosen]
         names = tuple(topics[n] for n in part)
         folds.append(Fold(names, settings[chosen], float(own[part].mean())))
-    columns = np.column_stack([table, own])
-    bounds = mean_intervals(columns, Bootstrap(tuning.draws, tuning.seed))
-    means = [
-        Measured(float(column.mean()), len(topics), len(topics), *interval)
-        for column, interval in zip(columns.T, bounds, strict=True)
-    ]
-    difference = (own - table[:, 0])[:, None]
-    (tested,) = differ(difference, tuning.test, Bootstrap(tuning.draws, tuning.seed))
+    means = column_means(np.column_stack([table, own]), tuning.bootstrap)
+    (tested,) = differ((own - table[:, 0])[:, None], tuning.test, tuning.bootstrap)
     found = tuple(map(Setting, settings, means[:-1]))
     return Tuned(
         tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],

@@ -1,7 +1,6 @@
 """Drafts of questions with opposing perspectives, by a language model and, for claims, by rule.
 
-BERDS (Chen and Choi), section 4.1 and Appendix B.1, with prompts of our own wording. Its second
-step, from the question to a statement and its negation, is part of the same call here
+BERDS, section 4.1 and Appendix B.1, with prompts of our own
 (docs/decisions/building-perspectives.md).
 """
 
@@ -38,14 +37,13 @@ _WORDS = 500
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """What became of one source.
+    """The outcome of drafting from one source.
 
     Attributes:
         source_id: the source's.
         draft: a row of the format `drafts`; None where there is none.
         reason: why there is none.
-        failed: nobody could say whether there is one: no reply, or none that can be read. It is
-            not to be taken for a source that holds no question.
+        failed: no reply, or none that can be read: the source may hold a question all the same.
         problems: what a reader must know of the draft, one line each.
     """
 
@@ -67,8 +65,8 @@ def draft_questions(
 
     Args:
         sources: pairs of arguments: the question on which they disagree and both answers to it, of
-            the first 500 words of each; claims: the question that a claim answers with yes (what
-            is a question already is taken as it is), with the views on it as they are; or survey
+            the first 500 words of each; claims: the question that a claim answers with yes (what is
+            a question already is taken as it is), with the views on it as they are; or survey
             questions: a perspective for each end of a scale, or for each choice.
         model: drafts; what was asked before is not asked again. Only claims can do without, by
             rules alone.
@@ -77,8 +75,8 @@ def draft_questions(
         on_done: told of each source that is done.
 
     Returns:
-        One for each source, in order. `drafted_from` of a draft holds what it was made of, and
-        what each perspective stands for.
+        One for each source, in order. `drafted_from` of a draft holds what it was made of, and what
+        each perspective stands for.
 
     Raises:
         ModelError: the model cannot be asked at all.

@@ -10,7 +10,11 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.view.model import (
+    SIDES,
+    STATES,
+    VERDICT_WORDS,
     CaseView,
+    Check,
     CheckView,
     CitationView,
     GroupView,
@@ -18,18 +22,12 @@ from pnyx.view.model import (
     ReferenceView,
     SentenceView,
     SideView,
-    VerdictView,
-)
-from pnyx.view.text import Span, cut, locate, one_line
-from pnyx.view.wording import (
-    SIDES,
-    STATES,
-    VERDICT_WORDS,
-    Check,
     State,
+    VerdictView,
     measure_wording,
     probability,
 )
+from pnyx.view.text import Span, cut, locate, one_line
 from pnyx.write.case import ArguedSide, Case
 
 __all__ = ["view_case"]
@@ -78,7 +76,7 @@ def _citations(sentence: Sentence) -> tuple[Citation, ...]:
 
 
 def _numbers(case: Case) -> dict[str, int]:
-    """Document id -> reference number, in the order of first citation across the sides."""
+    """Return document id -> reference number, in the order of first citation across the sides."""
     numbers: dict[str, int] = {}
     for side in case.sides:
         for sentence in side.response.sentences:
@@ -92,7 +90,7 @@ def _key(side: ArguedSide, position: int, number: int) -> str:
 
 
 def _spans(case: Case, doc_id: str, number: int) -> dict[str, Span]:
-    """Citation key -> where its evidence stands in the document; citations without any left out."""
+    """Return citation key -> where its evidence stands in the document, if anywhere."""
     document = case.documents.get(doc_id)
     if document is None:
         return {}
@@ -267,11 +265,7 @@ def _number(value: float) -> str:
 
 
 def _reference(
-    case: Case,
-    doc_id: str,
-    number: int,
-    spans: dict[str, Span],
-    citations: Iterable[CitationView],
+    case: Case, doc_id: str, number: int, spans: dict[str, Span], citations: Iterable[CitationView]
 ) -> ReferenceView:
     document = case.documents.get(doc_id)
     shown_id = one_line(doc_id)
@@ -289,7 +283,7 @@ def _reference(
 
 
 def _label(document: Evidence | None) -> str:
-    """Return the stance that the corpus gives, with the topic towards which it is one."""
+    """Return the stance that the corpus gives, with its topic."""
     if not isinstance(document, Argument) or document.stance is None:
         return ""
     topic = one_line(document.topic)

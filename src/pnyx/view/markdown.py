@@ -1,7 +1,7 @@
 """One argued question as Markdown, for terminals, issues and version control.
 
-Text of documents, writers and judges is put on one line and its markup is escaped (CommonMark
-with GitHub's extensions), so that it can neither end its list item nor become a link or HTML.
+Text of documents, writers and judges is escaped and on one line (CommonMark with GitHub's
+extensions): it can neither end its list item nor become a link or HTML.
 """
 
 from __future__ import annotations
@@ -21,14 +21,7 @@ _MAX_QUOTE = 400
 
 
 def render_markdown(case: Case) -> str:
-    """Return the report of a case as Markdown with numbered citations and a reference list.
-
-    Args:
-        case: an argued question; its text may be hostile.
-
-    Returns:
-        CommonMark that ends in one newline. Verdicts are written as signs and words.
-    """
+    """Return the report of a case as CommonMark; its text may be hostile."""
     page = view_case(case)
     parts = [
         [f"# {escape_markdown(page.question)}"],
@@ -42,7 +35,6 @@ def render_markdown(case: Case) -> str:
 
 
 def _side(side: SideView) -> Iterator[str]:
-    """Yield the blocks of one side."""
     yield f"## {side.wording.name}: {side.wording.heading.lower()}"
     if side.empty:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"

@@ -22,10 +22,9 @@ from pnyx.view.svg import (
 
 if TYPE_CHECKING:
     from pnyx.audit.tuning import Setting, Tuned
-    from pnyx.measure.amount import Amount
     from pnyx.measure.base import Measured
-    from pnyx.measure.calibration_error import ReliabilityBin
-    from pnyx.measure.thresholds import Curve, Thresholds
+    from pnyx.measure.binary import ReliabilityBin
+    from pnyx.measure.thresholds import Amount, Curve, Thresholds
 
 __all__ = [
     "Panel",
@@ -53,15 +52,7 @@ _COLUMNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A row of a panel.
-
-    Attributes:
-        label: the run's name.
-        value: its mean; None is shown as a dash.
-        low: lower end of the interval, None without one.
-        high: upper end of the interval, None without one.
-        mark: shown after the number, for instance for significance.
-    """
+    """A row of a panel; a value of None is shown as a dash, `mark` after the number."""
 
     label: str
     value: float | None
@@ -72,10 +63,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One measure: its name, its rows and, if any, the baseline's value to draw a line at.
-
-    All panels of a picture have the same rows in the same order.
-    """
+    """One measure: its rows, the same in all panels, and any baseline value to draw a line at."""
 
     title: str
     points: Sequence[Point]
@@ -83,12 +71,7 @@ class Panel:
 
 
 def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
-    """Return an SVG document.
-
-    Args:
-        panels: at least one, all with the same labels.
-        notes: lines below the panels.
-    """
+    """Return the means with their intervals as an SVG document; all panels have the same labels."""
     labels = [shorten(point.label, _LONGEST) for point in panels[0].points]
     gutter = MARGIN + math.ceil(max(map(len, labels)) * _CHARACTER) + 12
     rows = math.ceil(len(panels) / _COLUMNS)
@@ -204,13 +187,7 @@ def _curves(
 def amount_plot(
     amounts: Mapping[str, Amount], names: Mapping[str, str], notes: Sequence[str] = ()
 ) -> str:
-    """Return an SVG document: a bar for each question, as long as its mean probability.
-
-    Args:
-        amounts: at least one question's; in the order of the bars.
-        names: question -> what to call it; its id where it has none.
-        notes: lines below.
-    """
+    """Return an SVG document: a bar for each question, as long as its mean probability."""
     labels = [shorten(names.get(q) or q or "all pairs", 48) for q in amounts]
     left = MARGIN + math.ceil(max(map(len, labels)) * 7.0) + 10
     means = [amount.mean or 0.0 for amount in amounts.values()]
@@ -289,11 +266,6 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
 
     Each bin is a dot at its mean probability and its share of yes, with the share's interval; dots
     on the dashed diagonal are what is stated. Bars below say how many pairs each bin holds.
-
-    Args:
-        bins: what `pnyx.reliability` returns.
-        title: shown above, for instance the judge's name.
-        notes: lines below.
     """
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     base = axes.y(0) + 104

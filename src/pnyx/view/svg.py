@@ -1,8 +1,4 @@
-"""The parts of the SVG pictures.
-
-Plain SVG 1.1 with system fonts, so that a picture opens anywhere, prints, and can be edited; no
-script, nothing loaded.
-"""
+"""The parts of the SVG pictures: plain SVG 1.1 with system fonts, no script, nothing loaded."""
 
 from __future__ import annotations
 
@@ -39,15 +35,7 @@ _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-se
 
 
 def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequence[str]) -> str:
-    """Return a picture.
-
-    Args:
-        title: for screen readers and tooltips.
-        wide: in pixels.
-        high: of the parts, in pixels; the notes go below.
-        parts: SVG elements.
-        notes: lines below, wrapped to the width.
-    """
+    """Return a picture: its `parts`, and below their height the notes, wrapped to the width."""
     room = int((wide - 2 * MARGIN) / _CHARACTER)
     lines = [line for note in notes for line in wrapped(note, room)]
     below = [drawn_text(x, MARGIN, high + 18 * n, "note") for n, x in enumerate(lines, 1)]

@@ -30,7 +30,7 @@ MAX_SHOWN = 4000
 _LONGEST_WORD = 40
 
 CONTEXT = 900
-"""Characters kept on either side of a mark, and at the start, of a passage that is cut."""
+"""Characters kept at the start, and on either side of a mark, of a passage that is cut."""
 
 
 def _table() -> dict[int, str | None]:
@@ -49,8 +49,7 @@ _HARMLESS = _table()
 def clean(text: str) -> str:
     """Return `text` as it may be shown: control characters as U+FFFD, no bidirectional overrides.
 
-    Line ends of every kind become one newline. Whatever else a document holds (markup, right to
-    left script, emoji) is kept: escaping is the page's own work.
+    Line ends of every kind become one newline. All else is kept: escaping is the page's own work.
     """
     return text.replace("\r\n", "\n").translate(_HARMLESS)
 
@@ -80,8 +79,7 @@ def escape_markdown(text: str) -> str:
 def locate(text: str, *candidates: str) -> Span | None:
     """Find the first of `candidates` that occurs in `text`, verbatim if at all possible.
 
-    Failing that, white space, capitals and the closing full stop may differ: writers turn parts
-    of sentences into sentences.
+    Failing that, white space, capitals and the closing full stop may differ.
     """
     for candidate in candidates:
         exact = candidate.strip()
@@ -96,13 +94,9 @@ def locate(text: str, *candidates: str) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a passage.
+    """A stretch of a passage: text, a mark (evidence of the citations `keys`) or a gap.
 
-    Attributes:
-        kind: `text`, `mark` (evidence of one or more citations) or `gap` (characters left out).
-        text: what is shown; for a gap, how many characters were left out.
-        keys: the citations whose evidence covers this stretch.
-        opens: those of `keys` whose evidence begins here.
+    The text of a gap says how many characters were left out; evidence of `opens` begins here.
     """
 
     kind: Literal["text", "mark", "gap"]
@@ -112,15 +106,9 @@ class Segment:
 
 
 def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
-    """Cut a passage at the ends of its evidence spans, which may overlap.
+    """Cut a passage at the ends of its evidence spans (citation key -> span), which may overlap.
 
-    Args:
-        text: the passage as it was judged.
-        spans: citation key -> where in `text` its evidence stands.
-
-    Returns:
-        Segments in reading order; their texts are cleaned. A passage longer than `MAX_SHOWN`
-        keeps its start and the surroundings of its marks.
+    Segments are cleaned and in reading order; see `MAX_SHOWN` for long passages.
     """
     shown = _shown(text, spans.values())
     edges = {0, len(text)}
