@@ -50,11 +50,10 @@ def judge_agreement(
 ) -> dict[str, Measured]:
     """Measure a judge against the example's labels, which it does not see.
 
-    `relevance.*` is over the documents found (`runs`), where a passage on another question is
-    irrelevant: mostly easy. `lookalikes.*` is over the passages written for each question alone,
-    whose irrelevant ones share its words on purpose: hard. `support.*` is over each passage with
-    each perspective of its question. `stance.accuracy`: does the judge put the passages of one side
-    there? On neither or both is wrong, a missing verdict unscored.
+    `relevance.*` is over the documents found (`runs`): mostly easy. `lookalikes.*` is over the
+    passages written for each question, whose irrelevant ones share its words: hard. `support.*` is
+    over each passage with each perspective of its question. `stance.accuracy` counts a passage put
+    on neither or both sides as wrong.
     """
     measures: dict[str, Measured] = {}
     own: dict[str, list[str]] = {}

@@ -50,13 +50,9 @@ Runs: TypeAlias = dict[str, list[RunEntry]]
 class BenchSearch:
     """What is searched, for which questions, and how.
 
-    Attributes:
-        index: is searched.
-        perspectives: what `pnyx.by_question` returns; `extra["question"]` is the question's text.
-        bench: what is compared.
-        embedder: of questions, where a retriever needs one; by default the packaged one.
-        expansions: writes the perspectives to search for (those to be covered are the answer).
-        problems: what a reader must know, as it comes up.
+    `perspectives` is what `pnyx.by_question` returns, with the question's text in
+    `extra["question"]`. Retrievers that need an `embedder` take the packaged one by default;
+    `expansions` writes the perspectives to search for; `problems` collects what a reader must know.
 
     Raises:
         InputError: a retriever is no model, a question has no text, or the variant `perspectives`
@@ -96,10 +92,7 @@ class BenchSearch:
         return found
 
     def systems(self, topics: Sequence[str], lambdas: Mapping[str, Sequence[float]]) -> Runs:
-        """Return the run of each retriever in each variant, with `mmr` for each of its lambdas.
-
-        A system is called `MODEL`, `MODEL+VARIANT` or, of several lambdas, `MODEL+mmr LAMBDA`.
-        """
+        """Return each retriever's runs: MODEL, MODEL+VARIANT, or MODEL+mmr LAMBDA of several."""
         asked, runs = self.questions(topics), Runs()
         for scoring in self.scorings:
             if "plain" in self.bench.variants:
@@ -157,14 +150,10 @@ class BenchSearch:
 
 @dataclass(slots=True)
 class BenchJudge:
-    """Has pairs judged, each once, and writes the verdicts down.
+    """Has pairs judged, each once, and writes the verdicts to the folder `out`.
 
-    Attributes:
-        judge: says which passage supports which perspective.
-        out: the folder of the verdicts.
-        settings: see `apply_judge`.
-        on_pairs: told how many pairs there are to judge, before each round.
-        kept: how many verdicts were there from an earlier run.
+    `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs there
+    are; `kept` counts the verdicts that were there from an earlier run.
     """
 
     judge: Judge
@@ -197,17 +186,10 @@ class BenchJudge:
 class Benched:
     """The benchmark's result.
 
-    Attributes:
-        coverage: all systems on the questions that are measured, the first is the baseline.
-        leaning: how far each retriever follows its question, at the first depth; empty unless
-            asked.
-        lambdas: retriever -> the lambda that was chosen for it; empty without `mmr`.
-        tuning: retriever -> lambda -> mean MRecall on the questions that chose it, None where it is
-            open for all of them.
-        dev: ids of these questions.
-        test: ids of the questions that are measured.
-        problems: what a reader must know, one line each.
-        kept: how many verdicts were there from an earlier run.
+    `coverage` is of all systems on the questions `test`, the first being the baseline; `leaning` is
+    at the first depth, if asked for. `lambdas` were chosen by `tuning` (retriever -> lambda -> mean
+    MRecall, None where open for all) on the questions `dev`. `problems` are one line each; `kept`
+    verdicts are from an earlier run.
     """
 
     coverage: PerspectiveCoverage
@@ -287,10 +269,7 @@ def bench_perspectives(
 def _tuned(
     search: BenchSearch, judging: BenchJudge, dev: Sequence[str]
 ) -> tuple[dict[str, dict[float, float | None]], dict[str, float]]:
-    """Return retriever -> lambda -> mean MRecall at the first depth; and the lambda it gets.
-
-    Of equal lambdas the highest counts: it is nearest to plain.
-    """
+    """Return retriever -> lambda -> mean MRecall, and the best lambda, the highest of equals."""
     lambdas = search.bench.lambdas
     if not dev:
         mmr = "mmr" in search.bench.variants

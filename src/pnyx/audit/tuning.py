@@ -62,15 +62,10 @@ _SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
 class Tuning:
     """What is tuned, and by what.
 
-    Attributes:
-        scoring: the model; its parameters are those that the choice is compared with.
-        tried: parameter -> values; by default all of the model with `GRIDS`. Those of `scoring` are
-            always among them; parameters that are not here stay as they are.
-        measure: in the notation of ir-measures.
-        folds: of the cross-validation, at least 2.
-        test: of the difference to the defaults.
-        draws: of the bootstrap over topics; 0 for no intervals.
-        seed: of the folds, the bootstrap and the randomisation test.
+    `scoring` is the model, whose parameters the choice is compared with, and `tried` the values of
+    its parameters (by default all of `GRIDS`); the others stay as they are. `measure` is in the
+    notation of ir-measures. There are at least 2 `folds`; `test` is of the difference to the
+    defaults; `seed` is of folds, bootstrap and randomisation test.
 
     Raises:
         InputError: a parameter that the model does not have, no value, too many settings, a model
@@ -189,20 +184,10 @@ class Fold:
 class Tuned:
     """What tuning found.
 
-    Attributes:
-        tuning: what was asked for.
-        measure: its canonical name.
-        settings: all that were tried; their means are over all topics.
-        best: the setting to use. Its own mean is too high, since it was chosen by it.
-        default: the setting that the choice is compared with.
-        folds: of the cross-validation.
-        held_out: the mean where each topic has the setting that is best on other folds.
-        test: of that less the default, over topics.
-        low: lower end of the 95 % interval of that difference, None where there is none.
-        high: upper end.
-        undefined: topics where the measure is undefined for some setting; they are left out.
-        unjudged: topics without qrels; they are left out.
-        unasked: topics of the qrels that were not asked; they are left out.
+    Means of `settings` are over all topics; that of the `best`, the one to use, is too high, since
+    it was chosen by it. `held_out` is the mean where each topic has the setting that is best on
+    other folds; `test`, `low` and `high` are of that less the default. Topics are left out where
+    the measure is `undefined` for some setting, that are `unjudged`, or were not asked (`unasked`).
     """
 
     tuning: Tuning
@@ -282,13 +267,8 @@ def tune(
 ) -> Tuned:
     """Choose a model's parameters on topics, and say what the choice is worth on others.
 
-    Args:
-        index: with what the model needs.
-        questions: the topics; those without qrels are left out.
-        qrels: judgements of documents of the index.
-        tuning: what is tuned.
-        embedder: that of the index, where the model embeds questions.
-        report: called with settings done, of how many, and a word.
+    Questions without qrels are left out; the `embedder` is that of the index, where the model
+    embeds questions; `report` is called with settings done, of how many, and a word.
 
     Raises:
         InputError: fewer topics with qrels than folds, a parameter out of range, an index without
@@ -334,10 +314,7 @@ def _enough(topics: int, tuning: Tuning) -> None:
 
 
 def _in_turn(settings: Sequence[Parameters], tuning: Tuning) -> list[int]:
-    """Return the columns: the default first, which shows what the index lacks, then all others.
-
-    Ordered so that little is ranked again: of a hybrid the weight varies fastest.
-    """
+    """Return the columns, the default first; of a hybrid the weight varies fastest."""
     first, *others = range(len(settings))
     return [first, *sorted(others, key=lambda n: [settings[n][name] for name in tuning.grid])]
 

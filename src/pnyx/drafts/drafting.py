@@ -37,14 +37,9 @@ _WORDS = 500
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """The outcome of drafting from one source.
+    """The outcome of drafting from one source: a row of the format `drafts`, or a reason.
 
-    Attributes:
-        source_id: the source's.
-        draft: a row of the format `drafts`; None where there is none.
-        reason: why there is none.
-        failed: no reply, or none that can be read: the source may hold a question all the same.
-        problems: what a reader must know of the draft, one line each.
+    `failed` means no reply, or none that can be read: the source may hold a question all the same.
     """
 
     source_id: str
@@ -61,22 +56,17 @@ def draft_questions(
     rules: bool = True,
     on_done: Progress | None = None,
 ) -> list[Drafted]:
-    """Draft questions with opposing perspectives.
+    """Draft questions with opposing perspectives, one for each source, in order.
 
     Args:
-        sources: pairs of arguments: the question on which they disagree and both answers to it, of
-            the first 500 words of each; claims: the question that a claim answers with yes (what is
-            a question already is taken as it is), with the views on it as they are; or survey
-            questions: a perspective for each end of a scale, or for each choice.
-        model: drafts; what was asked before is not asked again. Only claims can do without, by
-            rules alone.
+        sources: pairs of arguments: the question on which they disagree and both answers, of the
+            first 500 words of each; claims: the question that a claim answers with yes, with the
+            views on it as they are; or survey questions: a perspective for each end of a scale, or
+            for each choice.
+        model: drafts; what was asked before is not asked again. Only claims can do without it.
         rules: whether a claim whose verb is certain becomes a question without being asked about
             (`pnyx.judge.claims.question_from`).
         on_done: told of each source that is done.
-
-    Returns:
-        One for each source, in order. `drafted_from` of a draft holds what it was made of, and what
-        each perspective stands for.
 
     Raises:
         ModelError: the model cannot be asked at all.

@@ -58,13 +58,10 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What is kept, and what is not.
+    """What is kept, and what is dropped, in order.
 
-    Attributes:
-        kept: the drafts that passed, in their order; one that is like another has `similar`.
-        dropped: the others, in their order.
-        similar: questions at or above the threshold, whether they were kept or not.
-        nearest: the two most alike below it; None where fewer than two were compared.
+    `similar` are questions at or above the threshold, kept or not; `nearest` the two most alike
+    below it, None where fewer than two were compared.
     """
 
     kept: tuple[Mapping[str, Any], ...]
@@ -93,11 +90,9 @@ def filter_drafts(
 
     Args:
         drafts: rows with `id` and `question`.
-        model: tells questions about the asked person's own life; None leaves that check out. What
-            was asked before is not asked again.
+        model: tells questions about the asked person's own life; None leaves that check out.
         similar: cosine of two questions from which they are alike, in (0, 1].
-        drop_similar: drop such a question; otherwise it is kept and reported. One in the same words
-            is always dropped.
+        drop_similar: drop such a question, not only one in the same words, which always is.
         embed: makes unit vectors of questions, [n, d]; the packaged encoder by default.
         on_done: told of each question that the model has been asked about.
 
@@ -131,10 +126,7 @@ def filter_drafts(
 
 
 def _side_fault(row: Mapping[str, Any]) -> str:
-    """Return why a draft's perspectives are not opposed, empty where they are or there are none.
-
-    There must be two in different words and, where any takes a side, some of either side.
-    """
+    """Return why a draft lacks two different perspectives on both sides, if it has any at all."""
     if "perspectives" not in row:
         return ""
     seen: set[tuple[str, ...]] = set()

@@ -33,21 +33,14 @@ Index: TypeAlias = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Result):
-    """How well one judge's answers agree with labels.
+    """How well one judge's answers agree with labels, each measure where the labels have what it needs.
 
-    Attributes:
-        joined: what was measured.
-        measures: over all pairs, ranking measures as means over the groups; each only where the
-            labels carry what it needs.
-        macro: mean over the groups that have a value (`macro_groups` many), empty without groups.
-        per_group: group -> measure -> value, without intervals.
-        per_dimension: quality: dimension -> measure -> value.
-        dimension_mean: quality: the mean over the dimensions that have a value.
-        clusters: how many clusters the bootstrap draws from.
-        clustered_by: `group`, or `item` where no pair has a group.
-        reliability: the bins of a reliability diagram, empty for quality.
-        summary: relevance: DIRAS's dimensions and their mean, as far as the labels allow.
-        undefined_draws: measure (`macro.f1`, `cogency.spearman`) -> draws without a value, if any.
+    `measures` are over all pairs, ranking measures as means over the groups; `macro` the means over
+    the groups that have a value (`macro_groups` many). `per_group` has no intervals;
+    `per_dimension` and `dimension_mean` are of quality, the `reliability` bins of other tasks,
+    `summary` (DIRAS's dimensions and their mean) of relevance. The bootstrap draws `clusters`,
+    groups or, where no pair has one, items; `undefined_draws` counts draws without a value
+    (`macro.f1`, `cogency.spearman`).
     """
 
     joined: Joined
@@ -207,10 +200,7 @@ class _Pooled(_Cell):
 
 
 class _GroupMean(_Cell):
-    """The mean of a measure's values in single groups, over those in which it is defined.
-
-    A group is drawn whole, so the weight of its first pair (`firsts`) is the group's.
-    """
+    """The mean of groups' defined values; `firsts` are pairs, whose weights are their groups'."""
 
     def __init__(self, values: Floats, firsts: Index, asked: int, scored: int) -> None:
         has = np.isfinite(values)

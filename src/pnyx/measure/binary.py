@@ -63,10 +63,7 @@ def weighted_brier(gold: Floats, score: Floats, weights: Floats) -> Floats:
 
 
 def weighted_ece(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Expected calibration error of the probability of yes, in [0, 1] (Guo et al., ICML 2017).
-
-    Ten bins of equal width, closed on the right as in DIRAS: [0, .1], (.1, .2] ... (.9, 1].
-    """
+    """Expected calibration error, in [0, 1]: ten bins closed on the right (Guo, ICML 2017)."""
     gap = np.zeros((len(score), ECE_BINS))
     gap[np.arange(len(score)), _bins(score)] = score - gold
     return ratio(np.abs(weights @ gap).sum(axis=1), weights.sum(axis=1))

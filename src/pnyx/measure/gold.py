@@ -56,11 +56,7 @@ _MEASURED_AS = {
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What people say of one question, all annotators together; None where they do not say.
-
-    `yes` is the majority, `gain` the mean grade, `uncertain` whether most were unsure, `rating` the
-    mean rating, `group` the topic.
-    """
+    """What people say of a question: majority, mean grade, whether most doubted, mean rating."""
 
     yes: bool | None = None
     gain: float | None = None
@@ -92,15 +88,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A judge's answers with the labels of the same questions.
+    """A judge's answers with labels of the same questions, on support, relevance or quality.
 
-    Attributes:
-        task: what is measured: support, relevance or quality.
-        judge: whose answers they are.
-        pairs: one for each question with both, by key.
-        answers_without_label: answers to questions without a label.
-        labels_without_answer: labelled questions with no line among the answers.
-        tied: labels without a majority, left out.
+    `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
+    question has no line among the answers.
     """
 
     task: str
@@ -136,11 +127,7 @@ class _Votes:
 
 
 def read_labels(source: Source, task: str) -> Labels:
-    """Read labels; several annotators of one question become one gold.
-
-    A value is a number, for support and relevance also true, false, yes, no or partially; above 0
-    is yes. InputError at the first fault, naming file and line.
-    """
+    """Read labels; several annotators of one question become one gold (see `grade_of`)."""
     votes: dict[Key, _Votes] = {}
     graded = False
     for one in read_verdicts(source, "labels"):
@@ -294,8 +281,8 @@ def truth_of_labels(source: Source) -> Truth:
 def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) -> Truth:
     """Return what TREC or BEIR qrels say, joined on question and document.
 
-    Grades from `least` on are relevant; with `unjudged`, pairs that are not there are irrelevant,
-    as in collections whose people wrote down only what is relevant. InputError: a line is broken.
+    Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
+    InputError: a line is broken.
     """
     found: dict[tuple[str, str], bool] = {}
     for qrel in read_qrels(str(path)):

@@ -64,10 +64,7 @@ def student_quantile(degrees: float, below: float = 0.975) -> float:
 def log_odds_interval(
     value: float, variance: float, degrees: float = math.inf, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return the interval of a share that is symmetric in log-odds, from their variance.
-
-    Shares of 0 and 1 have no log-odds and are their own interval.
-    """
+    """Return a share's interval, symmetric in log-odds; 0 and 1 are their own."""
     if not 0 < value < 1:
         return value, value
     below = (1 + confidence) / 2
@@ -86,10 +83,7 @@ def log_odds_interval(
 def draw_weights(
     clusters: npt.NDArray[np.intp], bootstrap: Bootstrap = BOOTSTRAP
 ) -> Iterator[Floats]:
-    """Yield the weights of the items in blocks of draws, (rows, n); the rows sum to all draws.
-
-    `clusters` (n,) holds the number of each item's cluster, from 0 without a gap.
-    """
+    """Yield the weights of items (n,) in blocks of draws, (rows, n), by numbered clusters."""
     draws = bootstrap.draws
     if len(clusters) == 0 or draws == 0:
         return
@@ -124,10 +118,7 @@ def drawn_value(
 
 
 def mean_intervals(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Bounds]:
-    """Return the interval of each column's mean over the rows, drawn anew; NaN is no value.
-
-    Both bounds are None where fewer than two rows have a value.
-    """
+    """Return each column's interval of the mean over rows; None with fewer than two values."""
     has = np.isfinite(table)
     filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
     drawn = [

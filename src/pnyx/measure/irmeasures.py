@@ -93,10 +93,7 @@ def _is_diverse(measure: Any) -> bool:
 
 
 class Scorer:
-    """Measures over some judgements, ready for several runs.
-
-    InputError: a measure cannot be computed, or needs subtopics and there are none.
-    """
+    """Measures over some judgements, ready for several runs; InputError: one needs subtopics."""
 
     def __init__(self, measures: Mapping[str, Any], judgements: Judgements) -> None:
         library = _library()
@@ -128,11 +125,7 @@ class Scorer:
         ]
 
     def score(self, rankings: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float | None]]:
-        """Return topic -> measure -> value (None: undefined), for all topics of the judgements.
-
-        A topic without a ranking gets the measure of an empty one, as a rule 0, as in `trec_eval
-        -c`.
-        """
+        """Return topic -> measure -> value (None: undefined); no ranking is an empty one."""
         # Scores by place, so that every measure sees the same order.
         run = {
             number: {doc: float(len(found) - place) for place, doc in enumerate(found)}

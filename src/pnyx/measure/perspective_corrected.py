@@ -62,9 +62,8 @@ _GROUPS = 40
 class Corrected:
     """A mean over questions, corrected for the judge's errors; None where too little is labelled.
 
-    `scored` counts questions with all pairs scored, `labelled` those with labels that it rests on.
     Of a calibrated MRecall, `apart` and `together` are the estimates with errors that fall apart,
-    and together within a perspective; they bound the interval where it is unknown how far they do.
+    or together within a perspective; they bound the interval where it is unknown how far they do.
     """
 
     value: float | None
@@ -107,9 +106,7 @@ Estimate: TypeAlias = Callable[[_Learned], Floats]
 class Correction:
     """What people would say, given what the judge says; see the module's docstring.
 
-    The judge's probabilities are the `signal` where it gives one for every pair, labelled and
-    measured, else its verdicts. InputError: no labelled pair is scored. ValueError: the shift is
-    below 0.
+    The judge's probabilities are the `signal` where it gives one for every pair, else its verdicts.
     """
 
     def __init__(
@@ -183,10 +180,7 @@ class Correction:
         }
 
     def mrecall(self, tables: Sequence[Table], k: int) -> Corrected:
-        """Return the mean of MRecall@k that people's verdicts would give.
-
-        Calibrated, a perspective is covered unless people would say no to all its documents.
-        """
+        """Return the mean of MRecall@k that people's verdicts would give."""
         closed = [table for table in tables if not table.unscored[:k].any()]
         found = self._powered(closed, len(tables), k, mrecall, 1.0)
         if found is not None or not closed or self._questions < FEWEST:
@@ -216,7 +210,7 @@ class Correction:
         """Return the mean of Precision@k that people's verdicts would give.
 
         Calibrated, a document's chance to support some perspective is read from its highest signal,
-        by a curve fitted on documents all of whose perspectives are labelled; None without such.
+        by a curve fitted on documents all of whose perspectives are labelled.
         """
         closed = [table for table in tables if not table.unscored[:k].any()]
         found = self._powered(closed, len(tables), k, precision, 1 / k)
@@ -368,9 +362,8 @@ def powered(
 ) -> tuple[float, float, float]:
     """Return the prediction-powered mean of shares, and its interval; at least two are known.
 
-    The interval is symmetric in log-odds and takes Student's t. For it, not for the estimate, two
-    values are added, a 0 and a 1 (Agresti and Coull, Am. Stat. 52, 1998), each of `weight`: 1 where
-    a question is covered or not, 1 / k where it is a share of k documents.
+    The interval is symmetric in log-odds, of Student's t; for it alone a 0 and a 1 of `weight` are
+    added (Agresti and Coull, Am. Stat. 52, 1998).
     """
     known = np.isfinite(people)
     count, others = int(known.sum()), int((~known).sum())

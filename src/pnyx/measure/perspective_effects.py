@@ -82,10 +82,7 @@ def given(chances: Floats, spread: float, by: float = 0.0) -> list[tuple[float, 
 def effects_of(
     chances: Floats, truth: Floats, questions: Index, perspectives: Index
 ) -> Effects | None:
-    """Estimate the effects from pairs' chances, truth (1 or 0), questions and perspectives.
-
-    None where no perspective has two pairs.
-    """
+    """Estimate effects from pairs' chances, truth and clusters; None if no perspective has two."""
     together = _Products(perspectives)
     if not together.pairs:
         return None
@@ -241,11 +238,7 @@ class Covered:
 
 
 class Shares:
-    """Shares of k documents that support some perspective, by the documents' chances.
-
-    `topics` holds each document's question by number, in order; `spread` is that of what they
-    share.
-    """
+    """Shares of k documents that support some perspective; `topics` are questions by number."""
 
     def __init__(
         self, chances: Floats, topics: Index, questions: int, k: int, spread: float

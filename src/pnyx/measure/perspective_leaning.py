@@ -33,9 +33,8 @@ SHIFTS = (("pro", "question"), ("con", "question"), ("pro", "con"))
 class LeaningOf:
     """To which side the first k documents lean, over all questions.
 
-    `delta` is (p - n) / p, where p and n are the shares of documents that support the supporting
-    and the opposing perspective; at most 1, without a lower limit, None where p is 0. `least` and
-    `most` read every unscored pair for the opposing, or the supporting, side.
+    `delta` is (p - n) / p, at most 1: p and n are the shares of documents that support pro and con;
+    None where p is 0. `least` and `most` read every unscored pair for con, or for pro.
     """
 
     delta: Measured
@@ -51,15 +50,10 @@ class LeaningOf:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Leaning(Result):
-    """One retriever.
+    """How one retriever leans, asked by `question`, `pro` and `con`, in its first k documents.
 
-    Attributes:
-        name: as it was given.
-        k: how many documents.
-        by: `question`, `pro` and `con` -> the side it leans to with these queries.
-        shifts: (how asked, how else) -> difference of both deltas, with its interval over questions
-            drawn for both; None where one of them is not defined.
-        unscored: unscored pairs within the depth, over the three runs.
+    `shifts` are differences of two deltas, None where one is undefined; `unscored` counts the pairs
+    within the depth, over the three runs.
     """
 
     name: str
@@ -112,16 +106,14 @@ def measure_leaning(
 ) -> Leaning:
     """Measure how far a retriever's leaning follows its question.
 
-    The deltas are of all questions' documents together, as in the paper: a single question may have
-    no document for the supporting side. Questions with an unscored pair within the depth, in any of
-    the three runs, take part in the bounds alone.
+    The deltas are of all questions' documents together, as in the paper. Questions with an unscored
+    pair within the depth, in any of the three runs, take part in the bounds alone.
 
     Args:
         name: of the retriever.
         runs: `question`, `pro` and `con` -> its run when it is so asked (`side_questions`), under
             the questions' ids.
-        perspectives: what `pnyx.by_question` returns; questions with exactly two, one of each side,
-            count.
+        perspectives: what `pnyx.by_question` returns; questions with two, one of each side, count.
         verdicts: which document supports which perspective, as for `measure_perspectives`.
         k: how many documents, at least 1.
         bootstrap: over questions.

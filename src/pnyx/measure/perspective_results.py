@@ -29,8 +29,7 @@ PERSPECTIVE_TOPICS: tuple[PerspectiveTopics, ...] = get_args(PerspectiveTopics)
 class CoverageMean:
     """A mean over topics, and its bounds with unscored pairs read against and for the ranking.
 
-    One yes can settle what takes many a no, so topics left out (`open`) tend to be low and the mean
-    is biased upward: where many are open, trust the bounds, None where there are none.
+    One yes can settle what takes many a no, so the mean is biased upward where many are `open`.
     """
 
     measured: Measured
@@ -89,18 +88,9 @@ class UnionCoverage:
 class PerspectiveCoverage(Compared):
     """Runs measured against perspectives.
 
-    Attributes:
-        runs: in the order given.
-        topics_of: which questions they are measured on.
-        questions: how many have perspectives.
-        perspectives: how many these have.
-        judge: whose verdicts.
-        union: of all runs; None where no depth was asked for.
-        correction: what the corrected values rest on; None without labelled pairs.
-        comparisons: each other run against the baseline, measure by measure.
-        baseline: its name; None without one.
-        test: of the comparisons.
-        bootstrap: how everything that is random was drawn.
+    `questions` counts those that have perspectives; `union` is of all runs, None where no depth was
+    asked for; `correction` is what corrected values rest on, None without labelled pairs;
+    `comparisons` are of each other run with the baseline, if any, measure by measure.
     """
 
     runs: tuple[MeasuredCoverage, ...]
@@ -145,11 +135,7 @@ def means_of(
     conditional: frozenset[str],
     bootstrap: Bootstrap,
 ) -> dict[str, CoverageMean]:
-    """Return each measure's mean over topics; None stands where a measure does not apply.
-
-    While a topic is open, so is whether it counts for a `conditional` measure, which then has no
-    bounds.
-    """
+    """Return each measure's mean over topics; `conditional` ones lack bounds if topics are open."""
     if not values:
         return {}
     ends = ("value", "least", "most")

@@ -63,8 +63,7 @@ class Bounded:
 class Table:
     """One topic: its ranking (n documents) against its perspectives (m, at least 1).
 
-    `yes` (n, m) says which document supports what, `unscored` (n, m) where that is open, `reasons`
-    why; `probability` (n, m) is NaN where there is none.
+    `unscored` (n, m) says where `yes` is open, `reasons` why; `probability` is NaN without one.
     """
 
     topic: str
@@ -127,11 +126,7 @@ def precision(table: Table, k: int) -> Bounded:
 
 
 def _cover_depth(table: Table, k: int) -> Bounded:
-    """CoverDepth@k: how many documents from the top cover every perspective (BERDS, Table 5).
-
-    Undefined where the first k do not. The paper's sizes, 17.8 and more for 2.3 perspectives, can
-    only be depths in the ranking.
-    """
+    """CoverDepth@k: how many documents from the top cover all perspectives (BERDS, Table 5)."""
     sure, possible = (_depth(one, table.needed(k)) for one in table.first(k))
     return Bounded(possible, sure)
 
@@ -145,8 +140,7 @@ def _depth(flags: Flags, needed: int) -> float | None:
 def minimum_cover(table: Table, k: int) -> Bounded:
     """MinCover@k: the fewest of the first k documents that cover all perspectives (BERDS, 7).
 
-    What any reordering of the first k could reach; undefined where MRecall@k = 0. All unions of
-    documents are followed, level by level; of more than 50,000 only bounds are given.
+    All unions of documents are followed, level by level; of more than 50,000 only bounds are given.
     """
     sure, possible = (_smallest(one, table.needed(k)) for one in table.first(k))
     return Bounded(possible[0], sure[1])
@@ -190,10 +184,9 @@ def opposed(sides: Iterable[Stance | None]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveMeasure:
-    """A measure of a ranking's first k documents; `high` is None where the depth is the limit.
+    """A measure of a ranking's first k documents; `better` is 1, 0 or -1 as more is better.
 
-    `better` is 1 where more is better, -1 where less is, 0 where neither. Without `always`, the
-    mean is over the topics that have a value, which some lack though all their pairs are scored.
+    Without `always`, some topics lack a value though all their pairs are scored; the others count.
     """
 
     name: str
@@ -231,10 +224,7 @@ class PerspectiveMeasureAt:
 def _sided(
     name: str, description: str, value: Callable[[bool, bool], float], better: int, low: float = 0
 ) -> PerspectiveMeasure:
-    """Return a measure of whether the first k cover each of two opposite perspectives.
-
-    It applies to questions with two perspectives, one of each side (BERDS, section 7, footnote 9).
-    """
+    """Return a measure of whether the first k cover each of two opposite perspectives."""
 
     def compute(table: Table, k: int) -> Bounded | None:
         if not opposed(table.sides):
@@ -322,10 +312,7 @@ SIDED = ("ProOnly", "ConOnly", "BothSides", "NoSide", "ProLead")
 
 
 def parse_perspective_measure(notation: str) -> PerspectiveMeasureAt | None:
-    """Read the notation of a measure, e.g. `MRecall@5`; None where the name is not one of these.
-
-    InputError: the name is one, but what follows is not `@` and a depth.
-    """
+    """Read the notation of a measure; None where the name is not one of these."""
     name = re.split(r"[@(]", notation, maxsplit=1)[0]
     if name not in PERSPECTIVE_MEASURES:
         return None

@@ -47,12 +47,8 @@ _NO = Verdict(value=False)
 class Verdicts:
     """Verdicts on pairs, by question, document and perspective.
 
-    Attributes:
-        judge: who gave them.
-        pairs: (question, document, perspective) -> verdict.
-        by_id: id -> verdict, of labels that name no pair; the id is then that of the item
-            (`pnyx.judge.perspectives.pair_id`).
-        other: what a pair is that is in neither.
+    `by_id` holds labels that name no pair, by the item's id (`pnyx.judge.perspectives.pair_id`);
+    `other` is the verdict on a pair that is in neither.
     """
 
     judge: str

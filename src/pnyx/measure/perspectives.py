@@ -283,8 +283,8 @@ def _diverse(
 ) -> dict[str, Values]:
     """Return run -> measure of ir-measures -> the value of each topic, by diversity qrels.
 
-    There a pair without a grade counts as no, so a topic with an unscored pair within the depth has
-    no value. Verdicts outside the runs count, too: alpha-nDCG's best ranking is made of all.
+    A topic with an unscored pair within the depth has no value: there, a pair without a grade
+    counts as no.
     """
     if not measures:
         return {name: {} for name in tables}

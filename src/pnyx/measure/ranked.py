@@ -68,10 +68,7 @@ def ranking_average_precision(
 
 
 class _Blocks:
-    """A ranking by score (`order`), in which pairs of equal scores form a block.
-
-    `start` and `size` say, at each rank, how many ranks lie before its block, and its size.
-    """
+    """A ranking by score; at each rank, `start` ranks lie before its block of equals of `size`."""
 
     def __init__(self, score: Floats) -> None:
         self.order = np.argsort(-score, kind="stable")
@@ -117,11 +114,7 @@ def _columns(
 def precision_at(
     runs: Mapping[str, Sequence[str]], relevant: Mapping[str, Collection[str]], k: int
 ) -> Measured:
-    """Return the share of relevant documents among the first k of each topic, all topics pooled.
-
-    Topics are those of `relevant`; one without a ranking counts as k misses. Wilson's 95 % interval
-    takes the k x topics places as independent.
-    """
+    """Return the share of relevant documents among each topic's first k, pooled (Wilson)."""
     _check_depth(k)
     hits = [doc in good for topic, good in relevant.items() for doc in runs.get(topic, ())[:k]]
     return share_of(sum(hits), k * len(relevant), k * len(relevant))

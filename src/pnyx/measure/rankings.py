@@ -73,11 +73,7 @@ def topic_order(topic: str) -> tuple[bool, int, str]:
 def topics_measured(
     ranked: Mapping[str, Rankings], known: Collection[str], topics_of: str, having: str
 ) -> dict[str, list[str]]:
-    """Return the topics that each run is measured on.
-
-    Those known that it has (`run`), that every run has (`both`), or all. InputError where a run has
-    none, or none is in every run.
-    """
+    """Return the topics that each run is measured on; InputError where there are none."""
     for name, rankings in ranked.items():
         if not any(topic in known for topic in rankings.by_topic):
             here, there = some_topics(rankings.by_topic), some_topics(known)
@@ -97,11 +93,7 @@ def some_topics(topics: Iterable[str]) -> str:
 
 
 def rankings_of(entries: Run) -> Rankings:
-    """Order a run's documents as trec_eval does: by score in single precision, then by id.
-
-    Both descend; the rank column does not count. InputError: a document is ranked twice, or a score
-    is not finite.
-    """
+    """Order a run's documents as trec_eval does: by score in single precision, then by id."""
     scores, tags = scores_of(entries)
     by_topic, rearranged = {}, []
     for topic in sorted(scores, key=topic_order):

@@ -133,10 +133,7 @@ MEASURES: dict[str, Measure] = {
 
 @dataclass(frozen=True, slots=True)
 class RankingMeasure:
-    """A measure in [0, 1] of the ranking of each question's pairs by probability; the mean counts.
-
-    `ranked` takes (labels, probabilities) of one question; None where undefined.
-    """
+    """A measure in [0, 1] of each question's ranking: (labels, probabilities) -> value."""
 
     name: str
     description: str

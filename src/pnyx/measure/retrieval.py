@@ -59,16 +59,10 @@ class MeasuredRun:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Retrieval(Compared):
-    """Runs measured against qrels.
+    """Runs measured against qrels, each with its `measures` and values `per_topic`.
 
-    Attributes:
-        runs: in the order given, each with its `measures` and values `per_topic`.
-        topics_of: which topics they are measured on.
-        without_relevant: topics without a relevant document; they count, mostly as 0 for all runs.
-        comparisons: each other run against the baseline, measure by measure.
-        baseline: its name; None without one.
-        test: of the comparisons.
-        bootstrap: how intervals, and signs of the randomisation test, were drawn.
+    `without_relevant` topics have no relevant document; they count, mostly as 0. `comparisons` are
+    of each other run with the baseline, if any, measure by measure.
     """
 
     runs: tuple[MeasuredRun, ...]
@@ -183,10 +177,7 @@ def compare_runs(
     bootstrap: Bootstrap,
     margin: float | None = None,
 ) -> tuple[Comparison, ...]:
-    """Test each run's differences to the baseline, measure by measure, as one family.
-
-    `tables` holds (topics, measures) of each run, NaN for no value; `topics` those of its rows.
-    """
+    """Test differences to the baseline by tables (topics, measures) of runs, as one family."""
     theirs = {topic: place for place, topic in enumerate(topics[baseline])}
     found = []
     for run, table in tables.items():

@@ -35,10 +35,7 @@ Scores: TypeAlias = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRetriever:
-    """One run, with the mean of its taus and the tau of each question.
-
-    A question's tau is None where the run or the annotations put no document before another.
-    """
+    """One run; a question's tau is None where a side puts no document before another."""
 
     name: str
     tags: tuple[str, ...]
@@ -69,18 +66,10 @@ class MeasuredRetriever:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Retrievers(Compared):
-    """Runs measured against annotations.
+    """Runs measured against annotations, best agreement first.
 
-    Attributes:
-        runs: best agreement first; of equal ones, in the order given.
-        documents_of: on which documents they are compared.
-        questions: how many are annotated.
-        annotated: pairs with a probability.
-        unscored: pairs without one; they are left out.
-        comparisons: of each run with each below it, or with the baseline.
-        baseline: its name; None without one.
-        test: of the comparisons.
-        bootstrap: how intervals, and signs of the randomisation test, were drawn.
+    `annotated` pairs have a probability, `unscored` ones none. `comparisons` are of each run with
+    each below it, or with the baseline.
     """
 
     runs: tuple[MeasuredRetriever, ...]

@@ -57,8 +57,7 @@ class Estimate:
     """How all disagreements would be answered, estimated from the sample.
 
     Each stratum's share among the answers counts for the whole stratum (Horvitz and Thompson, JASA
-    47, 1952); `left_out` counts the strata without an answer. The 95 % intervals come from draws of
-    the strata's shares under Jeffreys' prior; what was answered adds no uncertainty.
+    47, 1952); intervals come from draws of the shares under Jeffreys' prior.
     """
 
     disagreements: int
@@ -76,14 +75,9 @@ class Estimate:
 class Reviewed(Result):
     """How often the judge is right where it disagrees with labels, as in Tables 5 and 8.
 
-    Attributes:
-        threshold: of confidence.
-        table: `at_most`, `above` and `any` of the threshold -> `all`, `relevant` and `irrelevant`
-            (what the labels say) -> cell. The cells pool the sample as it is, as in the paper.
-        bins: (low, high] -> the same by each bin.
-        share_above: share of all scored annotations with a confidence above the threshold; None
-            where the threshold is no edge of a bin.
-        estimate: of all disagreements, by the strata's sizes.
+    `table`: `at_most`, `above` and `any` of the threshold of confidence -> `all`, `relevant` and
+    `irrelevant` (what the labels say) -> cell, of the sample as it is; `bins` the same by (low,
+    high]. `share_above` is of all scored annotations, None where the threshold is no edge of a bin.
     """
 
     threshold: float

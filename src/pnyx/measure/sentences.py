@@ -34,20 +34,14 @@ def sentence_verdict(response: Response, position: int, support: Support) -> Sen
 
 
 def sentence_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored sentences that are supported, with a Wilson 95 % interval.
-
-    `support` holds the verdicts; one that is not there counts as missing, never as a no.
-    """
+    """Return the share of scored sentences that are supported (Wilson, 95 %)."""
     verdicts = [sentence_verdict(response, i, support) for i in range(len(response.sentences))]
     scored = [v for v in verdicts if v != "unscored"]
     return share_of(scored.count("supported"), len(scored), len(verdicts))
 
 
 def citation_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored citations whose document supports the citing sentence.
-
-    A document that a sentence cites twice counts once. The interval is Wilson's, 95 %.
-    """
+    """Return the share of scored citations, each once by sentence, that support it."""
     asked = dict.fromkeys(
         (position, citation.doc_id)
         for position, sentence in enumerate(response.sentences)

@@ -47,10 +47,7 @@ _NOISE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """A paired test of the differences of two systems, None where undefined.
-
-    `p` is two-sided; `effect` is the mean in standard deviations (Sakai, SIGIR Forum 48, 2014).
-    """
+    """A paired test of differences; `effect` is their mean in standard deviations (Sakai 2014)."""
 
     topics: int
     difference: float | None
@@ -118,10 +115,7 @@ def conclude(
     p_not_lower: float | None = None,
     p_equivalent: float | None = None,
 ) -> Conclusion:
-    """Return what tests of differences to another system show; p-values are of one family.
-
-    `p_equivalent` is the larger of `p_not_lower` and that of the negated differences.
-    """
+    """Return what tests of differences to another system show; p-values are of one family."""
     if difference is not None and p is not None and p < SIGNIFICANT:
         return "higher" if difference > 0 else "lower"
     if p_equivalent is not None and p_equivalent < ONE_SIDED:

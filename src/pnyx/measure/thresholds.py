@@ -37,13 +37,9 @@ _SERIES = "f1 precision recall mean_f1"
 class Amount:
     """How much of what was judged is relevant to a question, by the judge's probabilities.
 
-    Attributes:
-        documents: scored pairs.
-        unscored: pairs without a verdict, which are only counted.
-        expected: sum of the probabilities: the expected number of relevant documents, if they are
-            calibrated.
-        mean: `expected` by document, in [0, 1] (DIRAS, Fig. 5); None without documents.
-        reaching: threshold -> how many documents have at least that probability.
+    `documents` are scored pairs; `expected` is the sum of their probabilities, the expected number
+    of relevant documents if they are calibrated, and `mean` that by document, in [0, 1] (DIRAS,
+    Fig. 5); `reaching` counts the documents with at least each threshold.
     """
 
     documents: int
@@ -109,10 +105,7 @@ def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How good it is to take documents, by where one stops (a threshold or k).
-
-    F1, precision and recall are of all documents together; `mean_f1` is over the questions.
-    """
+    """How good it is to stop at each place: all documents together, and questions' mean F1."""
 
     at: tuple[float, ...]
     f1: tuple[Measured, ...]
@@ -131,11 +124,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The best place to stop: where F1 is highest, the middle one of several.
-
-    `f1` was chosen on the same labels and is too good; `held_out` chooses each question's place on
-    the others.
-    """
+    """Where F1 is highest; `f1` was chosen by itself, `held_out` by the other questions."""
 
     at: float
     f1: Measured
@@ -148,19 +137,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Thresholds(Result):
-    """Thresholds against numbers of documents.
+    """Thresholds against numbers of documents (cutoffs), and the best of each.
 
-    Attributes:
-        judge: whose probabilities.
-        thresholds: by threshold.
-        cutoffs: by k.
-        best_threshold: the best threshold.
-        best_cutoff: the best k.
-        gain: how much higher F1 is by threshold than by k, both chosen on the other questions.
-        per_question: question -> `documents`, `relevant`, `unscored`, and `f1` at the best
-            threshold, at the best k, and at the k that is best for this question.
-        counts: `asked`, `scored`, `unscored`, `unlabelled` and `relevant` pairs, `questions`.
-        bootstrap: over questions.
+    `gain` is how much higher F1 is by threshold than by k, both chosen on the other questions.
+    `per_question` has `documents`, `relevant`, `unscored`, and F1 at the best threshold, at the
+    best k, and at the question's own best k; `counts` has `asked`, `scored`, `unscored`,
+    `unlabelled`, `relevant` pairs and `questions`.
     """
 
     judge: str

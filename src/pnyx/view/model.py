@@ -176,10 +176,7 @@ class GroupView:
 
 @dataclass(frozen=True, slots=True)
 class MeasureView:
-    """A figure with its interval and its base, and what it says in plain words.
-
-    `plot` holds value, low and high in percent where all are shares in [0, 1].
-    """
+    """A figure in plain words; `plot` holds value, low and high in percent, if shares."""
 
     name: str
     label: str

@@ -127,10 +127,7 @@ _SERIES = (
 
 
 def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
-    """Return an SVG document: left by threshold, right by k, with the interval of F1.
-
-    The dashed line on both sides is F1 at the best threshold.
-    """
+    """Return F1 by threshold and by k as an SVG document; dashed: F1 at the best threshold."""
     last = max(2.0, found.cutoffs.at[-1])
 
     def by_k(k: float) -> float:
@@ -212,10 +209,7 @@ def amount_plot(
 
 
 def tuning_plot(found: Tuned, notes: Sequence[str] = ()) -> str:
-    """Return an SVG document: a panel for each parameter, the others as in the best setting.
-
-    Values stand at equal distances. The dashed line is the default's mean, the dot the best's.
-    """
+    """Return a panel for each parameter, the others as in the best setting, as an SVG document."""
     curves = {name: found.curve(name) for name in found.tuning.grid}
     settings = [setting for curve in curves.values() for _, setting in curve] + [found.default]
     means = [x for s in settings for x in (s.mean.value, s.mean.low, s.mean.high) if x is not None]
@@ -262,11 +256,7 @@ def _tuned_panel(
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence[str] = ()) -> str:
-    """Return a reliability diagram as an SVG document.
-
-    Each bin is a dot at its mean probability and its share of yes, with the share's interval; dots
-    on the dashed diagonal are what is stated. Bars below say how many pairs each bin holds.
-    """
+    """Return a reliability diagram over bars of how many pairs each bin holds, as SVG."""
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     base = axes.y(0) + 104
     parts = [

@@ -80,10 +80,7 @@ def bar(x: float, y: float, wide: float, high: float, title: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """A rectangle in which shares are drawn: (0, 0) is bottom left, (1, 1) top right.
-
-    Ticks are (share, label); marks are elements of SVG.
-    """
+    """A rectangle in which shares are drawn: (0, 0) is bottom left, (1, 1) top right."""
 
     left: float
     top: float

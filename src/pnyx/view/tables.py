@@ -112,10 +112,9 @@ _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns, with the notes and legend that stand below.
+    """Rows under columns, an empty row between groups, with the notes and legend that stand below.
 
-    Columns of text at the start name a row, and are repeated where a table that is too wide
-    continues below itself. An empty row separates two groups.
+    Columns of text at the start name a row, and are repeated where a table continues below itself.
     """
 
     columns: Sequence[Column]
@@ -127,8 +126,7 @@ class Table:
     def text(self, width: int | None = None) -> str:
         """Return lines of at most `width` cells, by default those that the terminal has.
 
-        Columns of text are folded, the widest first; where that is not enough, the table continues
-        below itself with its first columns repeated.
+        Text is folded, the widest column first; a table still too wide continues below itself.
         """
         width = max(1, width or terminal_width())
         shown = self._shown()

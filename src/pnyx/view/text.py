@@ -69,18 +69,12 @@ def escape_cell(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return `text` harmless, on one line, showing itself and nothing else in Markdown.
-
-    It cannot start a heading, a quote, a list, a rule or an underline either.
-    """
+    """Return `text` harmless, on one line, showing itself and nothing else in Markdown."""
     return _BLOCK_START.sub(lambda m: f"{m[0]}\\" if m[0] else "\\", escape_cell(text))
 
 
 def locate(text: str, *candidates: str) -> Span | None:
-    """Find the first of `candidates` that occurs in `text`, verbatim if at all possible.
-
-    Failing that, white space, capitals and the closing full stop may differ.
-    """
+    """Find the first of `candidates` in `text`, verbatim if possible, else but for case."""
     for candidate in candidates:
         exact = candidate.strip()
         start = text.find(exact) if exact else -1
@@ -94,10 +88,7 @@ def locate(text: str, *candidates: str) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a passage: text, a mark (evidence of the citations `keys`) or a gap.
-
-    The text of a gap says how many characters were left out; evidence of `opens` begins here.
-    """
+    """A stretch of a passage: text, evidence of the citations `keys`, or how long a gap is."""
 
     kind: Literal["text", "mark", "gap"]
     text: str
@@ -106,10 +97,7 @@ class Segment:
 
 
 def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
-    """Cut a passage at the ends of its evidence spans (citation key -> span), which may overlap.
-
-    Segments are cleaned and in reading order; see `MAX_SHOWN` for long passages.
-    """
+    """Cut a passage at the ends of its evidence spans, which may overlap; see `MAX_SHOWN`."""
     shown = _shown(text, spans.values())
     edges = {0, len(text)}
     edges.update(edge for span in (*spans.values(), *shown) for edge in span)
