@@ -33,7 +33,7 @@ Index: TypeAlias = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Result):
-    """How well one judge's answers agree with labels, each measure where the labels have what it needs.
+    """How well one judge's answers agree with labels, by the measures that these allow.
 
     `measures` are over all pairs, ranking measures as means over the groups; `macro` the means over
     the groups that have a value (`macro_groups` many). `per_group` has no intervals;
