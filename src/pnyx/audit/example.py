@@ -85,9 +85,13 @@ def _relevance_pairs(
     relevant = {(x.question_id, x.doc_id) for x in example.labels if x.relevance > 0}
     for question in example.questions:
         for doc_id in runs.get(question.id, ()):
-            text, where = judged_text(arguments[doc_id]), f"relevance/{doc_id}"
-            about = {"definition": question.definition, "group": question.id}
-            asked = ask_relevance(where, question.text, text, **about)
+            asked = ask_relevance(
+                f"relevance/{doc_id}",
+                question.text,
+                judged_text(arguments[doc_id]),
+                definition=question.definition,
+                group=question.id,
+            )
             yield asked, (question.id, doc_id) in relevant
 
 

@@ -252,8 +252,9 @@ class _Agreeing:
         by_group = self._split(self.groups)
         by_dimension = self._split([p.verdict.dimension for p in pairs]) if quality else {}
         means = self._group_means(pooled, by_group)
+        every: list[Mapping[str, _Cell]] = [pooled, means, *by_dimension.values()]
         for weights in draw_weights(self.clusters, self.bootstrap):
-            for cells in (pooled, means, *by_dimension.values()):
+            for cells in every:
                 for cell in cells.values():
                     cell.draw(weights)
         return Agreement(

@@ -202,7 +202,7 @@ class Correction:
         else:
             value = float(expected(self._learned).mean())
             low, high = self._interval(expected)
-        ends = (float(of(self._learned).mean()) for of in (apart, together))
+        ends = float(apart(self._learned).mean()), float(together(self._learned).mean())
         counts = len(closed), len(tables)
         return Corrected(value, low, high, *counts, *ends, "calibrated", self._questions)
 
@@ -304,9 +304,10 @@ class Correction:
         filled = len(judged) / len(closed)  # of a question without documents all is known
         estimate = powered(people, judged, weight, self._bootstrap.confidence)
         value, low, high = (filled * one for one in estimate)
-        bounds = (low, high) if self._bootstrap.draws > 0 else (None, None)
-        method: Method = "prediction-powered"
-        return Corrected(value, *bounds, len(closed), asked, method=method, labelled=known)
+        found = Corrected(
+            value, low, high, len(closed), asked, None, None, "prediction-powered", known
+        )
+        return found if self._bootstrap.draws else replace(found, low=None, high=None)
 
     def _people(self, table: Table, k: int, measure: Callable[[Table, int], Bounded]) -> float:
         """Return people's value; NaN where a pair of the first k documents has no label."""

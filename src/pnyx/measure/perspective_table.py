@@ -229,11 +229,8 @@ def _sided(
     def compute(table: Table, k: int) -> Bounded | None:
         if not opposed(table.sides):
             return None
-        sure, possible = (flags.any(axis=0) for flags in table.first(k))
-        pro, con = (
-            {bool(sure[place]), bool(possible[place])}
-            for place in (table.sides.index("pro"), table.sides.index("con"))
-        )
+        places = table.sides.index("pro"), table.sides.index("con")
+        pro, con = ({bool(f[:, place].any()) for f in table.first(k)} for place in places)
         values = [value(*world) for world in product(pro, con)]
         return Bounded(min(values), max(values))
 

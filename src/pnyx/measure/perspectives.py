@@ -139,28 +139,17 @@ def measure_perspectives(
         ]
         for name, own in ranked.items()
     }
-    _check_pairs(tables, verdicts)
+    every = [table for own in tables.values() for table in own]
+    _check_pairs(every, verdicts)
+    values = _values(chosen, tables, every, verdicts)
     fitted = None
-    diverse = _diverse(chosen.diverse, tables, verdicts)
-    values: dict[str, Values] = {
-        name: {notation: [one.of(t) for t in own] for notation, one in chosen.own.items()}
-        | diverse[name]
-        for name, own in tables.items()
-    }
     if labelled is not None:
-        fitted = _fitted(labelled, verdicts.judge, tables, shift, bootstrap)
+        if not isinstance(labelled, Joined):
+            labelled = join_labels(labelled, task="support", judge=verdicts.judge)
+        fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
+        fitted.check_judge(verdicts.judge)
     measured = tuple(
-        MeasuredCoverage(
-            name,
-            own.tags,
-            means_of(values[name], chosen.conditional, bootstrap),
-            _per_topic(topics[name], values[name]),
-            _pairs(tables[name]),
-            tuple(t for t in topics[name] if t not in own.by_topic),
-            tuple(t for t in own.by_topic if t not in perspectives),
-            own.rearranged,
-            {} if fitted is None else _corrected(chosen, tables[name], fitted),
-        )
+        _measured(name, own, perspectives, tables[name], values[name], chosen, fitted, bootstrap)
         for name, own in ranked.items()
     )
     comparisons: tuple[Comparison, ...] = ()
@@ -263,9 +252,8 @@ class _Chosen:
         return measure is not None
 
 
-def _check_pairs(tables: Mapping[str, Sequence[Table]], verdicts: Verdicts) -> None:
+def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
     """Refuse verdicts on other pairs: every measure would say that all is open."""
-    every = [table for own in tables.values() for table in own]
     if not any(table.documents for table in every) or verdicts.other.value is not None:
         return
     if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
@@ -278,75 +266,76 @@ def _check_pairs(tables: Mapping[str, Sequence[Table]], verdicts: Verdicts) -> N
         )
 
 
-def _diverse(
-    measures: Mapping[str, Any], tables: Mapping[str, Sequence[Table]], verdicts: Verdicts
+def _values(
+    chosen: _Chosen,
+    tables: Mapping[str, Sequence[Table]],
+    every: Sequence[Table],
+    verdicts: Verdicts,
 ) -> dict[str, Values]:
-    """Return run -> measure of ir-measures -> the value of each topic, by diversity qrels.
+    """Return run -> measure -> the value of each topic.
 
-    A topic with an unscored pair within the depth has no value: there, a pair without a grade
-    counts as no.
+    By diversity qrels a pair without a grade counts as no; so by measures of ir-measures, a topic
+    with an unscored pair within the depth has no value.
     """
-    if not measures:
-        return {name: {} for name in tables}
-    every = [table for own in tables.values() for table in own]
+    found: dict[str, Values] = {
+        name: {notation: [one.of(t) for t in own] for notation, one in chosen.own.items()}
+        for name, own in tables.items()
+    }
+    if not chosen.diverse:
+        return found
     known = {table.topic: set(table.perspectives) for table in every}
-    pool = {p: None for p in verdicts.pairs if p[2] in known.get(p[0], ())}
+    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
     for t in every:
         pool |= dict.fromkeys((t.topic, d, p) for d in t.documents for p in t.perspectives)
     judged = list(qrels_of_verdicts(verdicts, pool, "skip"))
     if not judged:
         raise InputError("no pair of the runs is scored, which diversity measures need")
-    scorer = Scorer(measures, judgements_of(judged))
-    found: dict[str, Values] = {name: {notation: [] for notation in measures} for name in tables}
+    scorer = Scorer(chosen.diverse, judgements_of(judged))
     for name, own in tables.items():
         scores = scorer.score({table.topic: table.documents for table in own})
-        for notation, measure in measures.items():
+        for notation, measure in chosen.diverse.items():
+            values = found[name][notation] = []
             for table in own:
-                value = Bounded(0.0, None)
-                if table.topic in scores and not table.unscored[: measure.params["cutoff"]].any():
-                    value = Bounded(scores[table.topic][notation], scores[table.topic][notation])
-                found[name][notation].append(value)
+                closed = not table.unscored[: measure.params["cutoff"]].any()
+                known_here = closed and table.topic in scores
+                one = scores[table.topic][notation] if known_here else None
+                values.append(Bounded(one, one) if known_here else Bounded(0.0, None))
     return found
 
 
-def _per_topic(topics: Sequence[str], values: Values) -> dict[str, dict[str, Bounded]]:
-    """Return topic -> measure -> value, without those that do not apply."""
-    return {
-        topic: {n: one for n, own in values.items() if (one := own[place]) is not None}
-        for place, topic in enumerate(topics)
-    }
-
-
-def _pairs(tables: Iterable[Table]) -> dict[str, Any]:
-    every = list(tables)
-    return counts_of(sum(t.yes.size for t in every), [r for t in every for r in t.reasons])
-
-
-def _fitted(
-    labelled: Joined | Source,
-    judge: str,
-    tables: Mapping[str, Sequence[Table]],
-    shift: float,
+def _measured(
+    name: str,
+    rankings: Rankings,
+    perspectives: Questions,
+    tables: Sequence[Table],
+    values: Values,
+    chosen: _Chosen,
+    fitted: Correction | None,
     bootstrap: Bootstrap,
-) -> Correction:
-    if not isinstance(labelled, Joined):
-        labelled = join_labels(labelled, task="support", judge=judge)
-    every = [table for own in tables.values() for table in own]
-    fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
-    fitted.check_judge(judge)
-    return fitted
+) -> MeasuredCoverage:
+    corrected: dict[str, Corrected] = {}
+    for notation, at in chosen.own.items() if fitted is not None else ():
+        if at.measure.name in ("MRecall", "Precision"):
+            corrected[notation] = getattr(fitted, at.measure.name.lower())(tables, at.k)
+    topics = [table.topic for table in tables]
+    return MeasuredCoverage(
+        name,
+        rankings.tags,
+        means_of(values, chosen.conditional, bootstrap),
+        {
+            topic: {n: one for n, own in values.items() if (one := own[place]) is not None}
+            for place, topic in enumerate(topics)
+        },
+        _pairs(tables),
+        tuple(t for t in topics if t not in rankings.by_topic),
+        tuple(t for t in rankings.by_topic if t not in perspectives),
+        rankings.rearranged,
+        corrected,
+    )
 
 
-def _corrected(
-    chosen: _Chosen, tables: Sequence[Table], correction: Correction
-) -> dict[str, Corrected]:
-    found = {}
-    for notation, one in chosen.own.items():
-        if one.measure.name == "MRecall":
-            found[notation] = correction.mrecall(tables, one.k)
-        elif one.measure.name == "Precision":
-            found[notation] = correction.precision(tables, one.k)
-    return found
+def _pairs(tables: Sequence[Table]) -> dict[str, Any]:
+    return counts_of(sum(t.yes.size for t in tables), [r for t in tables for r in t.reasons])
 
 
 def _union(
