@@ -91,12 +91,9 @@ class _Learned:
 
     def shifted(self, by: float) -> _Learned:
         """Return it for a judge whose log-odds are off by so much."""
-
-        def moved(curve: Platt) -> Platt:
-            return Platt(curve.slope, curve.intercept + by)
-
-        documents = None if self.documents is None else moved(self.documents)
-        return _Learned(moved(self.pairs), self.effects, documents)
+        pairs, whole = self.pairs, self.documents
+        moved = None if whole is None else Platt(whole.slope, whole.intercept + by)
+        return _Learned(Platt(pairs.slope, pairs.intercept + by), self.effects, moved)
 
 
 Estimate: TypeAlias = Callable[[_Learned], Floats]
@@ -215,7 +212,8 @@ class Correction:
         closed = [table for table in tables if not table.unscored[:k].any()]
         found = self._powered(closed, len(tables), k, precision, 1 / k)
         learned = self._learned.documents
-        questions = len({int(self._question_of[own[0]]) for own in self._documents})
+        questions_of = np.array([self._question_of[own[0]] for own in self._documents])
+        questions = len(np.unique(questions_of))
         if found is not None or not closed or learned is None or questions < FEWEST:
             return found or Corrected(None, None, None, len(closed), len(tables))
         signals = [self._signals_of(table)[:k].max(axis=1) for table in closed]
@@ -227,7 +225,8 @@ class Correction:
             chances = (learned.documents or learned.pairs)(flat)
             return np.bincount(topics, weights=chances, minlength=len(closed)) / k
 
-        shared = self._shared_by_documents(learned)
+        whole, truth = self._of_documents(self._documents)
+        shared = shared_spread(learned(whole), truth, questions_of)
         people = Shares(learned(flat), topics, len(closed), k, shared)
         low, high = self._interval(expected, people)
         value = float(expected(self._learned).mean())
@@ -257,12 +256,6 @@ class Correction:
         own = [list(places) for places in whole]
         signals = np.array([self._signals[places].max() for places in own])
         return signals, np.array([self._truth[places].max() for places in own])
-
-    def _shared_by_documents(self, curve: Platt) -> float:
-        """Return the spread of what a question's documents share, in log-odds."""
-        signals, truth = self._of_documents(self._documents)
-        questions = np.array([self._question_of[own[0]] for own in self._documents])
-        return shared_spread(curve(signals), truth, questions)
 
     def _interval(
         self, estimate: Estimate, people: People | None = None

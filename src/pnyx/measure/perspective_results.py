@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from pnyx.measure.perspective_table import Bounded
 from pnyx.measure.significance import Compared
 from pnyx.measure.weighted import Floats, numbers
 
-__all__ = ["PERSPECTIVE_TOPICS", "CoverageMean", "MeasuredCoverage", "PerspectiveCoverage"]
+__all__ = ["CoverageMean", "MeasuredCoverage", "PerspectiveCoverage"]
 __all__ += ["PerspectiveTopics", "UnionCoverage", "means_of", "values_of"]
 
 PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
 """Which questions a run is measured on: all that have perspectives; those of them that the run has;
 those that every run has."""
-
-PERSPECTIVE_TOPICS: tuple[PerspectiveTopics, ...] = get_args(PerspectiveTopics)
 
 
 @dataclass(frozen=True, slots=True)

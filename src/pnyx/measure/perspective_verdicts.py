@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from pnyx.corpora import read_qrels, sniff
 from pnyx.corpora.base import located
@@ -22,18 +22,14 @@ from pnyx.measure.gold import grade_of, majority
 from pnyx.measure.rankings import NO_SUBTOPIC
 from pnyx.records import Qrel
 
-__all__ = ["MISSING", "UNJUDGED", "UNSCORED", "Unjudged", "UnscoredPairs", "Verdict", "Verdicts"]
+__all__ = ["MISSING", "Unjudged", "UnscoredPairs", "Verdict", "Verdicts"]
 __all__ += ["qrels_of_verdicts", "read_verdicts", "verdicts_of_answers"]
 
 Unjudged: TypeAlias = Literal["unscored", "no"]
 """What pairs are that qrels lack: open, or no, for qrels that list only what supports."""
 
-UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
-
 UnscoredPairs: TypeAlias = Literal["error", "skip", "zero"]
 """Unscored pairs in qrels: an error, no line, or grade 0."""
-
-UNSCORED: tuple[UnscoredPairs, ...] = get_args(UnscoredPairs)
 
 Place: TypeAlias = tuple[str, str, str]
 

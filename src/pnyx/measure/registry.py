@@ -16,7 +16,6 @@ from pnyx.measure.weighted import Floats, Weighted, measured_once
 
 __all__ = ["DERIVED_MEASURES", "MEASURES", "RANKING_MEASURES", "SUMMARY", "SUMMARY_AVERAGE"]
 __all__ += ["DerivedMeasure", "GoldColumn", "Measure", "RankingMeasure", "ScoreColumn"]
-__all__ += ["measure_names"]
 
 GoldColumn: TypeAlias = Literal["yes", "gain", "grade", "uncertain", "correct", "rating"]
 """What labels say: yes or no; how much; that, or yes as 1; whether people were unsure; whether the
@@ -210,12 +209,3 @@ SUMMARY = {
 """DIRAS's four dimensions of a relevance judge -> the measure of each."""
 
 SUMMARY_AVERAGE = DerivedMeasure("avg", "mean of the four dimensions", tuple(SUMMARY.values()))
-
-
-def measure_names(task: str) -> list[str]:
-    """Return the names of all measures of answers to a task, in the order of showing."""
-    return [
-        *(name for name, m in MEASURES.items() if task in m.inputs),
-        *(name for name, r in RANKING_MEASURES.items() if task == r.task),
-        *(name for name, d in DERIVED_MEASURES.items() if task in d.tasks),
-    ]

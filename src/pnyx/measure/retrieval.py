@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from pnyx.measure.rankings import Qrels, Run, judgements_of, rankings_of, topics
 from pnyx.measure.significance import Compared, Comparison, Test, differ, family
 from pnyx.measure.weighted import Floats, numbers
 
-__all__ = ["TOPICS_OF", "MeasuredRun", "Retrieval", "TopicsOf", "check_runs", "compare_runs"]
+__all__ = ["MeasuredRun", "Retrieval", "TopicsOf", "check_runs", "compare_runs"]
 __all__ += ["measure_retrieval"]
 
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
 """Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that the
 run has (`trec_eval`); those of the qrels that every run has."""
-
-TOPICS_OF: tuple[TopicsOf, ...] = get_args(TopicsOf)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pnyx.measure.retrieval import check_runs
 from pnyx.measure.significance import Compared, Test, differ, family
 from pnyx.measure.weighted import numbers
 
-__all__ = ["DOCUMENTS_OF", "TAU", "DocumentsOf", "MeasuredRetriever", "Retrievers"]
+__all__ = ["TAU", "DocumentsOf", "MeasuredRetriever", "Retrievers"]
 __all__ += ["measure_retrievers"]
 
 TAU = "kendall_tau_b"
@@ -27,8 +27,6 @@ TAU = "kendall_tau_b"
 DocumentsOf: TypeAlias = Literal["run", "every-run", "annotations"]
 """The annotated documents on which a run is compared: those that it has; those that every run has;
 all, where those that it lacks share the last place."""
-
-DOCUMENTS_OF: tuple[DocumentsOf, ...] = get_args(DocumentsOf)
 
 Scores: TypeAlias = Mapping[str, Mapping[str, float]]
 

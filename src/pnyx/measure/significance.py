@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from pnyx.measure.base import BOOTSTRAP, Bootstrap, Result, plain, row_of
 from pnyx.measure.intervals import mean_intervals
 from pnyx.measure.weighted import Floats
 
-__all__ = ["FLIPS", "ONE_SIDED", "SIGNIFICANT", "TESTS", "AgainstMargin", "Compared", "Comparison"]
+__all__ = ["FLIPS", "ONE_SIDED", "SIGNIFICANT", "AgainstMargin", "Compared", "Comparison"]
 __all__ += ["Conclusion", "PairedTest", "Test", "Tested", "conclude", "differ", "family", "holm"]
 __all__ += ["not_lower", "paired_randomisation", "paired_t"]
 
 Test: TypeAlias = Literal["t", "randomisation"]
-
-TESTS: tuple[Test, ...] = get_args(Test)
 
 SIGNIFICANT = 0.05
 

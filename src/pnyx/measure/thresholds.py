@@ -7,7 +7,7 @@ relevant; a threshold on a calibrated probability need not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from pnyx.judge.verdicts import Source, read_annotations
 from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
 from pnyx.measure.gold import Truth, truth_of_labels
 from pnyx.measure.intervals import draw_weights, drawn_value
-from pnyx.measure.weighted import Floats, ratio
+from pnyx.measure.weighted import Floats, numbers, ratio
 
 __all__ = ["CUTOFFS", "GRID", "Amount", "Amounts", "Choice", "Curve", "Thresholds"]
 __all__ += ["measure_amount", "measure_thresholds"]
@@ -265,13 +265,15 @@ def measure_thresholds(
     cutoffs = [k for k in CUTOFFS if k <= most]
     by_rank = _stacked(np.asarray(cutoffs), [_first(q, cutoffs) for q in ready], ready)
     drawn = _Drawn(len(ready), bootstrap, counts["scored"], counts["asked"])
-    best_threshold, best_cutoff = _choice(by_threshold, drawn), _choice(by_rank, drawn)
+    thresholds, ranks = _curve(by_threshold, drawn), _curve(by_rank, drawn)
+    best_threshold = _choice(by_threshold, thresholds, drawn)
+    best_cutoff = _choice(by_rank, ranks, drawn)
     at = int(np.flatnonzero(by_threshold.at == best_threshold.at)[0])
     k = int(np.flatnonzero(by_rank.at == best_cutoff.at)[0])
     return Thresholds(
         judge=judge,
-        thresholds=_curve(by_threshold, drawn),
-        cutoffs=_curve(by_rank, drawn),
+        thresholds=thresholds,
+        cutoffs=ranks,
         best_threshold=best_threshold,
         best_cutoff=best_cutoff,
         gain=_gain(by_threshold, by_rank, drawn),
@@ -331,44 +333,40 @@ def _stacked(at: Floats, parts: Sequence[tuple[Floats, Floats]], pairs: Sequence
 
 
 class _Drawn:
-    """Draws of whole questions, the same ones for whatever is measured."""
+    """All questions once, then draws of them, the same for whatever is measured."""
 
     def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, asked: int) -> None:
-        self.every = np.ones((1, questions))
         drawn = draw_weights(np.arange(questions), bootstrap) if questions > 1 else ()
-        self.weights = np.concatenate([np.empty((0, questions)), *drawn])
+        self.weights = [np.ones((1, questions)), np.concatenate([np.empty((0, questions)), *drawn])]
         self._base = scored, asked, bootstrap
 
-    def measured(self, number: float, drawn: Floats) -> Measured:
-        """Return a value with the interval of its draws."""
-        return drawn_value(number, drawn, *self._base)
+    def measured(self, measure: Callable[[Floats], Floats]) -> tuple[Measured, ...]:
+        """Return a measure's value at each place, (draws, places), with its interval."""
+        (values,), draws = map(measure, self.weights)
+        return tuple(drawn_value(v, draws[:, i], *self._base) for i, v in enumerate(values))
 
 
 def _curve(taken: _Taken, drawn: _Drawn) -> Curve:
-    def series(name: str) -> tuple[Measured, ...]:
-        measure = getattr(taken, name)
-        (values,), draws = measure(drawn.every), measure(drawn.weights)
-        return tuple(drawn.measured(v, draws[:, i]) for i, v in enumerate(values))
-
-    return Curve(tuple(taken.at.tolist()), *map(series, _SERIES.split()))
+    series = (drawn.measured(getattr(taken, name)) for name in _SERIES.split())
+    return Curve(tuple(taken.at.tolist()), *series)
 
 
-def _choice(taken: _Taken, drawn: _Drawn) -> Choice:
-    place = _highest(taken.f1(drawn.every)[0])
-    f1 = drawn.measured(taken.f1(drawn.every)[0, place], taken.f1(drawn.weights)[:, place])
+def _choice(taken: _Taken, curve: Curve, drawn: _Drawn) -> Choice:
+    place = _highest(numbers([one.value for one in curve.f1]))
+    f1 = curve.f1[place]
     held_out = Measured(None, f1.scored, f1.asked)
     if len(taken.relevant) > 1:
-        own = taken.held_out()
-        held_out = drawn.measured(own.f1(drawn.every)[0, 0], own.f1(drawn.weights)[:, 0])
+        (held_out,) = drawn.measured(taken.held_out().f1)
     return Choice(float(taken.at[place]), f1, held_out)
 
 
 def _gain(by_threshold: _Taken, by_rank: _Taken, drawn: _Drawn) -> Measured:
     if len(by_threshold.relevant) < 2:
-        return drawn.measured(float("nan"), np.empty(0))
+        (gain,) = drawn.measured(lambda weights: np.full((len(weights), 1), np.nan))
+        return gain
     one, other = by_threshold.held_out(), by_rank.held_out()
-    value, draws = (one.f1(w)[:, 0] - other.f1(w)[:, 0] for w in (drawn.every, drawn.weights))
-    return drawn.measured(value[0], draws)
+    (gain,) = drawn.measured(lambda weights: one.f1(weights) - other.f1(weights))
+    return gain
 
 
 def _per_question(
