@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -289,7 +289,11 @@ def tune(
     bounded = params.get("cutoff") and set(params) <= _SHALLOW
     ranker = _Ranker(index, texts, int(params["cutoff"]) if bounded else _DEPTH, embedder)
     table = np.full((len(texts), len(settings)), np.nan)
-    for done, column in enumerate(_in_turn(settings, tuning)):
+    # The default shows what the index lacks; then of a hybrid the weight varies fastest.
+    first, *others = range(len(settings))
+    grid = list(tuning.grid)
+    columns = [first, *sorted(others, key=lambda n: [settings[n][name] for name in grid])]
+    for done, column in enumerate(columns):
         report(done, len(settings), name)
         values = scorer.score(ranker.rank(tuning.scoring_of(settings[column])))
         table[:, column] = numbers([values[t][name] for t in texts])
@@ -311,12 +315,6 @@ def _enough(topics: int, tuning: Tuning) -> None:
             f"{found} judgements to choose by, expected at least one for each of {tuning.folds} "
             "folds"
         )
-
-
-def _in_turn(settings: Sequence[Parameters], tuning: Tuning) -> list[int]:
-    """Return the columns, the default first; of a hybrid the weight varies fastest."""
-    first, *others = range(len(settings))
-    return [first, *sorted(others, key=lambda n: [settings[n][name] for name in tuning.grid])]
 
 
 class _Ranker:
@@ -379,7 +377,10 @@ def _judge(
     """Choose, and cross-validate, by a table (topics, settings) whose first is the default."""
     own = np.empty(len(topics))
     folds = []
-    for part in _folds(len(topics), tuning.folds, tuning.seed):
+    places = list(range(len(topics)))
+    random.Random(tuning.seed).shuffle(places)
+    for first in range(tuning.folds):
+        part = np.sort(np.array(places[first :: tuning.folds], dtype=np.int64))
         others = np.setdiff1d(np.arange(len(topics)), part)
         chosen = _best(table[others])
         own[part] = table[part, chosen]
@@ -392,14 +393,6 @@ def _judge(
         tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],
         tested.test, tested.low, tested.high, **left_out,
     )  # fmt: skip
-
-
-def _folds(topics: int, folds: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Deal the topics into folds; each is in order."""
-    places = list(range(topics))
-    random.Random(seed).shuffle(places)
-    for fold in range(folds):
-        yield np.sort(np.array(places[fold::folds], dtype=np.int64))
 
 
 def _best(table: Floats) -> int:

@@ -10,13 +10,8 @@ import numpy.typing as npt
 
 from pnyx.measure.weighted import Floats, Ties, ratio
 
-__all__ = [
-    "kendall_tau_b",
-    "weighted_mean_absolute_error",
-    "weighted_pearson",
-    "weighted_r2",
-    "weighted_spearman",
-]
+__all__ = ["kendall_tau_b", "weighted_mean_absolute_error", "weighted_pearson", "weighted_r2"]
+__all__ += ["weighted_spearman"]
 
 
 def kendall_tau_b(

@@ -21,17 +21,8 @@ from pnyx.judge.verdicts import (
     yes_or_no,
 )
 
-__all__ = [
-    "Gold",
-    "Joined",
-    "Key",
-    "Labels",
-    "Pair",
-    "Truth",
-    "grade_of",
-    "join_labels",
-    "majority",
-]
+__all__ = ["Gold", "Joined", "Key", "Labels", "Pair", "Truth", "grade_of", "join_labels"]
+__all__ += ["majority"]
 __all__ += ["read_labels", "truth_of_labels", "truth_of_qrels"]
 
 Key: TypeAlias = tuple[str, str]
@@ -44,13 +35,8 @@ _WORDS = {"yes": 1.0, "true": 1.0, "partially": 0.5, "no": 0.0, "false": 0.0}
 _LARGEST = 1e9
 """Larger ratings, gains and labels are refused; their squares would lose all precision."""
 
-_MEASURED_AS = {
-    "support": "support",
-    "perspectives": "support",
-    "stance": "support",
-    "relevance": "relevance",
-    "quality": "quality",
-}
+_MEASURED_AS = dict.fromkeys(("support", "perspectives", "stance"), "support")
+_MEASURED_AS |= {"relevance": "relevance", "quality": "quality"}
 """Task of answers -> what they are measured as."""
 
 

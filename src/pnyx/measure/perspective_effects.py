@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -211,16 +211,6 @@ def _starts(lengths: Sequence[int]) -> Index:
     return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.intp)  # of none, none
 
 
-class People(Protocol):
-    """What people would say of each measured question."""
-
-    def mean(self, by: float) -> float:
-        """Return the expected mean over questions with all log-odds moved."""
-
-    def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
-        """Return values (draws, questions), drawn with all log-odds moved by (draws,)."""
-
-
 class Covered:
     """Questions that are covered or not, by their chances (questions,)."""
 
@@ -228,11 +218,11 @@ class Covered:
         self._log_odds = logit(chances)
 
     def mean(self, by: float) -> float:
-        """See `People`."""
+        """Return the expected mean over questions with all log-odds moved."""
         return float(_logistic(self._log_odds + by).mean())
 
     def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
-        """See `People`."""
+        """Return values (draws, questions), drawn with all log-odds moved by (draws,)."""
         chances = _logistic(self._log_odds + by[:, None])
         return (rng.random(chances.shape) < chances).astype(np.float64)
 
@@ -247,12 +237,12 @@ class Shares:
         self._topics, self._questions, self._k, self._spread = topics, questions, k, spread
 
     def mean(self, by: float) -> float:
-        """See `People`."""
+        """See `Covered`."""
         weighted = (w * p.sum() for w, p in given(self._chances, self._spread, by))
         return float(sum(weighted)) / (self._k * self._questions)
 
     def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
-        """See `People`."""
+        """See `Covered`."""
         own = by[:, None] + self._spread * rng.normal(size=(len(by), self._questions))
         chances = _logistic(self._log_odds + own[:, self._topics])
         yes = (rng.random(chances.shape) < chances).astype(np.float64)
@@ -260,6 +250,10 @@ class Shares:
         filled, firsts = np.unique(self._topics, return_index=True)
         shares[:, filled] = np.add.reduceat(yes, firsts, axis=1) / self._k
         return shares
+
+
+People: TypeAlias = Covered | Shares
+"""What people would say of each measured question."""
 
 
 def drawn_interval(

@@ -38,7 +38,9 @@ def view_case(case: Case) -> CaseView:
     numbers = _numbers(case)
     spans = {doc_id: _spans(case, doc_id, number) for doc_id, number in numbers.items()}
     sides = tuple(_side(case, side, numbers, spans) for side in case.sides)
-    citations = [c for view in sides for s in _sentences(view) for c in s.citations]
+    groups = [group for view in sides for group in view.groups]
+    stated = [s for g in groups for s in (g.conclusion, *g.premises) if s is not None]
+    citations = [c for sentence in stated for c in sentence.citations]
     known = {m.name: m for view in sides for m in view.measures}
     return CaseView(
         question=one_line(case.question.text) or "(no question)",
@@ -61,13 +63,6 @@ def view_case(case: Case) -> CaseView:
 
 def _pairs(items: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple((one_line(str(name)), one_line(str(value))) for name, value in items)
-
-
-def _sentences(side: SideView) -> Iterator[SentenceView]:
-    for group in side.groups:
-        if group.conclusion is not None:
-            yield group.conclusion
-        yield from group.premises
 
 
 def _citations(sentence: Sentence) -> tuple[Citation, ...]:
@@ -244,7 +239,9 @@ def _sentence(
 def _measure(name: str, measured: Measured) -> MeasureView:
     wording = measure_wording(name)
     value, low, high = measured.value, measured.low, measured.high
-    interval, plot = "", None
+    interval, plot, shown = "", None, "unscored"
+    if value is not None:
+        shown = f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.2f}"
     if value is not None and low is not None and high is not None:
         interval = f"[{low:.2f}, {high:.2f}]"
         if 0 <= low <= high <= 1 and 0 <= value <= 1:
@@ -252,16 +249,12 @@ def _measure(name: str, measured: Measured) -> MeasureView:
     return MeasureView(
         name=name,
         label=wording.label,
-        value="unscored" if value is None else _number(value),
+        value=shown,
         interval=interval,
         base=f"{measured.scored} of {measured.asked} scored",
         meaning=wording.meaning,
         plot=plot,
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.2f}"
 
 
 def _reference(
@@ -301,20 +294,17 @@ def _web_address(url: str) -> str:
 
 
 def _checks(case: Case, doc_id: str) -> Iterator[CheckView]:
-    citing = [s for s in case.sides if any(_cites(x, doc_id) for x in s.response.sentences)]
-    relevance = {side.side: side.relevance.get(doc_id) for side in citing}
-    answers = list(relevance.values())
-    if answers and all(answer == answers[0] for answer in answers):
-        answer = answers[0]
-        yield CheckView("Helps to answer the question?", "", _verdict("relevance", answer))
-    else:
-        for side in citing:
-            verdict = _verdict("relevance", relevance[side.side])
-            yield CheckView("Helps to answer the question?", side.side, verdict)
+    citing = [
+        side
+        for side in case.sides
+        if any(c.doc_id == doc_id for s in side.response.sentences for c in s.citations)
+    ]
+    relevance = {str(side.side): side.relevance.get(doc_id) for side in citing}
+    first, *others = relevance.values() or [None]
+    if relevance and all(answer == first for answer in others):
+        relevance = {"": first}
+    for name, answer in relevance.items():
+        yield CheckView("Helps to answer the question?", name, _verdict("relevance", answer))
     for side in citing:
         verdict = _verdict("stance", side.stance.get(doc_id))
         yield CheckView(f"Serves {side.side}?", side.side, verdict)
-
-
-def _cites(sentence: Sentence, doc_id: str) -> bool:
-    return any(citation.doc_id == doc_id for citation in sentence.citations)

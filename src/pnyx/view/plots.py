@@ -26,15 +26,8 @@ if TYPE_CHECKING:
     from pnyx.measure.binary import ReliabilityBin
     from pnyx.measure.thresholds import Amount, Curve, Thresholds
 
-__all__ = [
-    "Panel",
-    "Point",
-    "amount_plot",
-    "interval_plot",
-    "reliability_plot",
-    "thresholds_plot",
-    "tuning_plot",
-]
+__all__ = ["Panel", "Point", "amount_plot", "interval_plot", "reliability_plot", "thresholds_plot"]
+__all__ += ["tuning_plot"]
 
 _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 
