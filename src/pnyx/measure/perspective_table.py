@@ -1,4 +1,6 @@
-"""What of a topic's ranking supports which perspective, and the measures of its first k (BERDS).
+"""What of a topic's ranking supports which perspective, and measures of its first k.
+
+They are those of BERDS (Chen and Choi 2024).
 
 Where pairs are unscored, a value lies between two: with them read against the ranking, and for it.
 A measure (`MRecall@5`) is a value, as in ir-measures: equal where its notation is, and hashable.
@@ -32,7 +34,6 @@ MAX_DEPTH = 1_000_000
 _UNIONS = 50_000
 """Unions of documents that are followed; beyond, a smallest cover is only bounded."""
 _NOTATION = re.compile(r"([A-Za-z]\w*)@([0-9]{1,7})")
-_BERDS = "BERDS (Chen and Choi 2024)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,18 +185,15 @@ def opposed(sides: Iterable[Stance | None]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveMeasure:
-    """A measure of a ranking's first k documents; `better` is 1, 0 or -1 as more is better.
+    """A measure of a ranking's first k documents; `high` is None where the depth is the limit.
 
     Without `always`, some topics lack a value though all their pairs are scored; the others count.
     """
 
     name: str
-    description: str
-    source: str
     compute: Callable[[Table, int], Bounded | None] = field(repr=False)
     low: float = 0
     high: float | None = 1
-    better: int = 1
     always: bool = True
 
     def __matmul__(self, k: int) -> PerspectiveMeasureAt:
@@ -221,9 +219,7 @@ class PerspectiveMeasureAt:
         return self.measure.compute(table, self.k)
 
 
-def _sided(
-    name: str, description: str, value: Callable[[bool, bool], float], better: int, low: float = 0
-) -> PerspectiveMeasure:
+def _sided(name: str, value: Callable[[bool, bool], float], low: float = 0) -> PerspectiveMeasure:
     """Return a measure of whether the first k cover each of two opposite perspectives."""
 
     def compute(table: Table, k: int) -> Bounded | None:
@@ -234,77 +230,30 @@ def _sided(
         values = [value(*world) for world in product(pro, con)]
         return Bounded(min(values), max(values))
 
-    source = f"{_BERDS}, 7, Figure 2"
-    return PerspectiveMeasure(name, description, source, compute, low, better=better)
+    return PerspectiveMeasure(name, compute, low)
 
 
-_SIZE = 1, None, -1, False
-"""Range and direction of a number of documents, which is not defined for every topic."""
+_SIDED = (  # BERDS, section 7, Figure 2
+    _sided("ProOnly", lambda pro, con: float(pro and not con)),
+    _sided("ConOnly", lambda pro, con: float(con and not pro)),
+    _sided("BothSides", lambda pro, con: float(pro and con)),
+    _sided("NoSide", lambda pro, con: float(not pro and not con)),
+    # Above 0, a retriever that fails prefers the supporting side.
+    _sided("ProLead", lambda pro, con: float(pro) - float(con), -1),
+)
 
 PERSPECTIVE_MEASURES: dict[str, PerspectiveMeasure] = {
     m.name: m
     for m in (
-        PerspectiveMeasure(
-            "MRecall",
-            "the first k cover all perspectives, or k of them where there are more",
-            f"{_BERDS}, 3; Min et al., EMNLP 2021",
-            mrecall,
-        ),
-        PerspectiveMeasure(
-            "Precision",
-            "share of the first k that support some perspective",
-            f"{_BERDS}, 3",
-            precision,
-        ),
-        PerspectiveMeasure(
-            "CoverDepth",
-            "how many documents from the top cover all perspectives, where the first k do",
-            f"{_BERDS}, 7, Table 5",
-            _cover_depth,
-            *_SIZE,
-        ),
-        PerspectiveMeasure(
-            "MinCover",
-            "fewest of the first k that cover all perspectives, where the first k do",
-            f"after {_BERDS}, 7",
-            minimum_cover,
-            *_SIZE,
-        ),
-        _sided(
-            "ProOnly",
-            "of two opposite perspectives the first k cover the supporting one alone",
-            lambda pro, con: float(pro and not con),
-            0,
-        ),
-        _sided(
-            "ConOnly",
-            "of two opposite perspectives the first k cover the opposing one alone",
-            lambda pro, con: float(con and not pro),
-            0,
-        ),
-        _sided(
-            "BothSides",
-            "the first k cover both of two opposite perspectives",
-            lambda pro, con: float(pro and con),
-            1,
-        ),
-        _sided(
-            "NoSide",
-            "the first k cover neither of two opposite perspectives",
-            lambda pro, con: float(not pro and not con),
-            -1,
-        ),
-        _sided(
-            "ProLead",
-            "ProOnly less ConOnly: above 0, a retriever that fails prefers the supporting side",
-            lambda pro, con: float(pro) - float(con),
-            0,
-            -1,
-        ),
+        PerspectiveMeasure("MRecall", mrecall),
+        PerspectiveMeasure("Precision", precision),
+        PerspectiveMeasure("CoverDepth", _cover_depth, low=1, high=None, always=False),
+        PerspectiveMeasure("MinCover", minimum_cover, low=1, high=None, always=False),
+        *_SIDED,
     )
 }
 
-SIDED = ("ProOnly", "ConOnly", "BothSides", "NoSide", "ProLead")
+SIDED = tuple(m.name for m in _SIDED)
 """Measures that only apply to questions with two opposite perspectives."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -26,7 +27,6 @@ ScoreColumn: TypeAlias = Literal["value", "probability", "confidence", "doubt"]
 
 Inputs: TypeAlias = Mapping[str, tuple[GoldColumn, ScoreColumn]]
 
-_SKLEARN, _DIRAS = "as in scikit-learn", "DIRAS (Ni et al. 2024), 3.1"
 _RATED: Inputs = {"quality": ("rating", "value")}
 
 
@@ -38,10 +38,7 @@ def _both(gold: GoldColumn, score: ScoreColumn) -> Inputs:
 class Measure:
     """One measure; `inputs` is task -> (column of labels, column of answers)."""
 
-    name: str
-    description: str
     inputs: Inputs
-    source: str
     weighted: Weighted
     low: float = 0
     high: float = 1
@@ -55,78 +52,22 @@ class Measure:
 
 
 MEASURES: dict[str, Measure] = {
-    m.name: m
-    for m in (
-        Measure("f1", "F1 of yes", _both("yes", "value"), _SKLEARN, binary.weighted_f1),
-        Measure(
-            "accuracy",
-            "answers equal to the label",
-            {**_both("yes", "value"), **_RATED},
-            _SKLEARN,
-            binary.weighted_accuracy,
-        ),
-        Measure(
-            "average_precision",
-            "mean precision over the thresholds on the probability of yes",
-            _both("yes", "probability"),
-            _SKLEARN,
-            binary.weighted_average_precision,
-        ),
-        Measure(
-            "auroc",
-            "chance that an item labelled yes gets a higher probability than one labelled no",
-            _both("yes", "probability"),
-            _SKLEARN,
-            binary.weighted_auroc,
-        ),
-        Measure(
-            "auroc_correct",
-            "chance that a right answer is given with more confidence than a wrong one",
-            _both("correct", "confidence"),
-            _DIRAS,
-            binary.weighted_auroc,
-        ),
-        Measure(
-            "ece",
-            "expected calibration error of the probability of yes, ten bins",
-            _both("yes", "probability"),
-            "Guo et al., ICML 2017",
-            binary.weighted_ece,
-            best=0,
-        ),
-        Measure(
-            "brier",
-            "mean squared distance of the probability of yes and the label",
-            _both("yes", "probability"),
-            "Brier 1950",
-            binary.weighted_brier,
-            best=0,
-        ),
-        Measure(
-            "uncertainty_average_precision",
-            "average precision of the doubt in the answer for items that people were unsure of",
-            _both("uncertain", "doubt"),
-            _DIRAS,
-            binary.weighted_average_precision,
-        ),
-        Measure(
-            "spearman",
-            "rank correlation of the rating, or the probability of yes, with the graded label",
-            {"relevance": ("gain", "probability"), **_RATED},
-            "Spearman 1904",
-            weighted_spearman,
-            low=-1,
-        ),
-        Measure(
-            "mean_absolute_error",
-            "mean distance of rating and label, in points of the scale",
-            _RATED,
-            "by definition",
-            weighted_mean_absolute_error,
-            high=math.inf,
-            best=0,
-        ),
-    )
+    "f1": Measure(_both("yes", "value"), binary.weighted_f1),
+    "accuracy": Measure({**_both("yes", "value"), **_RATED}, binary.weighted_accuracy),
+    "average_precision": Measure(_both("yes", "probability"), binary.weighted_average_precision),
+    "auroc": Measure(_both("yes", "probability"), binary.weighted_auroc),
+    # Is a right answer given with more confidence than a wrong one? (DIRAS, Ni et al. 2024, 3.1)
+    "auroc_correct": Measure(_both("correct", "confidence"), binary.weighted_auroc),
+    "ece": Measure(_both("yes", "probability"), binary.weighted_ece, best=0),
+    "brier": Measure(_both("yes", "probability"), binary.weighted_brier, best=0),
+    # Is the answer doubted on items that people were unsure of? (DIRAS, 3.1)
+    "uncertainty_average_precision": Measure(
+        _both("uncertain", "doubt"), binary.weighted_average_precision
+    ),
+    "spearman": Measure(
+        {"relevance": ("gain", "probability"), **_RATED}, weighted_spearman, low=-1
+    ),
+    "mean_absolute_error": Measure(_RATED, weighted_mean_absolute_error, high=math.inf, best=0),
 }
 
 
@@ -134,37 +75,15 @@ MEASURES: dict[str, Measure] = {
 class RankingMeasure:
     """A measure in [0, 1] of each question's ranking: (labels, probabilities) -> value."""
 
-    name: str
-    description: str
     gold: GoldColumn
-    source: str
     ranked: Callable[[Floats, Floats], float | None]
     task: str = "relevance"
 
 
-def _ndcg_at(k: int | None) -> RankingMeasure:
-    depth = "" if k is None else f" of the first {k}"
-    return RankingMeasure(
-        "ndcg" if k is None else f"ndcg@{k}",
-        f"discounted gain{depth} in each question's ranking, of the best possible",
-        "grade",
-        "Järvelin and Kekäläinen, TOIS 20, 2002",
-        lambda gold, score: ndcg(gold, score, k),
-    )
-
-
 RANKING_MEASURES: dict[str, RankingMeasure] = {
-    m.name: m
-    for m in (
-        *(_ndcg_at(k) for k in (None, 5, 10, 15)),
-        RankingMeasure(
-            "map",
-            "mean precision at the ranks of a question's relevant pairs",
-            "yes",
-            "as in trec_eval",
-            ranking_average_precision,
-        ),
-    )
+    "ndcg": RankingMeasure("grade", ndcg),
+    **{f"ndcg@{k}": RankingMeasure("grade", partial(ndcg, k=k)) for k in (5, 10, 15)},
+    "map": RankingMeasure("yes", ranking_average_precision),
 }
 
 
@@ -172,12 +91,9 @@ RANKING_MEASURES: dict[str, RankingMeasure] = {
 class DerivedMeasure:
     """The mean of other measures, in [0, 1]; of those `turned`, 1 less the value counts."""
 
-    name: str
-    description: str
     parts: tuple[str, ...]
     turned: frozenset[str] = frozenset()
     tasks: tuple[str, ...] = ("relevance",)
-    source: str = _DIRAS
 
     def mean(self, values: Sequence[Floats]) -> Floats:
         """Return the mean of the parts' values, one array for each part; NaN where one is."""
@@ -186,26 +102,18 @@ class DerivedMeasure:
         return np.asarray(total / len(self.parts))
 
 
-DERIVED_MEASURES: dict[str, DerivedMeasure] = {
-    m.name: m
-    for m in (
-        DerivedMeasure(
-            "calibration",
-            "mean of auroc_correct, 1 - ece and 1 - brier",
-            ("auroc_correct", "ece", "brier"),
-            frozenset({"ece", "brier"}),
-            ("support", "relevance"),
-        ),
-        DerivedMeasure("info", "mean of ndcg and map", ("ndcg", "map")),
-    )
+_TURNED = frozenset({"ece", "brier"})
+
+DERIVED_MEASURES: dict[str, DerivedMeasure] = {  # DIRAS, 3.1
+    "calibration": DerivedMeasure(
+        ("auroc_correct", "ece", "brier"), _TURNED, ("support", "relevance")
+    ),
+    "info": DerivedMeasure(("ndcg", "map")),
 }
 
 SUMMARY = {
-    "unc": "uncertainty_average_precision",
-    "bin": "f1",
-    "cal": "calibration",
-    "info": "info",
-}
+    "unc": "uncertainty_average_precision", "bin": "f1", "cal": "calibration", "info": "info"
+}  # fmt: skip
 """DIRAS's four dimensions of a relevance judge -> the measure of each."""
 
-SUMMARY_AVERAGE = DerivedMeasure("avg", "mean of the four dimensions", tuple(SUMMARY.values()))
+SUMMARY_AVERAGE = DerivedMeasure(tuple(SUMMARY.values()))
