@@ -252,6 +252,8 @@ class _Agreeing:
         by_group = self._split(self.groups)
         by_dimension = self._split([p.verdict.dimension for p in pairs]) if quality else {}
         means = self._group_means(pooled, by_group)
+        yes, probability = self.columns["yes"], self.columns["probability"]
+        stated = np.isfinite(probability)
         every: list[Mapping[str, _Cell]] = [pooled, means, *by_dimension.values()]
         for weights in draw_weights(self.clusters, self.bootstrap):
             for cells in every:
@@ -273,7 +275,7 @@ class _Agreeing:
             dimension_mean=self._dimension_mean(pooled, by_dimension),
             clusters=int(self.clusters.max()) + 1,
             clustered_by="group" if any(self.groups) else "item",
-            reliability=() if quality else self._reliability(),
+            reliability=() if quality else reliability(yes[stated], probability[stated]),
             summary=self._summary(pooled),
             bootstrap=self.bootstrap,
             undefined_draws=self.undefined,
@@ -316,10 +318,6 @@ class _Agreeing:
             if self.groups[place]:
                 groups.setdefault(self.groups[place], []).append(place)
         return [np.array(found, dtype=np.intp) for _, found in sorted(groups.items())]
-
-    def _reliability(self) -> tuple[ReliabilityBin, ...]:
-        has = np.isfinite(self.columns["probability"])
-        return reliability(self.columns["yes"][has], self.columns["probability"][has])
 
     def _summary(self, pooled: Mapping[str, _Cell]) -> dict[str, Measured]:
         """Return DIRAS's dimensions by their short names, and their mean if all are there."""

@@ -27,7 +27,7 @@ def render_markdown(case: Case) -> str:
         [f"# {escape_markdown(page.question)}"],
         *([line] for side in page.sides for line in _side(side)),
         ["## References"],
-        _references(page.references),
+        [line for ref in page.references for line in _reference(ref)] or ["No passage is cited."],
         ["## How this was made"],
         list(_made(page)),
     ]
@@ -60,13 +60,6 @@ def _text(sentence: SentenceView) -> str:
 def _marks(sentence: SentenceView) -> str:
     numbers = "".join(f" [{c.number}]" for c in sentence.citations)
     return f"{numbers} ({sentence.label}: {sentence.wording.sign} {sentence.wording.word})"
-
-
-def _references(references: Iterable[ReferenceView]) -> list[str]:
-    lines: list[str] = []
-    for ref in references:
-        lines += _reference(ref)
-    return lines or ["No passage is cited."]
 
 
 def _reference(ref: ReferenceView) -> Iterator[str]:

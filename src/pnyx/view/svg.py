@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import TypeAlias
 
 from pnyx.errors import shorten
 
 __all__ = ["COLOUR", "MARGIN", "Axes", "bar", "clean", "document", "drawn_line", "drawn_path"]
-__all__ += ["drawn_text", "ticks", "wrapped"]
+__all__ += ["drawn_text", "ticks"]
 
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
@@ -37,7 +38,9 @@ _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-se
 def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequence[str]) -> str:
     """Return a picture: its `parts`, and below their height the notes, wrapped to the width."""
     room = int((wide - 2 * MARGIN) / _CHARACTER)
-    lines = [line for note in notes for line in wrapped(note, room)]
+    whole = (" ".join(shorten(note, 2000).split()) for note in notes)
+    whole_words = {"break_long_words": False, "break_on_hyphens": False}
+    lines = [line for text in whole for line in wrap(text, room, **whole_words) or [""]]
     below = [drawn_text(x, MARGIN, high + 18 * n, "note") for n, x in enumerate(lines, 1)]
     high += 18 * len(lines) + MARGIN
     return (
@@ -155,13 +158,3 @@ def ticks(low: float, high: float) -> list[float]:
 def clean(text: str) -> str:
     """Return text for XML, which knows no control characters, not even escaped ones."""
     return escape(shorten(text, 400))
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Return text in lines of at most `width` characters, longer words whole."""
-    lines = [""]
-    for word in shorten(text, 2000).split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
