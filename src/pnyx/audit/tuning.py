@@ -52,8 +52,7 @@ _WEIGHT: Final = "dense_weight"
 
 Parameters: TypeAlias = Mapping[str, float]
 
-_DEPTH: Final = 1000
-"""Documents ranked where the measure has no cutoff."""
+_DEPTH: Final = 1000  # Documents ranked where the measure has no cutoff
 _SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
 """Parameters of a measure that looks no further than its cutoff."""
 

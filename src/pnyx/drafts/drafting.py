@@ -37,8 +37,7 @@ Views: TypeAlias = Sequence[tuple[str, str | None]]
 Made: TypeAlias = tuple[str, Views, dict[str, Any]]
 """A question, the perspectives on it, and what they were made of."""
 
-_WORDS = 500
-"""Of an argument, what the model is shown, as `pnyx.corpora.trim` counts words."""
+_WORDS = 500  # Of an argument, what the model is shown, as `pnyx.corpora.trim` counts words
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -167,9 +167,16 @@ def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
 class _Cell:
     """A measure over the pairs at `places`, which stand for the clusters that it rests on."""
 
-    def __init__(self, value: float | None, asked: int, scored: int, places: Index) -> None:
+    def __init__(
+        self,
+        value: float | None,
+        asked: int,
+        scored: int,
+        places: Index,
+        weighted: Callable[[Floats], Floats] | None = None,
+    ) -> None:
         self.value, self.asked, self.scored, self.places = value, asked, scored, places
-        self._drawn: list[Floats] = []
+        self._weighted, self._drawn = weighted, list[Floats]()
 
     @property
     def drawn(self) -> Floats:
@@ -178,38 +185,30 @@ class _Cell:
 
     def draw(self, weights: Floats) -> None:
         """Add the values with each pair as often as it was drawn, weights (draws, pairs)."""
-        if len(self.places):
+        if len(self.places) and self._weighted is not None:
             self._drawn.append(self._weighted(weights))
 
-    def _weighted(self, weights: Floats) -> Floats:
-        raise NotImplementedError
+
+def _pooled(measure: Measure, gold: Floats, score: Floats, places: Index, asked: int) -> _Cell:
+    """Return a measure of scored pairs together, whatever their groups."""
+
+    def weighted(weights: Floats) -> Floats:
+        chosen = weights if len(places) == weights.shape[1] else weights[:, places]
+        return measure.weighted(gold, score, chosen)
+
+    return _Cell(measure.value(gold, score), asked, len(places), places, weighted)
 
 
-class _Pooled(_Cell):
-    """A measure of scored pairs together, whatever their groups."""
+def _group_mean(values: Floats, firsts: Index, asked: int, scored: int) -> _Cell:
+    """Return the mean of groups' defined values; `firsts` are pairs that weigh as their groups."""
+    has = np.isfinite(values)
+    known, places = values[has], firsts[has]
 
-    def __init__(
-        self, measure: Measure, gold: Floats, score: Floats, places: Index, asked: int
-    ) -> None:
-        super().__init__(measure.value(gold, score), asked, len(places), places)
-        self._measure, self._gold, self._score = measure, gold, score
+    def weighted(weights: Floats) -> Floats:
+        chosen = weights[:, places]
+        return ratio(chosen @ known, chosen.sum(axis=1))
 
-    def _weighted(self, weights: Floats) -> Floats:
-        chosen = weights if len(self.places) == weights.shape[1] else weights[:, self.places]
-        return self._measure.weighted(self._gold, self._score, chosen)
-
-
-class _GroupMean(_Cell):
-    """The mean of groups' defined values; `firsts` are pairs, whose weights are their groups'."""
-
-    def __init__(self, values: Floats, firsts: Index, asked: int, scored: int) -> None:
-        has = np.isfinite(values)
-        super().__init__(defined_mean(values), asked, scored, firsts[has])
-        self.values = values[has]
-
-    def _weighted(self, weights: Floats) -> Floats:
-        chosen = weights[:, self.places]
-        return ratio(chosen @ self.values, chosen.sum(axis=1))
+    return _Cell(defined_mean(values), asked, scored, places, weighted)
 
 
 class _Derived(_Cell):
@@ -227,9 +226,6 @@ class _Derived(_Cell):
         """The means of what its parts drew."""
         drawn = [part.drawn for part in self._parts]
         return self._measure.mean(drawn) if all(map(len, drawn)) else np.empty(0)
-
-    def draw(self, weights: Floats) -> None:
-        """Do nothing: its parts draw."""
 
 
 class _Agreeing:
@@ -254,16 +250,15 @@ class _Agreeing:
         means = self._group_means(pooled, by_group)
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
-        every: list[Mapping[str, _Cell]] = [pooled, means, *by_dimension.values()]
+        every = [c for own in (pooled, means, *by_dimension.values()) for c in own.values()]
         for weights in draw_weights(self.clusters, self.bootstrap):
-            for cells in every:
-                for cell in cells.values():
-                    cell.draw(weights)
+            for cell in every:
+                cell.draw(weights)
         return Agreement(
             self.joined,
             measures=self._measured(pooled),
             macro=self._measured(means, "macro."),
-            macro_groups={name: len(mean.values) for name, mean in means.items()},
+            macro_groups={name: len(mean.places) for name, mean in means.items()},
             per_group={
                 group: {n: Measured(c.value, c.scored, c.asked) for n, c in cells.items()}
                 for group, cells in by_group.items()
@@ -294,7 +289,7 @@ class _Agreeing:
             asked = places[np.isfinite(label[places])]
             scored = asked[np.isfinite(self.columns[score_name][asked])]
             gold, score = self.columns[gold_name][scored], self.columns[score_name][scored]
-            cells[name] = _Pooled(measure, gold, score, scored, len(asked))
+            cells[name] = _pooled(measure, gold, score, scored, len(asked))
         for name, ranking in RANKING_MEASURES.items():
             if task == ranking.task and any(self.groups):
                 gold, score = self.columns[ranking.gold], self.columns["probability"]
@@ -303,7 +298,7 @@ class _Agreeing:
                 values = numbers([ranking.ranked(gold[own], score[own]) for own in ranked])
                 firsts = np.array([own[0] for own in groups], dtype=np.intp)
                 counts = sum(map(len, groups)), sum(map(len, ranked))
-                cells[name] = _GroupMean(values, firsts, *counts)
+                cells[name] = _group_mean(values, firsts, *counts)
         for name, derived in DERIVED_MEASURES.items():
             if task in derived.tasks and all(part in cells for part in derived.parts):
                 cells[name] = _Derived(derived, [cells[part] for part in derived.parts])
@@ -354,20 +349,14 @@ class _Agreeing:
 
     def _group_means(
         self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
-    ) -> dict[str, _GroupMean]:
-        if not by_group:
-            return {}
+    ) -> dict[str, _Cell]:
         first = {group: place for place, group in reversed(list(enumerate(self.groups)))}
         firsts = np.array([first[group] for group in by_group], dtype=np.intp)
-        return {
-            name: _GroupMean(
-                numbers([cells[name].value for cells in by_group.values()]),
-                firsts,
-                cell.asked,
-                cell.scored,
-            )
-            for name, cell in pooled.items()
-        }
+        means = {}
+        for name, cell in pooled.items() if by_group else ():
+            values = numbers([cells[name].value for cells in by_group.values()])
+            means[name] = _group_mean(values, firsts, cell.asked, cell.scored)
+        return means
 
     def _dimension_mean(
         self, pooled: Mapping[str, _Cell], by_dimension: Mapping[str, Mapping[str, _Cell]]

@@ -18,8 +18,7 @@ __all__ = ["ECE_BINS", "ReliabilityBin", "against_labels", "reliability", "weigh
 __all__ += ["weighted_auroc", "weighted_average_precision", "weighted_brier", "weighted_ece"]
 __all__ += ["weighted_f1"]
 
-_SAME = 1e-9
-"""Ratings this close are equal: a mean of several labels carries rounding errors."""
+_SAME = 1e-9  # Ratings this close are equal: a mean of several labels carries rounding errors.
 
 ECE_BINS = 10
 

@@ -25,8 +25,7 @@ __all__ = ["Gold", "Joined", "Key", "Labels", "Pair", "Truth", "grade_of", "join
 __all__ += ["majority"]
 __all__ += ["read_labels", "truth_of_labels", "truth_of_qrels"]
 
-Key: TypeAlias = tuple[str, str]
-"""(id, dimension); the dimension is empty except for ratings."""
+Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
 
 Truth: TypeAlias = Callable[[Verdict], bool | None]
 """Says whether a pair is relevant; None where nobody has said."""

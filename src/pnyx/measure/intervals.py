@@ -24,8 +24,7 @@ __all__ += ["percentile_interval", "share_of", "student_quantile", "wilson"]
 Bounds: TypeAlias = tuple[float, float] | tuple[None, None]
 
 _Z95 = 1.959963984540054
-_CELLS = 1_000_000
-"""Weights held at once; measures make a handful of arrays of that size."""
+_CELLS = 1_000_000  # Weights held at once; measures make a handful of arrays of that size
 
 
 def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:

@@ -42,11 +42,9 @@ from pnyx.measure.weighted import Floats
 
 __all__ = ["FEW", "FEWEST", "Corrected", "Correction", "Method", "Signal", "place_of", "powered"]
 
-FEWEST = 8
-"""With fewer labelled questions nothing is corrected: the intervals do not hold."""
+FEWEST = 8  # With fewer labelled questions nothing is corrected: the intervals do not hold.
 
-FEW = 30
-"""With fewer there is a warning: the intervals are wide and depend on single questions."""
+FEW = 30  # With fewer there is a warning: the intervals are wide and depend on single questions.
 
 Signal: TypeAlias = Literal["probability", "verdict"]
 Method: TypeAlias = Literal["calibrated", "prediction-powered"]
@@ -54,8 +52,7 @@ Index: TypeAlias = npt.NDArray[np.intp]
 
 _YES, _NO = 0.75, 0.25
 """Any two numbers: of a verdict alone, the curve learns one chance for yes and one for no."""
-_GROUPS = 40
-"""Labelled questions are left out one by one, or in so many groups."""
+_GROUPS = 40  # Labelled questions are left out one by one, or in so many groups
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ _SHRINK = (16 * 3**0.5 / (15 * np.pi)) ** 2
 """A logistic curve over normal log-odds of variance v has a slope of about (1 + v * this)^-1/2."""
 _LEAST = 1e-9
 _MOVES = np.linspace(-12.0, 12.0, 49)
-_AT_ONCE = 100
-"""Draws held at once."""
+_AT_ONCE = 100  # Draws held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +251,7 @@ class Shares:
         return shares
 
 
-People: TypeAlias = Covered | Shares
-"""What people would say of each measured question."""
+People: TypeAlias = Covered | Shares  # What people would say of each measured question
 
 
 def drawn_interval(

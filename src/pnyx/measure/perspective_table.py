@@ -31,8 +31,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 MAX_DEPTH = 1_000_000
 
-_UNIONS = 50_000
-"""Unions of documents that are followed; beyond, a smallest cover is only bounded."""
+_UNIONS = 50_000  # Unions of documents that are followed; beyond, a smallest cover is only bounded
 _NOTATION = re.compile(r"([A-Za-z]\w*)@([0-9]{1,7})")
 
 

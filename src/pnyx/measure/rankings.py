@@ -18,14 +18,11 @@ from pnyx.records import Qrel, RunEntry
 __all__ = ["MAX_GRADE", "NO_SUBTOPIC", "Judgements", "Qrels", "Rankings", "Run", "judgements_of"]
 __all__ += ["rankings_of", "scores_of", "some_topics", "topic_order", "topics_measured"]
 
-Run: TypeAlias = str | Path | Iterable[RunEntry]
-"""A run file, or what `pnyx.read_run` yields."""
+Run: TypeAlias = str | Path | Iterable[RunEntry]  # A run file, or what `pnyx.read_run` yields
 
-Qrels: TypeAlias = str | Path | Iterable[Qrel]
-"""A qrels file, or what `pnyx.read_qrels` yields."""
+Qrels: TypeAlias = str | Path | Iterable[Qrel]  # A qrels file, or what `pnyx.read_qrels` yields
 
-MAX_GRADE = 1_000_000
-"""trec_eval's code holds a counter for each grade up to the highest."""
+MAX_GRADE = 1_000_000  # trec_eval's code holds a counter for each grade up to the highest
 
 NO_SUBTOPIC = {"0", "Q0", "q0"}
 """What plain qrels have in the second column, also mixed in one file (Touché 2020)."""

@@ -32,15 +32,11 @@ Conclusion: TypeAlias = Literal["higher", "lower", "equivalent", "not lower", "i
 """`equivalent`: neither lower nor higher by the margin or more. `not lower` leaves higher open,
 `inconclusive` also leaves lower by the margin open."""
 
-FLIPS = 100_000
-"""Random sign patterns of the randomisation test where they are not all tried."""
+FLIPS = 100_000  # Random sign patterns of the randomisation test where they are not all tried
 
-_EXACT_TOPICS = 16
-"""Up to so many nonzero differences, all 2^n patterns of signs are tried."""
-_CELLS = 4_000_000
-"""Signs held at once."""
-_NOISE = 1e-12
-"""Differences that agree to this share of the largest are equal but for rounding."""
+_EXACT_TOPICS = 16  # Up to so many nonzero differences, all 2^n patterns of signs are tried
+_CELLS = 4_000_000  # Signs held at once
+_NOISE = 1e-12  # Differences that agree to this share of the largest are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,8 @@ _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 # Means with their intervals: a panel for each measure, a row for each run ------------------------
 
 _PANEL, _ROW, _GAP, _HEAD, _FOOT = 250, 24, 36, 34, 26
-_NUMBER = 66
-"""Width of the column of numbers to the right of each panel."""
-_CHARACTER = 7.3
-"""Width of a character of a label, on the broad side."""
+_NUMBER = 66  # Width of the column of numbers to the right of each panel
+_CHARACTER = 7.3  # Width of a character of a label, on the broad side
 _LONGEST = 28
 _COLUMNS = 3
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import TypeAlias
 
 from pnyx.errors import shorten
@@ -16,11 +16,9 @@ __all__ += ["drawn_text", "ticks"]
 
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
-COLOUR = _DOT
-"""Of what is shown first; greys and others stand beside it."""
+COLOUR = _DOT  # Of what is shown first; greys and others stand beside it
 Point: TypeAlias = tuple[float, float]
-_CHARACTER = 6.2
-"""Width of a character of a note."""
+_CHARACTER = 6.2  # Width of a character of a note
 
 _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: {_INK} }}
 .head {{ font-weight: 600 }}
@@ -38,9 +36,9 @@ _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-se
 def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequence[str]) -> str:
     """Return a picture: its `parts`, and below their height the notes, wrapped to the width."""
     room = int((wide - 2 * MARGIN) / _CHARACTER)
+    wrapper = TextWrapper(room, break_long_words=False, break_on_hyphens=False)
     whole = (" ".join(shorten(note, 2000).split()) for note in notes)
-    whole_words = {"break_long_words": False, "break_on_hyphens": False}
-    lines = [line for text in whole for line in wrap(text, room, **whole_words) or [""]]
+    lines = [line for text in whole for line in wrapper.wrap(text) or [""]]
     below = [drawn_text(x, MARGIN, high + 18 * n, "note") for n, x in enumerate(lines, 1)]
     high += 18 * len(lines) + MARGIN
     return (

@@ -13,8 +13,7 @@ from pnyx.judge.quotes import find_words
 __all__ = ["Segment", "Span", "clean", "cut", "escape_cell", "escape_markdown", "locate"]
 __all__ += ["one_line"]
 
-Span: TypeAlias = tuple[int, int]
-"""Start and end (exclusive) in characters of the uncleaned text."""
+Span: TypeAlias = tuple[int, int]  # Start and end (exclusive) in characters of the uncleaned text
 
 MAX_SHOWN = 4000
 """A passage up to this many characters is shown whole; of a longer one, what is near the marks."""
