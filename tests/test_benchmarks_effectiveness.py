@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.bootstrap import mean_intervals
-from pnyx.measure.comparisons import differ, family
-from pnyx.measure.significance import paired_t
+from pnyx.measure.intervals import mean_intervals
+from pnyx.measure.significance import differ, family, paired_t
 from pnyx.records import Qrel, RunEntry
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,10 @@ from pnyx.cli import main
 from pnyx.cli.measure import AgreementSpec
 from pnyx.judge.tasks import TASKS
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.registry import MEASURES, measure_names
+from pnyx.measure.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
+
+NAMES = (name for name, m in MEASURES.items() if "relevance" in m.inputs)
+RELEVANCE = [*NAMES, *RANKING_MEASURES, *DERIVED_MEASURES]
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> str:
@@ -77,7 +80,7 @@ def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path
     assert run("relevance", answers, "--labels", labels, "--json") == 0
     first = capsys.readouterr().out
     found = json.loads(first)
-    assert list(found["measures"]) == measure_names("relevance")
+    assert list(found["measures"]) == RELEVANCE
     assert set(found["per_group"]) == {f"t{n}" for n in range(12)}
     for part in (found["measures"], *found["per_group"].values()):
         for row in part.values():
@@ -112,7 +115,7 @@ def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
     lines = printed.out.splitlines()
     assert any(line.startswith("f1 ") and "23 of 24" in line for line in lines)
     assert any(line.startswith("brier ") and "22 of 24" in line for line in lines)
-    table = lines[lines.index("") + 1 :][: 1 + len(measure_names("relevance"))]
+    table = lines[lines.index("") + 1 :][: 1 + len(RELEVANCE)]
     assert len({line.index("of 24") for line in table if "of 24" in line}) == 1, (
         "columns are not aligned"
     )

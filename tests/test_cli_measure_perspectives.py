@@ -14,10 +14,10 @@ from pnyx.cli.measure_perspectives import PerspectivesSpec
 from pnyx.corpora import write_run
 from pnyx.corpora.perspectives import write_perspectives
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.perspective_results import PERSPECTIVE_TOPICS
-from pnyx.measure.perspective_verdicts import UNJUDGED, UNSCORED
+from pnyx.measure.perspective_results import PerspectiveTopics
+from pnyx.measure.perspective_verdicts import Unjudged, UnscoredPairs
 from pnyx.measure.perspectives import PERSPECTIVE_DEPTHS
-from pnyx.measure.significance import TESTS
+from pnyx.measure.significance import Test
 from pnyx.records import Document, Perspective, RunEntry
 from pnyx.search.build import build_index
 
@@ -90,12 +90,12 @@ def test_the_defaults_are_those_of_python():
     assert spec.bootstrap == Bootstrap()
     assert spec.depths == PERSPECTIVE_DEPTHS
     for field, known in (
-        ("test", TESTS),
-        ("topics_of", PERSPECTIVE_TOPICS),
-        ("unjudged", UNJUDGED),
-        ("unscored", UNSCORED),
+        ("test", Test),
+        ("topics_of", PerspectiveTopics),
+        ("unjudged", Unjudged),
+        ("unscored", UnscoredPairs),
     ):
-        assert typing.get_args(hints[field]) == known
+        assert hints[field] == known
 
 
 def test_from_a_ranking_to_numbers(world, capsys):

@@ -21,8 +21,8 @@ from pnyx.cli import main
 from pnyx.cli.measure_retrieval import RetrievalSpec
 from pnyx.measure.base import Bootstrap
 from pnyx.measure.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
-from pnyx.measure.retrieval import TOPICS_OF
-from pnyx.measure.significance import TESTS
+from pnyx.measure.retrieval import TopicsOf
+from pnyx.measure.significance import Test
 from pnyx.view.plots import Panel, Point, interval_plot
 
 CONTRACT = {"value", "low", "high", "scored", "asked"}
@@ -75,8 +75,8 @@ def files(tmp_path, monkeypatch):
 def test_the_defaults_are_those_of_python():
     hints = typing.get_type_hints(RetrievalSpec)
     assert RetrievalSpec(qrels="q").bootstrap == Bootstrap()
-    assert typing.get_args(hints["test"]) == TESTS
-    assert typing.get_args(hints["topics_of"]) == TOPICS_OF
+    assert hints["test"] == Test
+    assert hints["topics_of"] == TopicsOf
     (told,) = (told for field, told in opts_of(RetrievalSpec) if field.name == "measures")
     stated = f"{' '.join(DEFAULT_MEASURES)}; with diversity qrels also "
     assert told.shown == stated + " ".join(DEFAULT_DIVERSITY)

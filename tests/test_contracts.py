@@ -673,9 +673,8 @@ def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
 def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
     from pnyx.judge.verdicts import Verdict
     from pnyx.measure.base import Bootstrap
-    from pnyx.measure.perspective_registry import PERSPECTIVE_MEASURES
     from pnyx.measure.perspective_results import means_of
-    from pnyx.measure.perspective_table import table_of
+    from pnyx.measure.perspective_table import PERSPECTIVE_MEASURES, table_of
     from pnyx.measure.perspective_verdicts import Verdicts
 
     said = [Verdict(value=bool(a.value) if isinstance(a, Judged) else None) for a in given]

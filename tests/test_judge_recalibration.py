@@ -39,7 +39,7 @@ from pnyx.judge.recalibration import (
 )
 from pnyx.judge.store import Store
 from pnyx.judge.sure import Side, Sure
-from pnyx.measure.binary import f1
+from pnyx.measure.registry import MEASURES
 from pnyx.models.chat import ChatEndpoint
 
 GRID = np.linspace(0, 1, 201)
@@ -151,6 +151,7 @@ def test_no_threshold_has_a_better_f1(found):
         with pytest.raises(ValueError):
             best_f1_threshold(p, y)
         return
+    f1 = MEASURES["f1"].value
     best = f1(y, [q >= best_f1_threshold(p, y) for q in p])
     assert best >= max(f1(y, [q >= t for q in p]) for t in p) - 1e-12
 

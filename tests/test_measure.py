@@ -15,6 +15,7 @@ from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.measure import binary
 from pnyx.measure.base import Measured
 from pnyx.measure.intervals import log_odds_interval, student_quantile, wilson
+from pnyx.measure.registry import MEASURES
 from pnyx.measure.sentences import citation_precision, sentence_precision, sentence_verdict
 from pnyx.records import Citation, Response, Sentence
 
@@ -32,14 +33,14 @@ scored_pairs = st.lists(
 def test_ranking_measures_equal_scikit_learn(pairs: list[tuple[bool, float]]) -> None:
     labels, scores = [a for a, _ in pairs], [b for _, b in pairs]
     both = 0 < sum(labels) < len(labels)
-    area, precision = binary.auroc(labels, scores), binary.average_precision(labels, scores)
+    area, precision = (MEASURES[n].value(labels, scores) for n in ("auroc", "average_precision"))
     assert (area is not None) == both
     assert (precision is not None) == any(labels)
     if area is not None:
         assert area == pytest.approx(metrics.roc_auc_score(labels, scores))
     if precision is not None:
         assert precision == pytest.approx(metrics.average_precision_score(labels, scores))
-    assert binary.brier(labels, scores) == pytest.approx(
+    assert MEASURES["brier"].value(labels, scores) == pytest.approx(
         np.mean((np.array(labels, float) - scores) ** 2)
     )
 
@@ -47,13 +48,14 @@ def test_ranking_measures_equal_scikit_learn(pairs: list[tuple[bool, float]]) ->
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=50))
 def test_f1_and_accuracy_equal_scikit_learn(pairs: list[tuple[bool, bool]]) -> None:
     labels, values = [a for a, _ in pairs], [b for _, b in pairs]
-    ours = binary.f1(labels, values)
+    ours = MEASURES["f1"].value(labels, values)
     if ours is None:
         assert not any(labels)
         assert not any(values)
     else:
         assert ours == pytest.approx(metrics.f1_score(labels, values, zero_division=0))
-    assert binary.accuracy(labels, values) == pytest.approx(metrics.accuracy_score(labels, values))
+    ours = MEASURES["accuracy"].value(labels, values)
+    assert ours == pytest.approx(metrics.accuracy_score(labels, values))
 
 
 @given(degrees=st.floats(2, 500))

@@ -18,9 +18,9 @@ from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.agreement import measure_agreement
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.bootstrap import draw_weights, percentile_interval
 from pnyx.measure.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.gold import Gold, Joined, Pair, join_labels, read_labels
+from pnyx.measure.intervals import draw_weights, percentile_interval
 from pnyx.measure.registry import RANKING_MEASURES
 
 

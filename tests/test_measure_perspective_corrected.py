@@ -13,11 +13,9 @@ from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.base import Bootstrap
 from pnyx.measure.gold import Gold, Joined, Pair, join_labels
-from pnyx.measure.perspective_corrected import FEWEST, Correction
-from pnyx.measure.perspective_covering import Covering
-from pnyx.measure.perspective_effects import effects_of
+from pnyx.measure.perspective_corrected import FEWEST, Correction, place_of, powered
+from pnyx.measure.perspective_effects import Covering, effects_of
 from pnyx.measure.perspective_effects import given as given_effect
-from pnyx.measure.perspective_powered import place_of, powered
 from pnyx.measure.perspective_table import Table, mrecall, precision
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pnyx
-from pnyx.measure.calibration_error import ECE_BINS, reliability
+from pnyx.measure.binary import ECE_BINS, reliability
 from pnyx.measure.intervals import wilson
 from pnyx.measure.registry import MEASURES
 from pnyx.view.plots import reliability_plot

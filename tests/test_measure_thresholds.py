@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.amount import measure_amount
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.thresholds import measure_thresholds
+from pnyx.measure.thresholds import measure_amount, measure_thresholds
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -20,9 +20,9 @@ from pnyx.measure.sentences import sentence_verdict
 from pnyx.records import Document, Question
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown
+from pnyx.view.model import probability
 from pnyx.view.report import render_html
 from pnyx.view.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
-from pnyx.view.wording import probability
 from pnyx.write.case import Case
 
 ATTACKS = st.one_of(

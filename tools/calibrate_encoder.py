@@ -32,9 +32,13 @@ from pnyx.judge.encoder import Calibration, EncoderJudge
 from pnyx.judge.passages import is_negator, read_passage, tokens
 from pnyx.judge.questions import Support
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.binary import weighted_auroc, weighted_average_precision, weighted_f1
-from pnyx.measure.bootstrap import draw_weights, percentile_interval
-from pnyx.measure.calibration_error import weighted_ece
+from pnyx.measure.binary import (
+    weighted_auroc,
+    weighted_average_precision,
+    weighted_ece,
+    weighted_f1,
+)
+from pnyx.measure.intervals import draw_weights, percentile_interval
 from pnyx.models.encoder import load_encoder
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))

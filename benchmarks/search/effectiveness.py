@@ -36,9 +36,8 @@ from effectiveness_systems import (
 )
 
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.comparisons import Comparison
 from pnyx.measure.retrieval import MeasuredRun, measure_retrieval
-from pnyx.measure.significance import ONE_SIDED, SIGNIFICANT, Conclusion
+from pnyx.measure.significance import ONE_SIDED, SIGNIFICANT, Comparison, Conclusion
 from pnyx.models.embedding import Embedder, embedder_from
 from pnyx.records import SIDES, Qrel, RunEntry
 

@@ -18,9 +18,8 @@ from effectiveness import WORDS
 from effectiveness_sets import Collection
 
 from pnyx.measure.base import Bootstrap
-from pnyx.measure.comparisons import Comparison
 from pnyx.measure.retrieval import measure_retrieval
-from pnyx.measure.significance import conclude, holm
+from pnyx.measure.significance import Comparison, conclude, holm
 from pnyx.models.embedding import Embedder
 from pnyx.records import Qrel, RunEntry
 

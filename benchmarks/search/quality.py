@@ -36,9 +36,9 @@ from sklearn.svm import SVC, LinearSVR
 
 from pnyx.measure.base import Bootstrap
 from pnyx.measure.binary import weighted_brier as weighted_mse
-from pnyx.measure.bootstrap import draw_weights, percentile_interval
-from pnyx.measure.calibration_error import weighted_ece
+from pnyx.measure.binary import weighted_ece
 from pnyx.measure.correlation import weighted_pearson, weighted_spearman
+from pnyx.measure.intervals import draw_weights, percentile_interval
 from pnyx.models.encoder import load_encoder
 from pnyx.search.quality import QualityModel
 

@@ -12,11 +12,9 @@ from .annotate.reviewing import (
     write_review,
 )
 from .annotate.sampling import PairSample, SampledPair, sample_pairs
-from .audit.perspective_bench import Benched, bench_perspectives
+from .audit.perspective_bench import Benched, BenchJudge, BenchSearch, bench_perspectives
 from .audit.perspective_plan import PerspectiveBench
-from .audit.perspective_runs import BenchJudge, BenchSearch
-from .audit.settings import Tuning
-from .audit.tuning import Tuned, tune
+from .audit.tuning import Tuned, Tuning, tune
 from .corpora import (
     read_evidence,
     read_qrels,
@@ -68,9 +66,8 @@ from .judge.sure import Sure, choose_thresholds
 from .judge.tasks import read_items
 from .judge.verdicts import Verdict, read_annotations
 from .measure.agreement import Agreement, measure_agreement
-from .measure.amount import Amount, measure_amount
 from .measure.base import Bootstrap, Measured
-from .measure.calibration_error import ReliabilityBin, reliability
+from .measure.binary import ReliabilityBin, reliability
 from .measure.correlation import kendall_tau_b
 from .measure.gold import Joined, join_labels, truth_of_labels, truth_of_qrels
 from .measure.perspective_irmeasures import MRecall
@@ -83,7 +80,7 @@ from .measure.retrieval import Retrieval, measure_retrieval
 from .measure.retrievers import Retrievers, measure_retrievers
 from .measure.reviewed import Reviewed, measure_review
 from .measure.sentences import citation_precision, sentence_precision
-from .measure.thresholds import Thresholds, measure_thresholds
+from .measure.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .models.chat import ChatEndpoint, endpoint_from
 from .models.embedding import Embedder, embedder_from
 from .models.encoder import Encoder, load_encoder

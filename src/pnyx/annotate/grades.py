@@ -7,19 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias
 
 from pnyx.corpora import write_qrels
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_text
 from pnyx.judge.verdicts import Verdict
+from pnyx.measure.perspective_verdicts import UnscoredPairs
 from pnyx.records import Qrel
 
-__all__ = ["UNSCORED", "Policy", "check_thresholds", "write_graded_qrels"]
-
-Policy: TypeAlias = Literal["error", "skip", "zero"]
-UNSCORED: tuple[str, ...] = get_args(Policy)
-"""What becomes of pairs without a verdict: no file, no line in it, or grade 0."""
+__all__ = ["check_thresholds", "write_graded_qrels"]
 
 
 def check_thresholds(thresholds: Sequence[float]) -> None:
@@ -39,7 +36,7 @@ def write_graded_qrels(
     path: str | Path,
     annotations: Iterable[Verdict],
     thresholds: Sequence[float] | None = None,
-    unscored: Policy | None = None,
+    unscored: UnscoredPairs | None = None,
 ) -> dict[int, int]:
     """Write annotations as TREC qrels, topic by topic.
 
@@ -88,7 +85,7 @@ _Topics: TypeAlias = dict[str, tuple[list[str], "array[int]"]]
 
 
 def _graded(
-    annotations: Iterable[Verdict], thresholds: Sequence[float] | None, policy: Policy
+    annotations: Iterable[Verdict], thresholds: Sequence[float] | None, policy: UnscoredPairs
 ) -> tuple[_Topics, int]:
     """Return the grades, and how many pairs have no verdict."""
     names: dict[str, str] = {}

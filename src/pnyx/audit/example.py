@@ -11,7 +11,7 @@ from pnyx.judge.questions import Support
 from pnyx.judge.tasks import ask_relevance, ask_stance
 from pnyx.measure.base import Measured
 from pnyx.measure.binary import against_labels
-from pnyx.measure.intervals import wilson
+from pnyx.measure.intervals import share_of
 from pnyx.measure.ranked import perspective_coverage, precision_at
 from pnyx.records import SIDES, Argument, Question, judged_text
 from pnyx.search.sides import stance_side
@@ -22,15 +22,10 @@ _SHOWN = ("accuracy", "f1", "auroc")
 
 
 def search_agreement(runs: Mapping[str, Sequence[str]], example: Example) -> dict[str, Measured]:
-    """Measure rankings of the example's questions against its labels.
+    """Measure rankings (question id -> document ids, best first) against the example's labels.
 
-    Args:
-        runs: question id -> document ids, best first.
-        example: the bundled example.
-
-    Returns:
-        `P@10`, where a label of 1 or 2 is relevant and a passage on another question is not, and
-        `perspectives@10`, the share of perspectives that the first ten documents support.
+    `P@10`: a label of 1 or 2 is relevant, a passage on another question is not. `perspectives@10`:
+    the share of perspectives that the first ten documents support.
     """
     relevant = {
         q.id: {x.doc_id for x in example.labels if x.question_id == q.id and x.relevance > 0}
@@ -55,18 +50,10 @@ def judge_agreement(
 ) -> dict[str, Measured]:
     """Measure a judge against the example's labels, which it does not see.
 
-    Args:
-        judge: any judge of Support questions.
-        runs: question id -> ids of the documents that were found, whose relevance is judged.
-        example: the bundled example.
-
-    Returns:
-        `relevance.*` over the documents found for each question, where a passage on another
-        question counts as irrelevant: mostly easy. `lookalikes.*`: the same over the passages
-        written for each question alone, whose irrelevant ones share its words on purpose: hard.
-        `support.*` over each passage with each perspective of its question. `stance.accuracy` over
-        the passages of one side: does the judge put them on it? A passage it puts on neither or
-        both counts as wrong, one for which a verdict is missing as unscored.
+    `relevance.*` is over the documents found (`runs`): mostly easy. `lookalikes.*` is over the
+    passages written for each question, whose irrelevant ones share its words: hard. `support.*` is
+    over each passage with each perspective of its question. `stance.accuracy` counts a passage put
+    on neither or both sides as wrong.
     """
     measures: dict[str, Measured] = {}
     own: dict[str, list[str]] = {}
@@ -112,29 +99,21 @@ def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
     for question, argument, label in _labelled(example):
         for perspective in example.perspectives:
             if perspective.question_id == question.id:
-                yield (
-                    Support(
-                        id=f"support/{argument.id}/{perspective.id}",
-                        text=judged_text(argument),
-                        statement=perspective.text,
-                        question=question.text,
-                        group=question.id,
-                    ),
-                    perspective.id in label.perspectives,
+                asked = Support(
+                    id=f"support/{argument.id}/{perspective.id}",
+                    text=judged_text(argument),
+                    statement=perspective.text,
+                    question=question.text,
+                    group=question.id,
                 )
+                yield asked, perspective.id in label.perspectives
 
 
 def _stance_accuracy(judge: Judge, example: Example) -> Measured:
     sided = [(q, a, x) for q, a, x in _labelled(example) if x.stance in SIDES]
     questions = [
-        ask_stance(
-            f"stance/{side}/{argument.id}",
-            question.text,
-            judged_text(argument),
-            side,
-            group=question.id,
-        )
-        for question, argument, _ in sided
+        ask_stance(f"stance/{side}/{a.id}", q.text, judged_text(a), side, group=q.id)
+        for q, a, _ in sided
         for side in SIDES
     ]
     answers = ask(judge, questions)
@@ -144,6 +123,4 @@ def _stance_accuracy(judge: Judge, example: Example) -> Measured:
         if all(isinstance(a, Judged) for a in pair):
             scored += 1
             right += stance_side({"pro": pair[0], "con": pair[1]}) == {label.stance}
-    if scored == 0:
-        return Measured(None, 0, len(sided))
-    return Measured(right / scored, scored, len(sided), *wilson(right, scored))
+    return share_of(right, scored, len(sided))

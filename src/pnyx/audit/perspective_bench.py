@@ -1,51 +1,195 @@
 """Do retrievers show every side? Retrieve, judge and measure in one go (BERDS, sections 5 and 6).
 
-    bench = PerspectiveBench(retrievers=("bm25", "dense"))
-    search = BenchSearch(Index.open("my.index"), by_question(views), bench)
-    found = bench_perspectives(search, BenchJudge(judge, Path("out")))
-
-Each retriever is run plain, with maximal marginal relevance, and once for each perspective that a
-source writes. Lambda of the second is chosen on questions that are not measured. Asked each side in
-place of the question, retrievers also show how far they follow it (BERDS, Fig. 3).
+Each retriever runs plain, with maximal marginal relevance (its lambda chosen on questions that are
+not measured) and once for each perspective that a source writes. Asked each side in place of the
+question, retrievers also show how far they follow it (BERDS, Fig. 3).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pnyx.audit.perspective_plan import PerspectiveBench
-from pnyx.audit.perspective_runs import BenchJudge, BenchSearch
+from pnyx.corpora import write_run
+from pnyx.corpora.trec import as_ranked
 from pnyx.errors import InputError, shorten
+from pnyx.files import atomic_text, make_folder
+from pnyx.judge.base import Judge
 from pnyx.judge.questions import Support
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.perspective_leaning import Leaning, measure_leaning
-from pnyx.measure.perspectives import measure_perspectives
+from pnyx.measure.base import Bootstrap, row_of
+from pnyx.measure.perspective_leaning import Leaning, measure_leaning, side_questions
+from pnyx.measure.perspective_verdicts import Verdicts, verdicts_of_answers
+from pnyx.measure.perspectives import Questions, measure_perspectives
+from pnyx.models.embedding import embedder_from
+from pnyx.records import SIDES, Question, RunEntry
+from pnyx.runs.annotations import apply_judge
+from pnyx.runs.pairs import PairSource, pairs_of_views
+from pnyx.search.index import Index
+from pnyx.search.pipeline import Searcher, SearchPlan
+from pnyx.search.scoring import Scoring
 
 if TYPE_CHECKING:
     from pnyx.measure.gold import Joined
     from pnyx.measure.perspective_results import PerspectiveCoverage
+    from pnyx.models.embedding import Embedder
+    from pnyx.search.perspectives import PerspectiveSource
 
-__all__ = ["Benched", "bench_perspectives", "pairs_at_most"]
+__all__ = ["BenchJudge", "BenchSearch", "Benched", "bench_perspectives", "pairs_at_most"]
+
+_CANDIDATES = 100
+
+Runs: TypeAlias = dict[str, list[RunEntry]]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSearch:
+    """What is searched, for which questions, and how.
+
+    `perspectives` is what `pnyx.by_question` returns, with the question's text in
+    `extra["question"]`. Retrievers that need an `embedder` take the packaged one by default;
+    `expansions` writes the perspectives to search for; `problems` collects what a reader must know.
+
+    Raises:
+        InputError: a retriever is no model, a question has no text, or the variant `perspectives`
+            has no source.
+    """
+
+    index: Index
+    perspectives: Questions
+    bench: PerspectiveBench
+    embedder: Embedder | None = None
+    expansions: PerspectiveSource | None = None
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if "perspectives" in self.bench.variants and self.expansions is None:
+            raise InputError(
+                "the variant perspectives needs a source of perspectives to search for"
+            )
+        _ = self.scorings
+        self.questions(self.perspectives)
+
+    @property
+    def scorings(self) -> list[Scoring]:
+        """The retrievers."""
+        return [Scoring(r) if isinstance(r, str) else r for r in self.bench.retrievers]
+
+    def questions(self, topics: Iterable[str]) -> list[Question]:
+        """Return questions with the texts that their perspectives carry."""
+        found = []
+        for topic in topics:
+            carried = (str(p.extra.get("question") or "") for p in self.perspectives[topic])
+            text = next(filter(None, carried), "")
+            if not re.search(r"\w", text):
+                shown = shorten(topic, 40)
+                raise InputError(f"question {shown!r}: its perspectives lack the question")
+            found.append(Question(topic, text))
+        return found
+
+    def systems(self, topics: Sequence[str], lambdas: Mapping[str, Sequence[float]]) -> Runs:
+        """Return each retriever's runs: MODEL, MODEL+VARIANT, or MODEL+mmr LAMBDA of several."""
+        asked, runs = self.questions(topics), Runs()
+        for scoring in self.scorings:
+            if "plain" in self.bench.variants:
+                runs[scoring.model] = self._run(SearchPlan(scoring), asked)
+            if "mmr" in self.bench.variants:
+                runs |= self.mmr(scoring, asked, lambdas[scoring.model])
+            if "perspectives" in self.bench.variants:
+                plan = SearchPlan(scoring, diversify="perspectives", depth=_CANDIDATES)
+                runs[f"{scoring.model}+perspectives"] = self._run(plan, asked)
+        return runs
+
+    def mmr(self, scoring: Scoring, asked: Sequence[Question], lambdas: Sequence[float]) -> Runs:
+        """Return the runs of a retriever with maximal marginal relevance."""
+        runs = Runs()
+        for lam in lambdas:
+            name = f"{scoring.model}+mmr" + (f" {lam:g}" if len(lambdas) > 1 else "")
+            plan = SearchPlan(scoring, diversify="mmr", lam=lam, depth=_CANDIDATES)
+            runs[name] = self._run(plan, asked)
+        return runs
+
+    def sided(self, topics: Sequence[str]) -> dict[str, Runs]:
+        """Return retriever -> how it is asked (`ASKED_AS`) -> what it finds."""
+        views = {topic: self.perspectives[topic] for topic in topics}
+        asked = {str(side): side_questions(views, side) for side in SIDES}
+        opposed = self.questions(question.id for question in asked[SIDES[0]])
+        if not opposed:
+            raise InputError("leaning needs questions with two perspectives, one of each side")
+        return {
+            scoring.model: {
+                name: self._run(SearchPlan(scoring), some)
+                for name, some in {"question": opposed, **asked}.items()
+            }
+            for scoring in self.scorings
+        }
+
+    def _run(self, plan: SearchPlan, questions: Sequence[Question]) -> list[RunEntry]:
+        """Search for each question, as deep as is measured."""
+        embeds = plan.scoring.embeds or plan.diversify == "mmr"
+        embedder = (self.embedder or embedder_from()) if embeds else None
+        searcher = Searcher(self.index, plan, embedder=embedder, perspectives=self.expansions)
+        entries = list[RunEntry]()
+        for found in searcher.search(questions, max(self.bench.depths)):
+            self.problems.extend(found.problems)
+            entries += as_ranked(
+                RunEntry(found.question.id, hit.doc_id, hit.rank, hit.score, plan.scoring.model)
+                for hit in found.hits
+            )
+        return entries
+
+    def pairs(self, runs: Iterable[list[RunEntry]]) -> PairSource:
+        """Return all pairs of the documents of runs with the perspectives, each once."""
+        found = ((entry.topic_id, (entry.doc_id,)) for entries in runs for entry in entries)
+        return pairs_of_views(self.index, self.perspectives, found, self.bench.words)
+
+
+@dataclass(slots=True)
+class BenchJudge:
+    """Has pairs judged, each once, and writes the verdicts to the folder `out`.
+
+    `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs there
+    are; `kept` counts the verdicts that were there from an earlier run.
+    """
+
+    judge: Judge
+    out: Path
+    settings: Mapping[str, Any] | None = None
+    on_pairs: Callable[[int], None] | None = None
+    kept: int = 0
+
+    def verdicts(self, pairs: PairSource, name: str) -> Verdicts:
+        """Return the verdicts on pairs, which are also written to the file `name`."""
+        make_folder(self.out)
+        if self.on_pairs is not None and pairs.count is not None:
+            self.on_pairs(pairs.count)
+        rows: list[Mapping[str, Any]] = []
+        applied = apply_judge(
+            self.judge, pairs, self.out / name, settings=self.settings, take=rows.append
+        )
+        self.kept += applied.kept
+        return verdicts_of_answers(self.judge.name, rows)
+
+    def write_runs(self, runs: Runs) -> None:
+        """Write each system's run."""
+        make_folder(self.out / "runs")
+        for name, entries in runs.items():
+            with atomic_text(self.out / "runs" / f"{name}.run") as stream:
+                write_run(stream, entries)
 
 
 @dataclass(frozen=True, slots=True)
 class Benched:
-    """What came of it.
+    """The benchmark's result.
 
-    Attributes:
-        coverage: all systems on the questions that are measured, the first is the baseline.
-        leaning: how far each retriever follows its question, at the first depth; empty unless
-            asked.
-        lambdas: retriever -> the lambda that was chosen for it; empty without `mmr`.
-        tuning: retriever -> lambda -> mean MRecall on the questions that chose it, None where
-            it is open for all of them.
-        dev: ids of these questions.
-        test: ids of the questions that are measured.
-        problems: what a reader must know, one line each.
-        kept: how many verdicts were there from an earlier run.
+    `coverage` is of all systems on the questions `test`, the first being the baseline; `leaning` is
+    at the first depth, if asked for. `lambdas` were chosen by `tuning` (retriever -> lambda -> mean
+    MRecall, None where open for all) on the questions `dev`. `problems` are one line each; `kept`
+    verdicts are from an earlier run.
     """
 
     coverage: PerspectiveCoverage
@@ -65,12 +209,9 @@ class Benched:
         }
         return {
             **self.coverage.row(),
-            "leaning": [one.row() for one in self.leaning],
-            "lambdas": dict(self.lambdas),
+            **row_of(self, "leaning lambdas"),
             "tuning": tuning,
-            "dev": list(self.dev),
-            "test": list(self.test),
-            "problems": list(self.problems),
+            **row_of(self, "dev test problems"),
         }
 
 
@@ -89,8 +230,8 @@ def bench_perspectives(
         shift: see `measure_perspectives`.
 
     Raises:
-        InputError: there are fewer than two questions where lambda is chosen, the index lacks what
-            a retriever needs, or the folder holds verdicts on other pairs.
+        InputError: there are fewer than two questions to choose lambda on, the index lacks what a
+            retriever needs, or the folder holds verdicts on other pairs.
         ModelError: the judge, the embedder or the source cannot go on; rerun to continue.
     """
     bench = search.bench
@@ -128,10 +269,7 @@ def bench_perspectives(
 def _tuned(
     search: BenchSearch, judging: BenchJudge, dev: Sequence[str]
 ) -> tuple[dict[str, dict[float, float | None]], dict[str, float]]:
-    """Return retriever -> lambda -> mean MRecall at the first depth; and the lambda it gets.
-
-    Of equal lambdas the highest counts: it is nearest to plain.
-    """
+    """Return retriever -> lambda -> mean MRecall, and the best lambda, the highest of equals."""
     lambdas = search.bench.lambdas
     if not dev:
         mmr = "mmr" in search.bench.variants
@@ -156,11 +294,7 @@ def _tuned(
 
 
 def pairs_at_most(search: BenchSearch) -> list[Support]:
-    """Return all pairs that may be judged: those of every lambda, whichever is chosen.
-
-    Raises:
-        InputError: the index lacks what a retriever needs.
-    """
+    """Return all pairs that may be judged: those of every lambda, whichever is chosen."""
     topics = list(search.perspectives)
     lambdas = dict.fromkeys((s.model for s in search.scorings), search.bench.lambdas)
     runs = list(search.systems(topics, lambdas).values())
@@ -173,7 +307,7 @@ def pairs_at_most(search: BenchSearch) -> list[Support]:
 def _split(
     topics: Sequence[str], bench: PerspectiveBench
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Part questions into those that choose lambda and those that are measured."""
+    """Split questions into those that choose lambda and those that are measured."""
     if "mmr" not in bench.variants or len(bench.lambdas) == 1:
         return (), tuple(topics)
     if len(topics) < 2:

@@ -19,7 +19,6 @@ Variant: TypeAlias = Literal["plain", "mmr", "perspectives"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 LAMBDAS = (0.5, 0.75, 0.9, 0.95, 0.99)
-"""BERDS, Appendix B.6."""
 
 RETRIEVERS = ("bm25", "dirichlet", "touche", "dense", "hybrid")
 
@@ -28,17 +27,11 @@ RETRIEVERS = ("bm25", "dirichlet", "touche", "dense", "hybrid")
 class PerspectiveBench:
     """What is compared, and how.
 
-    Attributes:
-        retrievers: each another way of ranking: a model's name, or a `Scoring`.
-        variants: of `VARIANTS`; `perspectives` needs a source of them.
-        depths: k of MRecall@k and Precision@k; lambda is chosen by MRecall at the first.
-        lambdas: of which one is chosen for each retriever, in [0, 1].
-        dev_share: of the questions, on which lambda is chosen and nothing is measured, in (0, 1).
-        leaning: also run each retriever, plain, with the supporting and with the opposing
-            perspective in place of the question.
-        words: documents are judged in passages of so many words; 0 leaves them whole.
-        draws: of the bootstrap over questions.
-        seed: of the choice of questions and of all that is drawn.
+    `retrievers` are models' names or `Scoring`s; of the variants, `perspectives` needs a source of
+    them. `lambdas`, in [0, 1], are chosen by MRecall at the first of `depths` on a `dev_share`, in
+    (0, 1), of the questions, where nothing else is measured. With `leaning` each retriever also
+    runs with the supporting, and the opposing, perspective in place of the question. Documents are
+    judged in passages of so many `words`; 0 leaves them whole.
 
     Raises:
         InputError: a value out of range, nothing to compare, or a retriever named twice.

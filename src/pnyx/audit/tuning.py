@@ -1,36 +1,32 @@
 """Parameters of a model chosen on topics with qrels, and what the choice is worth.
 
-    found = tune(Index.open("my.index"), questions, qrels, Tuning(Scoring("bm25")))
-
-Every setting ranks every topic once. The setting that is best on all topics is the one to use, but
-its mean there is too high: the same topics chose it. What it is worth is told by cross-validation.
-The topics are dealt into folds, and each fold is measured with the setting that is best on the
-other folds, so no topic has a say in the setting that it is measured with.
+Every setting ranks every topic once. The best one's mean over all topics is too high: the same
+topics chose it. Cross-validation tells what it is worth: each fold of topics is measured with the
+setting that is best on the other folds.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from pnyx.audit.settings import Parameters, Tuning
-from pnyx.errors import InputError
-from pnyx.measure.base import Bootstrap, Measured
-from pnyx.measure.bootstrap import mean_intervals
-from pnyx.measure.comparisons import differ
+from pnyx.errors import InputError, shorten
+from pnyx.measure.base import Bootstrap, Measured, row_of
+from pnyx.measure.intervals import column_means
 from pnyx.measure.irmeasures import Scorer, parse_measures
 from pnyx.measure.rankings import Judgements, judgements_of
-from pnyx.measure.significance import PairedTest
-from pnyx.measure.weighted import Floats
+from pnyx.measure.significance import PairedTest, Test, differ
+from pnyx.measure.weighted import Floats, numbers
 from pnyx.records import Qrel, Question
 from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index
-from pnyx.search.plan import AUTO, Scoring
+from pnyx.search.plan import AUTO, MODEL_PARAMETERS, Scoring, check_parameter
 from pnyx.search.scoring import depth_of_parts, fuse_parts, rank_documents
 
 if TYPE_CHECKING:
@@ -38,15 +34,124 @@ if TYPE_CHECKING:
 
     from pnyx.models.embedding import Embedder
 
-__all__ = ["Fold", "Setting", "Tuned", "tune"]
+__all__ = ["GRIDS", "Fold", "Parameters", "Setting", "Tuned", "Tuning", "tune"]
 
-_DEPTH: Final = 1000
-"""Documents ranked where the measure has no cutoff."""
+GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
+    "mu": (10, 25, 50, 100, 250, 500, 1000, 1500, 2000, 3000, 5000),
+    "k1": (0.3, 0.6, 0.9, 1.2, 1.5, 2.0, 3.0),
+    "b": (0.0, 0.25, 0.4, 0.5, 0.75, 1.0),
+    "wc": (0, 1, 2, 5, 10, 20),
+    "wq": (0, 1, 2, 5, 10, 20),
+    "dense_weight": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+}
+"""Values that are tried of each parameter, unless others are named."""
+
+_MOST_SETTINGS: Final = 10_000
+
+_WEIGHT: Final = "dense_weight"
+
+Parameters: TypeAlias = Mapping[str, float]
+
+_DEPTH: Final = 1000  # Documents ranked where the measure has no cutoff
 _SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
 """Parameters of a measure that looks no further than its cutoff."""
 
 
-# What comes of it --------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What is tuned, and by what.
+
+    `scoring` is the model, whose parameters the choice is compared with, and `tried` the values of
+    its parameters (by default all of `GRIDS`); the others stay as they are. `measure` is in the
+    notation of ir-measures. There are at least 2 `folds`; `test` is of the difference to the
+    defaults; `seed` is of folds, bootstrap and randomisation test.
+
+    Raises:
+        InputError: a parameter that the model does not have, no value, too many settings, a model
+            without parameters, or a number out of range.
+    """
+
+    scoring: Scoring
+    tried: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    measure: str = "nDCG@10"
+    folds: int = 5
+    test: Test = "t"
+    draws: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        known = _tunable(self.scoring)
+        if not known:
+            raise InputError(f"model {self.scoring.model} has no parameter to tune")
+        for name, values in self.tried.items():
+            if name not in known:
+                found = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{found} to tune, expected: {', '.join(known)}")
+            if not values:
+                raise InputError(f"no value to try of {name}, expected at least one")
+            for value in values:  # refused now rather than when it is its turn
+                if name == _WEIGHT:
+                    dataclasses.replace(self.scoring, dense_weight=value)
+                else:
+                    check_parameter(name, value)
+        if self.folds < 2:
+            raise InputError(f"folds is {self.folds}, expected at least 2")
+        count = np.prod([float(len(values)) for values in self.grid.values()])
+        if count > _MOST_SETTINGS:
+            raise InputError(
+                f"{count:,.0f} settings, expected at most {_MOST_SETTINGS:,}: try fewer values"
+            )
+
+    def scoring_of(self, setting: Parameters) -> Scoring:
+        """Return the model with these values."""
+        parameters = {name: value for name, value in setting.items() if name != _WEIGHT}
+        weight = setting.get(_WEIGHT, self.scoring.dense_weight)
+        return dataclasses.replace(self.scoring, parameters=parameters, dense_weight=weight)
+
+    @property
+    def bootstrap(self) -> Bootstrap:
+        """How intervals are drawn, and the randomisation test's signs."""
+        return Bootstrap(self.draws, self.seed)
+
+    @property
+    def default(self) -> Parameters:
+        """The parameters that the choice is compared with."""
+        scoring = self.scoring
+        return {
+            name: scoring.dense_weight if name == _WEIGHT else float(scoring.parameter(name))
+            for name in _tunable(scoring)
+        }
+
+    @property
+    def grid(self) -> dict[str, tuple[float, ...]]:
+        """The values tried of each parameter that is tuned, rising, the default among them."""
+        default = self.default
+        tried = self.tried or {name: GRIDS[name] for name in default}
+        return {
+            name: tuple(sorted({float(v) for v in (*tried[name], default[name])}))
+            for name in default
+            if name in tried
+        }
+
+    def settings(self) -> list[Parameters]:
+        """Return all settings; those nearest to the default first, so that ties go to it."""
+        grid, default = self.grid, dict(self.default)
+        places = {name: {v: n for n, v in enumerate(values)} for name, values in grid.items()}
+
+        def far(setting: Parameters) -> int:
+            return sum(abs(at[setting[n]] - at[default[n]]) for n, at in places.items())
+
+        every = [default | dict(zip(grid, v, strict=True)) for v in product(*grid.values())]
+        return sorted(every, key=far)
+
+
+def _tunable(scoring: Scoring) -> tuple[str, ...]:
+    """Return the names of the parameters that a model's ranking depends on."""
+    names = MODEL_PARAMETERS.get(scoring.by_words, ())
+    if scoring.flat:
+        names = tuple(name for name in names if name != "mu")
+    weighed = scoring.model == "hybrid" and scoring.fusion != "rrf"
+    return (*names, _WEIGHT) if weighed else names
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +171,22 @@ class Fold:
     """Some topics, and the setting that is best on all others."""
 
     topics: tuple[str, ...]
-    chosen: Parameters
+    parameters: Parameters
     value: float
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return {
-            "topics": list(self.topics), "parameters": dict(self.chosen), "value": self.value,
-        }  # fmt: skip
+        return row_of(self, "topics parameters value")
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
     """What tuning found.
 
-    Attributes:
-        tuning: what was asked for.
-        measure: its canonical name.
-        settings: all that were tried; their means are over all topics.
-        best: of the settings: the one to use. Its own mean is too high, since it was chosen by it.
-        default: of the settings: what the choice is compared with.
-        folds: of the cross-validation.
-        held_out: the mean where each topic has the setting that is best on other folds.
-        test: of that less the default, over topics.
-        low: lower end of the 95 % interval of that difference, None where there is none.
-        high: upper end.
-        undefined: topics where the measure is not defined for some setting; they are left out.
-        unjudged: topics without qrels; they are left out.
-        unasked: topics of the qrels that were not asked; they are left out.
+    Means of `settings` are over all topics; that of the `best`, the one to use, is too high, since
+    it was chosen by it. `held_out` is the mean where each topic has the setting that is best on
+    other folds; `test`, `low` and `high` are of that less the default. Topics are left out where
+    the measure is `undefined` for some setting, that are `unjudged`, or were not asked (`unasked`).
     """
 
     tuning: Tuning
@@ -145,33 +238,21 @@ class Tuned:
             "task": "tuning",
             "model": str(dataclasses.replace(tuning.scoring, parameters={})),
             "measure": self.measure,
-            "topics": {
-                "measured": self.topics,
-                "undefined": list(self.undefined),
-                "unjudged": list(self.unjudged),
-                "unasked": list(self.unasked),
-            },
+            "topics": {"measured": self.topics, **row_of(self, "undefined unjudged unasked")},
             "options": self.options(),
-            "best": self.best.row(),
-            "default": self.default.row(),
+            **row_of(self, "best default"),
             "cross_validation": {
-                "folds": [fold.row() for fold in self.folds],
+                **row_of(self, "folds"),
                 **self.held_out.row(),
                 "difference": self.test.difference,
                 "difference_low": self.low,
                 "difference_high": self.high,
-                "p": self.test.p,
-                "effect": self.test.effect,
+                **row_of(self.test, "p effect"),
             },
-            "settings": [setting.row() for setting in self.settings],
+            **row_of(self, "settings"),
             "test": {"method": f"paired {tuning.test}", "comparisons": 1},
-            "interval": Bootstrap(tuning.draws, tuning.seed).row(
-                "percentile bootstrap over topics"
-            ),
+            "interval": tuning.bootstrap.row("percentile bootstrap over topics"),
         }
-
-
-# Tuning ------------------------------------------------------------------------------------------
 
 
 def tune(
@@ -185,13 +266,8 @@ def tune(
 ) -> Tuned:
     """Choose a model's parameters on topics, and say what the choice is worth on others.
 
-    Args:
-        index: with what the model needs.
-        questions: the topics; those without qrels are left out.
-        qrels: judgements of documents of the index.
-        tuning: what is tuned.
-        embedder: that of the index, where the model embeds questions.
-        report: called with settings done, of how many, and a word.
+    Questions without qrels are left out; the `embedder` is that of the index, where the model
+    embeds questions; `report` is called with settings done, of how many, and a word.
 
     Raises:
         InputError: fewer topics with qrels than folds, a parameter out of range, an index without
@@ -208,12 +284,18 @@ def tune(
     _enough(len(texts), tuning)
     scorer = Scorer(parsed, known)
     settings = tuning.settings()
-    ranker = _Ranker(index, texts, _depth(parsed[name]), embedder)
+    params = parsed[name].params
+    bounded = params.get("cutoff") and set(params) <= _SHALLOW
+    ranker = _Ranker(index, texts, int(params["cutoff"]) if bounded else _DEPTH, embedder)
     table = np.full((len(texts), len(settings)), np.nan)
-    for done, column in enumerate(_in_turn(settings, tuning)):
+    # The default shows what the index lacks; then of a hybrid the weight varies fastest.
+    first, *others = range(len(settings))
+    grid = list(tuning.grid)
+    columns = [first, *sorted(others, key=lambda n: [settings[n][name] for name in grid])]
+    for done, column in enumerate(columns):
         report(done, len(settings), name)
         values = scorer.score(ranker.rank(tuning.scoring_of(settings[column])))
-        table[:, column] = [np.nan if (v := values[t][name]) is None else v for t in texts]
+        table[:, column] = numbers([values[t][name] for t in texts])
     defined = np.isfinite(table).all(axis=1)
     topics = [topic for topic, has in zip(texts, defined, strict=True) if has]
     _enough(len(topics), tuning)
@@ -232,20 +314,6 @@ def _enough(topics: int, tuning: Tuning) -> None:
             f"{found} judgements to choose by, expected at least one for each of {tuning.folds} "
             "folds"
         )
-
-
-def _depth(measure: Any) -> int:
-    cutoff = measure.params.get("cutoff")
-    return int(cutoff) if cutoff and set(measure.params) <= _SHALLOW else _DEPTH
-
-
-def _in_turn(settings: Sequence[Parameters], tuning: Tuning) -> list[int]:
-    """Return the columns: the default, which shows what the index lacks, then all others.
-
-    Ordered so that little is ranked again: of a hybrid the weight varies fastest.
-    """
-    first, *others = range(len(settings))
-    return [first, *sorted(others, key=lambda n: [settings[n][name] for name in tuning.grid])]
 
 
 class _Ranker:
@@ -297,9 +365,6 @@ class _Remembering:
         return np.stack([self._kept[text] for text in texts])
 
 
-# Choosing ----------------------------------------------------------------------------------------
-
-
 def _judge(
     tuning: Tuning,
     measure: str,
@@ -311,33 +376,22 @@ def _judge(
     """Choose, and cross-validate, by a table (topics, settings) whose first is the default."""
     own = np.empty(len(topics))
     folds = []
-    for part in _folds(len(topics), tuning.folds, tuning.seed):
+    places = list(range(len(topics)))
+    random.Random(tuning.seed).shuffle(places)
+    for first in range(tuning.folds):
+        part = np.sort(np.array(places[first :: tuning.folds], dtype=np.int64))
         others = np.setdiff1d(np.arange(len(topics)), part)
         chosen = _best(table[others])
         own[part] = table[part, chosen]
         names = tuple(topics[n] for n in part)
         folds.append(Fold(names, settings[chosen], float(own[part].mean())))
-    columns = np.column_stack([table, own])
-    bounds = mean_intervals(columns, Bootstrap(tuning.draws, tuning.seed))
-    means = [
-        Measured(float(column.mean()), len(topics), len(topics), *interval)
-        for column, interval in zip(columns.T, bounds, strict=True)
-    ]
-    difference = (own - table[:, 0])[:, None]
-    (tested,) = differ(difference, tuning.test, Bootstrap(tuning.draws, tuning.seed))
+    means = column_means(np.column_stack([table, own]), tuning.bootstrap)
+    (tested,) = differ((own - table[:, 0])[:, None], tuning.test, tuning.bootstrap)
     found = tuple(map(Setting, settings, means[:-1]))
     return Tuned(
         tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],
         tested.test, tested.low, tested.high, **left_out,
     )  # fmt: skip
-
-
-def _folds(topics: int, folds: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Deal the topics into folds; each is in order."""
-    places = list(range(topics))
-    random.Random(seed).shuffle(places)
-    for fold in range(folds):
-        yield np.sort(np.array(places[fold::folds], dtype=np.int64))
 
 
 def _best(table: Floats) -> int:

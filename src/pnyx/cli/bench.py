@@ -25,9 +25,8 @@ from pnyx.cli.progress import watched
 from pnyx.errors import OptionError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.audit.perspective_bench import Benched
+    from pnyx.audit.perspective_bench import Benched, BenchSearch
     from pnyx.audit.perspective_plan import Variant
-    from pnyx.audit.perspective_runs import BenchSearch
     from pnyx.measure.gold import Joined
     from pnyx.measure.perspectives import Questions
     from pnyx.search.index import Index
@@ -208,8 +207,7 @@ class BenchSpec(BootstrapSpec):
 @json_option
 def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Compare retrievers; see `_HELP`."""
-    from pnyx.audit.perspective_bench import pairs_at_most
-    from pnyx.audit.perspective_runs import BenchSearch
+    from pnyx.audit.perspective_bench import BenchSearch, pairs_at_most
     from pnyx.judge.tasks import TASKS
     from pnyx.search.index import Index
 
@@ -287,8 +285,7 @@ def _labelled(spec: BenchSpec) -> Joined | None:
 
 
 def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec) -> Benched:
-    from pnyx.audit.perspective_bench import bench_perspectives
-    from pnyx.audit.perspective_runs import BenchJudge
+    from pnyx.audit.perspective_bench import BenchJudge, bench_perspectives
 
     labelled = _labelled(spec)
     expected: list[int] = []

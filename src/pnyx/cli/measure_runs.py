@@ -16,7 +16,7 @@ from pnyx.view.tables import Column, Marked, Table, filled
 
 if TYPE_CHECKING:
     from pnyx.measure.base import Bootstrap, Measured
-    from pnyx.measure.comparisons import Comparison
+    from pnyx.measure.significance import Comparison
 
 __all__ = [
     "DIFFERENCE",

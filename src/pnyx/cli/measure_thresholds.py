@@ -19,8 +19,7 @@ from pnyx.view.tables import Column, Table, interval, number
 if TYPE_CHECKING:
     from pnyx.cli.measure_runs import Part
     from pnyx.judge.verdicts import Verdict
-    from pnyx.measure.amount import Amount
-    from pnyx.measure.thresholds import Curve, Thresholds
+    from pnyx.measure.thresholds import Amount, Curve, Thresholds
 
 __all__ = ["amount", "thresholds"]
 
@@ -179,7 +178,7 @@ def amount(annotations: str, spec: AmountSpec, as_json: bool) -> int:
     """
     from pnyx.corpora import read_questions
     from pnyx.judge.verdicts import read_annotations
-    from pnyx.measure.amount import measure_amount
+    from pnyx.measure.thresholds import measure_amount
 
     check_plot(spec.plot)
     drawn = False

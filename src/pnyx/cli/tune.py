@@ -22,8 +22,7 @@ from pnyx.errors import InputError, OptionError, shorten
 from pnyx.view.tables import Column, Table, filled, interval, number
 
 if TYPE_CHECKING:
-    from pnyx.audit.settings import Parameters, Tuning
-    from pnyx.audit.tuning import Tuned
+    from pnyx.audit.tuning import Parameters, Tuned, Tuning
     from pnyx.measure.base import Bootstrap
 
 __all__ = ["command"]
@@ -62,7 +61,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec):
             OptionError: choices do not go together.
             InputError: a parameter is unknown, or a value out of range.
         """
-        from pnyx.audit.settings import Tuning
+        from pnyx.audit.tuning import Tuning
 
         self.check_needs()
         if self.plot is not None and not self.plot.endswith(".svg"):
@@ -78,7 +77,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec):
 
 def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     """Read NAME or NAME=V,V,...; a name alone stands for the usual values."""
-    from pnyx.audit.settings import GRIDS
+    from pnyx.audit.tuning import GRIDS
 
     tried: dict[str, tuple[float, ...]] = {}
     for one in given:
@@ -214,7 +213,7 @@ def _named(parameters: Parameters) -> str:
 def _worth(found: Tuned) -> list[str]:
     """Say what the choice is worth on topics that had no say in it."""
     held, test = found.held_out, found.test
-    chosen = {_named(fold.chosen) for fold in found.folds}
+    chosen = {_named(fold.parameters) for fold in found.folds}
     said = "the same setting in all" if len(chosen) == 1 else f"{len(chosen)} settings"
     difference = "-" if test.difference is None else f"{test.difference:+.3f}"
     return [

@@ -1,7 +1,6 @@
 """Drafts of questions with opposing perspectives, by a language model and, for claims, by rule.
 
-BERDS (Chen and Choi), section 4.1 and Appendix B.1, with prompts of our own wording. Its second
-step, from the question to a statement and its negation, is part of the same call here
+BERDS, section 4.1 and Appendix B.1, with prompts of our own
 (docs/decisions/building-perspectives.md).
 """
 
@@ -10,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from pnyx.corpora.draft_sources import ArgumentPair, DebateClaim, SurveyQuestion
@@ -32,21 +32,19 @@ R = TypeVar("R")
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with how many are done, of how many, and a word on them."""
 
-_WORDS = 500
-"""Of an argument, what the model is shown, as `pnyx.corpora.trim` counts words."""
+Source: TypeAlias = ArgumentPair | DebateClaim | SurveyQuestion
+Views: TypeAlias = Sequence[tuple[str, str | None]]
+Made: TypeAlias = tuple[str, Views, dict[str, Any]]
+"""A question, the perspectives on it, and what they were made of."""
+
+_WORDS = 500  # Of an argument, what the model is shown, as `pnyx.corpora.trim` counts words
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """What became of one source.
+    """The outcome of drafting from one source: a row of the format `drafts`, or a reason.
 
-    Attributes:
-        source_id: the source's.
-        draft: a row of the format `drafts`; None where there is none.
-        reason: why there is none.
-        failed: nobody could say whether there is one: no reply, or none that can be read. It is
-            not to be taken for a source that holds no question.
-        problems: what a reader must know of the draft, one line each.
+    `failed` means no reply, or none that can be read: the source may hold a question all the same.
     """
 
     source_id: str
@@ -63,22 +61,17 @@ def draft_questions(
     rules: bool = True,
     on_done: Progress | None = None,
 ) -> list[Drafted]:
-    """Draft questions with opposing perspectives.
+    """Draft questions with opposing perspectives, one for each source, in order.
 
     Args:
-        sources: pairs of arguments: the question on which they disagree and both answers to it, of
-            the first 500 words of each; claims: the question that a claim answers with yes (what
-            is a question already is taken as it is), with the views on it as they are; or survey
-            questions: a perspective for each end of a scale, or for each choice.
-        model: drafts; what was asked before is not asked again. Only claims can do without, by
-            rules alone.
+        sources: pairs of arguments: the question on which they disagree and both answers, of the
+            first 500 words of each; claims: the question that a claim answers with yes, with the
+            views on it as they are; or survey questions: a perspective for each end of a scale, or
+            for each choice.
+        model: drafts; what was asked before is not asked again. Only claims can do without it.
         rules: whether a claim whose verb is certain becomes a question without being asked about
             (`pnyx.judge.claims.question_from`).
         on_done: told of each source that is done.
-
-    Returns:
-        One for each source, in order. `drafted_from` of a draft holds what it was made of, and
-        what each perspective stands for.
 
     Raises:
         ModelError: the model cannot be asked at all.
@@ -89,7 +82,7 @@ def draft_questions(
             return found
         if model is None:
             raise ValueError("only claims can be drafted from without a language model")
-        return await _FROM[type(source)](source, model)
+        return await _by_model(source, model)
 
     return each(sources, work, model, on_done, "drafting")
 
@@ -125,108 +118,82 @@ def _by_rule(claim: DebateClaim, model: StoredModel | None, rules: bool) -> Draf
     question = question_from(claim.claim) if rules or claim.claim.endswith("?") else None
     if question is not None:
         by = "as it is" if question == claim.claim else "rule"
-        return Drafted(claim.id, _claim_draft(claim, question, by))
+        return Drafted(claim.id, _row(claim.id, by, *_of_claim(claim, question)))
     if model is None:
         reason = "no rule turns the claim into a question, and no language model was asked"
         return Drafted(claim.id, None, reason, failed=True)
     return None
 
 
-async def _asked(
-    model: StoredModel, prompt: str, inputs: Mapping[str, Any], shape: Any, items: int = 0
-) -> tuple[Any, list[str], str]:
-    """Return the reply (None where there is none), what went wrong, and who was asked how."""
+async def _by_model(source: Source, model: StoredModel) -> Drafted:
+    prompt, inputs, shape, read = _asking(source)
     loaded = load_prompt(prompt)
-    reply, problems = await ask_structured(model, loaded.request(inputs, items=items), shape)
-    return reply, problems, f"{shorten(model.name, 100)} ({loaded.label})"
-
-
-async def _from_pair(pair: ArgumentPair, model: StoredModel) -> Drafted:
-    shown = [_shortened(text) for text in (pair.a, pair.b)]
-    inputs = {"first": shown[0], "second": shown[1]}
-    reply, problems, by = await _asked(model, "question-pair", inputs, pair_reply())
+    request = loaded.request(inputs, items=len(inputs.get("options", ())))
+    reply, problems = await ask_structured(model, request, shape)
     if reply is None:
-        return _failed(pair.id, problems)
-    if reply.opposed == "no":
-        reason = "the model finds no question on which the two disagree"
-        return Drafted(pair.id, None, reason)
-    if reply.yes_from == "second":
-        shown.reverse()
-    draft = {
-        "id": pair.id,
-        "question": clean(reply.question),
-        "perspectives": [_view(reply.pro, "pro"), _view(reply.con, "con")],
-        "drafted_by": by,
-        "drafted_from": {"kind": "pairs", "pro": shown[0], "con": shown[1]},
-    }
-    return Drafted(pair.id, draft, problems=tuple(problems))
-
-
-async def _from_claim(claim: DebateClaim, model: StoredModel) -> Drafted:
-    inputs = {"claim": claim.claim}
-    reply, problems, by = await _asked(model, "question-claim", inputs, claim_reply())
-    if reply is None:
-        return _failed(claim.id, problems)
-    if reply.debatable == "no":
-        return Drafted(claim.id, None, "the model finds nothing that could be debated")
-    draft = _claim_draft(claim, clean(reply.question), by)
-    return Drafted(claim.id, draft, problems=tuple(problems))
-
-
-def _claim_draft(claim: DebateClaim, question: str, by: str) -> dict[str, Any]:
-    return {
-        "id": claim.id,
-        "question": question,
-        "perspectives": [_view(text, side) for text, side in claim.views],
-        "drafted_by": by,
-        "drafted_from": {"kind": "claims", "claim": claim.claim},
-    }
-
-
-async def _from_survey(source: SurveyQuestion, model: StoredModel) -> Drafted:
-    options = list(source.options)
-    inputs = {"question": source.question, "options": options}
-    shape = survey_reply(len(options))
-    reply, problems, by = await _asked(model, "question-survey", inputs, shape, len(options))
-    if reply is None:
-        return _failed(source.id, problems)
-    if reply.form == "none":
-        return Drafted(source.id, None, "the model finds no view in the answers")
-    read = reply.perspectives
-    if reply.form == "scale":
-        read = sorted(read, key=lambda one: one.side, reverse=True)  # pro before con
-    draft = {
-        "id": source.id,
-        "question": clean(reply.question),
-        "perspectives": [
-            _view(one.statement, None if one.side == "none" else one.side) for one in read
-        ],
-        "drafted_by": by,
-        "drafted_from": {
-            "kind": "survey",
-            "question": source.question,
-            "options": options,
-            "stands_for": [options[one.option - 1] for one in read],
-        },
-    }
+        return Drafted(source.id, None, problems[-1], failed=True)
+    found = read(reply)
+    if isinstance(found, str):
+        return Drafted(source.id, None, found)
+    question, views, made_of = found
+    by = f"{shorten(model.name, 100)} ({loaded.label})"
+    draft = _row(source.id, by, clean(question), views, made_of)
     return Drafted(source.id, draft, problems=tuple(problems))
 
 
-def _view(text: str, side: str | None) -> dict[str, Any]:
-    return {"text": clean(text), "stance": side}
+def _row(source_id: str, by: str, question: str, views: Views, source: Any) -> dict[str, Any]:
+    return {
+        "id": source_id,
+        "question": question,
+        "perspectives": [{"text": clean(text), "stance": side} for text, side in views],
+        "drafted_by": by,
+        "drafted_from": source,
+    }
 
 
-def _failed(source_id: str, problems: Sequence[str]) -> Drafted:
-    return Drafted(source_id, None, problems[-1], failed=True)
+def _asking(source: Source) -> tuple[str, dict[str, Any], Any, Callable[[Any], Made | str]]:
+    """Return prompt, inputs, the shape of a reply, and what reads it."""
+    if isinstance(source, ArgumentPair):
+        first, second = (_shortened(text) for text in (source.a, source.b))
+        inputs = {"first": first, "second": second}
+        return "question-pair", inputs, pair_reply(), partial(_of_pair, first, second)
+    if isinstance(source, DebateClaim):
+        read = partial(_of_claim_reply, source)
+        return "question-claim", {"claim": source.claim}, claim_reply(), read
+    options = list(source.options)
+    asked = {"question": source.question, "options": options}
+    return "question-survey", asked, survey_reply(len(options)), partial(_of_survey, asked)
+
+
+def _of_pair(first: str, second: str, reply: Any) -> Made | str:
+    if reply.opposed == "no":
+        return "the model finds no question on which the two disagree"
+    pro, con = (second, first) if reply.yes_from == "second" else (first, second)
+    views = (reply.pro, "pro"), (reply.con, "con")
+    return reply.question, views, {"kind": "pairs", "pro": pro, "con": con}
+
+
+def _of_claim_reply(claim: DebateClaim, reply: Any) -> Made | str:
+    if reply.debatable == "no":
+        return "the model finds nothing that could be debated"
+    return _of_claim(claim, reply.question)
+
+
+def _of_claim(claim: DebateClaim, question: str) -> Made:
+    return question, claim.views, {"kind": "claims", "claim": claim.claim}
+
+
+def _of_survey(asked: Mapping[str, Any], reply: Any) -> Made | str:
+    if reply.form == "none":
+        return "the model finds no view in the answers"
+    read = reply.perspectives
+    if reply.form == "scale":
+        read = sorted(read, key=lambda one: one.side, reverse=True)  # pro before con
+    views = [(one.statement, None if one.side == "none" else one.side) for one in read]
+    stands_for = [asked["options"][one.option - 1] for one in read]
+    return reply.question, views, {"kind": "survey", **asked, "stands_for": stands_for}
 
 
 def _shortened(text: str) -> str:
     line = clean(text)
     return trim(line, _WORDS) if word_weight(line) > _WORDS else line
-
-
-_FROM: dict[type, Callable[[Any, StoredModel], Awaitable[Drafted]]] = {
-    ArgumentPair: _from_pair,
-    DebateClaim: _from_claim,
-    SurveyQuestion: _from_survey,
-}

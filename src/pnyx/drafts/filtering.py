@@ -1,8 +1,7 @@
-"""What of the drafts is fit for a benchmark: nothing is dropped without its reason.
+"""Which drafts are fit for a benchmark: nothing is dropped without its reason.
 
-Three checks: perspectives that really differ and take both sides; questions that are not about
-the asked person's own life (BERDS, section 4.1 and Table 12), which a language model tells; and
-questions that are not asked already.
+Perspectives must differ and take both sides; questions must not be about the asked person's own
+life, which a language model tells (BERDS, section 4.1, Table 12), nor be asked already.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ __all__ = ["SIMILAR", "Dropped", "Filtered", "Similar", "filter_drafts"]
 
 SIMILAR = 0.9
 """Cosine of the packaged encoder from which two questions are reported as alike. Of the six pairs
-of BERDS development questions from there on, four ask the same or nearly so, and two differ in the
-one word that counts ("with" and "without college degrees"): so they are not dropped unasked."""
+of BERDS development questions from there on, two ask different things, so they are not dropped
+unasked."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 _MAX_QUESTION = 2000
@@ -37,13 +36,7 @@ _MAX_QUESTION = 2000
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A draft that was dropped.
-
-    Attributes:
-        row: the draft.
-        reason: `sides`, `personal`, `repeated`, `similar`, or `undecided`: nobody could say.
-        detail: in words.
-    """
+    """A draft dropped for `sides`, `personal`, `repeated`, `similar` or `undecided`."""
 
     row: Mapping[str, Any]
     reason: str
@@ -65,13 +58,10 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What is kept, and what is not.
+    """What is kept, and what is dropped, in order.
 
-    Attributes:
-        kept: the drafts that passed, in their order; one that is like another has `similar`.
-        dropped: the others, in their order.
-        similar: questions at or above the threshold, whether they were kept or not.
-        nearest: the two most alike below it; None where fewer than two were compared.
+    `similar` are questions at or above the threshold, kept or not; `nearest` the two most alike
+    below it, None where fewer than two were compared.
     """
 
     kept: tuple[Mapping[str, Any], ...]
@@ -96,16 +86,13 @@ def filter_drafts(
 ) -> Filtered:
     """Check drafts, or questions that are still to be drafted (rows without `perspectives`).
 
-    A question is compared with those that are kept before it, so one that is dropped takes no
-    other with it.
+    A question is compared with those that are kept before it.
 
     Args:
         drafts: rows with `id` and `question`.
-        model: tells questions about the asked person's own life; None leaves that check out. What
-            was asked before is not asked again.
+        model: tells questions about the asked person's own life; None leaves that check out.
         similar: cosine of two questions from which they are alike, in (0, 1].
-        drop_similar: drop such a question; otherwise it is kept and reported. One in the same
-            words is always dropped.
+        drop_similar: drop such a question, not only one in the same words, which always is.
         embed: makes unit vectors of questions, [n, d]; the packaged encoder by default.
         on_done: told of each question that the model has been asked about.
 
@@ -139,11 +126,7 @@ def filter_drafts(
 
 
 def _side_fault(row: Mapping[str, Any]) -> str:
-    """Return why the perspectives of a draft are not opposed, or an empty string where they are.
-
-    There must be two in different words and, where any supports or opposes the question, some of
-    either side. A row without perspectives has nothing to check.
-    """
+    """Return why a draft lacks two different perspectives on both sides, if it has any at all."""
     if "perspectives" not in row:
         return ""
     seen: set[tuple[str, ...]] = set()
@@ -186,11 +169,7 @@ def _asked(row: Mapping[str, Any]) -> str:
 def _alike(
     rows: Sequence[Mapping[str, Any]], threshold: float, embed: Embed | None, drop: bool
 ) -> tuple[dict[int, tuple[str, Similar]], Similar | None]:
-    """Compare each question with those that stay before it.
-
-    Returns:
-        Place of a question -> how it is alike and to which; and the two most alike of the others.
-    """
+    """Return place -> how a question is like an earlier one that stays; and the nearest others."""
     if len(rows) < 2:
         return {}, None
     if embed is None:

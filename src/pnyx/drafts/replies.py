@@ -1,8 +1,4 @@
-"""What a language model must reply to the prompts of `pnyx build`, and the checks of it.
-
-Built on first use: pydantic is slow to import. A reply that fails a check is shown what is wrong
-and asked for once more (`pnyx.judge.reading`).
-"""
+"""Replies to the prompts of `pnyx build` and their checks; built on first use (slow pydantic)."""
 
 from __future__ import annotations
 
@@ -113,7 +109,7 @@ def _check_question(text: str) -> None:
 
 
 def _check_statements(texts: dict[str, str]) -> None:
-    """Each a sentence that asserts something, no two in the same words."""
+    """Check that each is a sentence that asserts something, no two in the same words."""
     seen: dict[tuple[str, ...], str] = {}
     for name, text in texts.items():
         line = clean(text)

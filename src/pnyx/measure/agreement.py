@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pnyx.judge.verdicts import Source
-from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
-from pnyx.measure.bootstrap import draw_weights, drawn_value
-from pnyx.measure.calibration_error import ReliabilityBin, reliability
-from pnyx.measure.cells import Cell, DerivedCell, GroupMean, Index, PooledCell, RankedCell
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
+from pnyx.measure.binary import ReliabilityBin, reliability
 from pnyx.measure.gold import Joined, Pair, join_labels
+from pnyx.measure.intervals import draw_weights, drawn_value
 from pnyx.measure.registry import (
     DERIVED_MEASURES,
     MEASURES,
     RANKING_MEASURES,
     SUMMARY,
     SUMMARY_AVERAGE,
+    DerivedMeasure,
+    Measure,
 )
-from pnyx.measure.weighted import Floats, defined_mean, numbers
+from pnyx.measure.weighted import Floats, defined_mean, numbers, ratio
 
-__all__ = ["Agreement", "measure_agreement"]
+__all__ = ["Agreement", "counts_of", "measure_agreement"]
+
+Index: TypeAlias = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Result):
-    """How well one judge's answers agree with labels.
+    """How well one judge's answers agree with labels, by the measures that these allow.
 
-    Attributes:
-        joined: what was measured.
-        measures: over all pairs, measures of rankings as means over the groups; each only where
-            the labels carry what it needs.
-        macro: the mean over the groups that have a value, empty without groups.
-        macro_groups: measure -> how many groups that mean is over.
-        per_group: group -> measure -> value, without intervals.
-        per_dimension: quality: dimension -> measure -> value.
-        dimension_mean: quality: the mean over the dimensions that have a value.
-        clusters: how many clusters the bootstrap draws from.
-        clustered_by: `group`, or `item` where no pair has a group.
-        reliability: the bins of a reliability diagram, empty for quality.
-        summary: relevance: DIRAS's four dimensions and their mean (`registry.SUMMARY`), those of
-            them that the labels allow.
-        bootstrap: how the intervals were drawn.
-        undefined_draws: measure (`macro.f1`, `cogency.spearman`) -> draws without a value, where
-            there are any.
+    `measures` are over all pairs, ranking measures as means over the groups; `macro` the means over
+    the groups that have a value (`macro_groups` many). `per_group` has no intervals;
+    `per_dimension` and `dimension_mean` are of quality, the `reliability` bins of other tasks,
+    `summary` (DIRAS's dimensions and their mean) of relevance. The bootstrap draws `clusters`,
+    groups or, where no pair has one, items; `undefined_draws` counts draws without a value
+    (`macro.f1`, `cogency.spearman`).
     """
 
     joined: Joined
@@ -67,21 +60,16 @@ class Agreement(Result):
     @property
     def counts(self) -> dict[str, Any]:
         """How much was joined, scored and left out, for JSON."""
-        pairs = self.joined.pairs
-        said = [pair.verdict for pair in pairs]
-        reasons = Counter(v.unscored.partition(":")[0] for v in said if v.value is None)
+        joined = self.joined
+        said = [pair.verdict for pair in joined.pairs]
+        without = sum(v.value is not None and v.probability is None for v in said)
         return {
-            "asked": len(pairs),
-            "scored": len(pairs) - reasons.total(),
-            "unscored": reasons.total(),
-            "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
-            "without_probability": sum(
-                v.value is not None and v.probability is None for v in said
-            ) if self.joined.task != "quality" else None,
-            "answers_without_label": self.joined.answers_without_label,
-            "labels_without_answer": self.joined.labels_without_answer,
-            "tied_labels": self.joined.tied,
-        }  # fmt: skip
+            **counts_of(len(said), [v.unscored for v in said if v.value is None]),
+            "without_probability": without if joined.task != "quality" else None,
+            "answers_without_label": joined.answers_without_label,
+            "labels_without_answer": joined.labels_without_answer,
+            "tied_labels": joined.tied,
+        }
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the measures of all pairs, then those of single dimensions and groups."""
@@ -93,33 +81,35 @@ class Agreement(Result):
 
     def row(self) -> dict[str, Any]:
         """Return the object of `measures.json` (docs/measures.md)."""
-        macro = {
-            name: {**m.row(), "groups": self.macro_groups[name]} for name, m in self.macro.items()
-        }
-        return {
+        clusters = {"clusters": self.clusters, "clustered_by": self.clustered_by}
+        interval = self.bootstrap.row("percentile cluster bootstrap", **clusters)
+        found = {
             "task": self.joined.task,
             "judge": self.joined.judge,
             "counts": self.counts,
-            "measures": _rows(self.measures),
-            "macro": macro,
-            "per_group": {group: _rows(found) for group, found in self.per_group.items()},
-            "per_dimension": {name: _rows(found) for name, found in self.per_dimension.items()},
-            "dimension_mean": _rows(self.dimension_mean),
-            "summary": _rows(self.summary),
-            "reliability": [part.row() for part in self.reliability],
-            "interval": {
-                **self.bootstrap.row(
-                    "percentile cluster bootstrap",
-                    clusters=self.clusters,
-                    clustered_by=self.clustered_by,
-                ),
-                "undefined_draws": dict(self.undefined_draws),
+            "measures": self.measures,
+            "macro": {
+                n: {**m.row(), "groups": self.macro_groups[n]} for n, m in self.macro.items()
             },
+            "per_group": self.per_group,
+            "per_dimension": self.per_dimension,
+            "dimension_mean": self.dimension_mean,
+            "summary": self.summary,
+            "reliability": self.reliability,
+            "interval": {**interval, "undefined_draws": self.undefined_draws},
         }
+        return {name: plain(value) for name, value in found.items()}
 
 
-def _rows(measures: Mapping[str, Measured]) -> dict[str, dict[str, Any]]:
-    return {name: m.row() for name, m in measures.items()}
+def counts_of(asked: int, unscored: Sequence[str]) -> dict[str, Any]:
+    """Return how many were asked, scored and unscored, and the reasons, the commonest first."""
+    reasons = Counter(reason.partition(":")[0] for reason in unscored)
+    return {
+        "asked": asked,
+        "scored": asked - len(unscored),
+        "unscored": len(unscored),
+        "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+    }
 
 
 def measure_agreement(
@@ -133,19 +123,18 @@ def measure_agreement(
     """Measure a judge's answers against labels, each value with a cluster-bootstrap interval.
 
     Args:
-        answers: what `pnyx.ask` returned, a file or results folder of it, or what `join_labels`
-            returned, which needs no labels.
-        labels: people's labels, a file or in memory; see `join_labels`, also for the rest.
-        task: support, relevance or quality; by default as the first answer is about.
-        judge: whose answers count, where there are those of several.
+        answers: what `pnyx.ask` returned, a file or results folder of it, or a `Joined`.
+        labels: people's labels, a file or in memory; see `join_labels`. A `Joined` needs none.
+        task: support, relevance or quality; by default what the first answer is about.
+        judge: whose answers count, where there are several judges'.
         bootstrap: how intervals are drawn.
 
     Returns:
-        Values are None where nothing can be said. Intervals are None where fewer than two
-        clusters have a scored pair or fewer than half of the resamples have a value.
+        Values are None where undefined. Intervals are None where fewer than two clusters have a
+        scored pair or fewer than half of the resamples have a value.
 
     Raises:
-        InputError: answers or labels are not what they must be, or none belong together.
+        InputError: answers or labels are malformed, or none belong together.
     """
     if not isinstance(answers, Joined):
         answers = join_labels(answers, labels, task, judge=judge)
@@ -172,8 +161,75 @@ def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
     }
 
 
+# Cells: one measure over some of the pairs, with its bootstrap values --------------------------
+
+
+class _Cell:
+    """A measure over the pairs at `places`, which stand for the clusters that it rests on."""
+
+    def __init__(
+        self,
+        value: float | None,
+        asked: int,
+        scored: int,
+        places: Index,
+        weighted: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        self.value, self.asked, self.scored, self.places = value, asked, scored, places
+        self._weighted, self._drawn = weighted, list[Floats]()
+
+    @property
+    def drawn(self) -> Floats:
+        """Its values in the draws so far, none where there is nothing to draw from."""
+        return np.concatenate(self._drawn) if self._drawn else np.empty(0)
+
+    def draw(self, weights: Floats) -> None:
+        """Add the values with each pair as often as it was drawn, weights (draws, pairs)."""
+        if len(self.places) and self._weighted is not None:
+            self._drawn.append(self._weighted(weights))
+
+
+def _pooled(measure: Measure, gold: Floats, score: Floats, places: Index, asked: int) -> _Cell:
+    """Return a measure of scored pairs together, whatever their groups."""
+
+    def weighted(weights: Floats) -> Floats:
+        chosen = weights if len(places) == weights.shape[1] else weights[:, places]
+        return measure.weighted(gold, score, chosen)
+
+    return _Cell(measure.value(gold, score), asked, len(places), places, weighted)
+
+
+def _group_mean(values: Floats, firsts: Index, asked: int, scored: int) -> _Cell:
+    """Return the mean of groups' defined values; `firsts` are pairs that weigh as their groups."""
+    has = np.isfinite(values)
+    known, places = values[has], firsts[has]
+
+    def weighted(weights: Floats) -> Floats:
+        chosen = weights[:, places]
+        return ratio(chosen @ known, chosen.sum(axis=1))
+
+    return _Cell(defined_mean(values), asked, scored, places, weighted)
+
+
+class _Derived(_Cell):
+    """The mean of several measures, defined where each is; it rests on the least of them."""
+
+    def __init__(self, measure: DerivedMeasure, parts: Sequence[_Cell]) -> None:
+        mean = float(measure.mean([numbers([part.value]) for part in parts])[0])
+        least = min(parts, key=lambda part: (part.scored, part.asked))
+        places = min((part.places for part in parts), key=len)
+        super().__init__(mean if np.isfinite(mean) else None, least.asked, least.scored, places)
+        self._measure, self._parts = measure, parts
+
+    @property
+    def drawn(self) -> Floats:
+        """The means of what its parts drew."""
+        drawn = [part.drawn for part in self._parts]
+        return self._measure.mean(drawn) if all(map(len, drawn)) else np.empty(0)
+
+
 class _Agreeing:
-    """The measuring of one join: the cells, and the draws that they share."""
+    """Measures one join: the cells, and the draws that they share."""
 
     def __init__(self, joined: Joined, bootstrap: Bootstrap) -> None:
         self.joined, self.bootstrap = joined, bootstrap
@@ -181,56 +237,48 @@ class _Agreeing:
         self.columns = _columns(pairs)
         self.order: Index = np.argsort(np.array([p.verdict.line for p in pairs]), kind="stable")
         self.groups = [p.group for p in pairs]
-        self.dimensions = [p.verdict.dimension for p in pairs]
         names = [("group", p.group) if p.group else ("item", p.verdict.id) for p in pairs]
-        numbers = {name: i for i, name in enumerate(sorted(set(names)))}
-        self.clusters: Index = np.array([numbers[name] for name in names], dtype=np.intp)
+        numbered = {name: i for i, name in enumerate(sorted(set(names)))}
+        self.clusters: Index = np.array([numbered[name] for name in names], dtype=np.intp)
         self.undefined: dict[str, int] = {}
 
     def result(self) -> Agreement:
-        everywhere = np.arange(len(self.joined.pairs))
-        pooled = self._cells(everywhere)
+        pairs, quality = self.joined.pairs, self.joined.task == "quality"
+        pooled = self._cells(np.arange(len(pairs)))
         by_group = self._split(self.groups)
-        by_dimension = self._split(self.dimensions) if self.joined.task == "quality" else {}
+        by_dimension = self._split([p.verdict.dimension for p in pairs]) if quality else {}
         means = self._group_means(pooled, by_group)
-        self._draw([pooled, means, *by_dimension.values()])
+        yes, probability = self.columns["yes"], self.columns["probability"]
+        stated = np.isfinite(probability)
+        every = [c for own in (pooled, means, *by_dimension.values()) for c in own.values()]
+        for weights in draw_weights(self.clusters, self.bootstrap):
+            for cell in every:
+                cell.draw(weights)
         return Agreement(
             self.joined,
-            measures={name: self._measured(name, cell) for name, cell in pooled.items()},
-            macro={name: self._measured(f"macro.{name}", mean) for name, mean in means.items()},
-            macro_groups={name: mean.groups for name, mean in means.items()},
+            measures=self._measured(pooled),
+            macro=self._measured(means, "macro."),
+            macro_groups={name: len(mean.places) for name, mean in means.items()},
             per_group={
-                group: {
-                    name: Measured(cell.value, cell.scored, cell.asked)
-                    for name, cell in cells.items()
-                }
+                group: {n: Measured(c.value, c.scored, c.asked) for n, c in cells.items()}
                 for group, cells in by_group.items()
             },
             per_dimension={
-                dimension: {
-                    name: self._measured(f"{dimension}.{name}", cell)
-                    for name, cell in cells.items()
-                }
+                dimension: self._measured(cells, f"{dimension}.")
                 for dimension, cells in by_dimension.items()
             },
             dimension_mean=self._dimension_mean(pooled, by_dimension),
             clusters=int(self.clusters.max()) + 1,
             clustered_by="group" if any(self.groups) else "item",
-            reliability=self._reliability(),
+            reliability=() if quality else reliability(yes[stated], probability[stated]),
             summary=self._summary(pooled),
             bootstrap=self.bootstrap,
             undefined_draws=self.undefined,
         )
 
-    def _draw(self, parts: Sequence[Mapping[str, Cell]]) -> None:
-        for weights in draw_weights(self.clusters, self.bootstrap):
-            for cells in parts:
-                for cell in cells.values():
-                    cell.draw(weights)
-
-    def _cells(self, places: Index) -> dict[str, Cell]:
+    def _cells(self, places: Index) -> dict[str, _Cell]:
         """Return the measures that the labels of these pairs allow."""
-        task, cells = self.joined.task, dict[str, Cell]()
+        task, cells = self.joined.task, dict[str, _Cell]()
         for name, measure in MEASURES.items():
             if task not in measure.inputs:
                 continue
@@ -241,105 +289,84 @@ class _Agreeing:
             asked = places[np.isfinite(label[places])]
             scored = asked[np.isfinite(self.columns[score_name][asked])]
             gold, score = self.columns[gold_name][scored], self.columns[score_name][scored]
-            cells[name] = PooledCell(measure, gold, score, scored, len(asked))
+            cells[name] = _pooled(measure, gold, score, scored, len(asked))
         for name, ranking in RANKING_MEASURES.items():
             if task == ranking.task and any(self.groups):
-                groups = self._labelled_groups(places, ranking.gold)
-                cells[name] = RankedCell(ranking, self.columns, groups)
+                gold, score = self.columns[ranking.gold], self.columns["probability"]
+                groups = self._labelled_groups(places, gold)
+                ranked = [own[np.isfinite(score[own])] for own in groups]
+                values = numbers([ranking.ranked(gold[own], score[own]) for own in ranked])
+                firsts = np.array([own[0] for own in groups], dtype=np.intp)
+                counts = sum(map(len, groups)), sum(map(len, ranked))
+                cells[name] = _group_mean(values, firsts, *counts)
         for name, derived in DERIVED_MEASURES.items():
             if task in derived.tasks and all(part in cells for part in derived.parts):
-                cells[name] = DerivedCell(derived, [cells[part] for part in derived.parts])
+                cells[name] = _Derived(derived, [cells[part] for part in derived.parts])
         return cells
 
-    def _labelled_groups(self, places: Index, gold: str) -> list[Index]:
-        """Return the places of each group's labelled pairs, in the order of the answers."""
+    def _labelled_groups(self, places: Index, gold: Floats) -> list[Index]:
+        """Return the places of each group's labelled pairs, in the answers' order."""
         inside = np.zeros(len(self.groups), dtype=np.bool_)
-        inside[places] = np.isfinite(self.columns[gold][places])
+        inside[places] = np.isfinite(gold[places])
         groups: dict[str, list[int]] = {}
         for place in self.order[inside[self.order]].tolist():
             if self.groups[place]:
                 groups.setdefault(self.groups[place], []).append(place)
         return [np.array(found, dtype=np.intp) for _, found in sorted(groups.items())]
 
-    def _reliability(self) -> tuple[ReliabilityBin, ...]:
-        if self.joined.task == "quality":
-            return ()
-        has = np.isfinite(self.columns["probability"])
-        return reliability(self.columns["yes"][has], self.columns["probability"][has])
-
-    def _summary(self, pooled: Mapping[str, Cell]) -> dict[str, Measured]:
-        """Return DIRAS's dimensions by their short names, and their mean where all are there."""
+    def _summary(self, pooled: Mapping[str, _Cell]) -> dict[str, Measured]:
+        """Return DIRAS's dimensions by their short names, and their mean if all are there."""
         if self.joined.task not in SUMMARY_AVERAGE.tasks:
             return {}
         found = {short: pooled[name] for short, name in SUMMARY.items() if name in pooled}
         if len(found) == len(SUMMARY):
-            found["avg"] = DerivedCell(SUMMARY_AVERAGE, list(found.values()))
-        return {short: self._measured(f"summary.{short}", cell) for short, cell in found.items()}
+            found["avg"] = _Derived(SUMMARY_AVERAGE, list(found.values()))
+        return self._measured(found, "summary.")
 
-    def _split(self, names: Sequence[str]) -> dict[str, dict[str, Cell]]:
+    def _split(self, names: Sequence[str]) -> dict[str, dict[str, _Cell]]:
         """Return the measures of the pairs of each name; pairs without one are in none."""
         places: dict[str, list[int]] = {}
         for place, name in enumerate(names):
             places.setdefault(name, []).append(place)
+        return {n: self._cells(np.array(places[n], dtype=np.intp)) for n in sorted(places) if n}
+
+    def _measured(self, cells: Mapping[str, _Cell], part: str = "") -> dict[str, Measured]:
         return {
-            name: self._cells(np.array(places[name], dtype=np.intp))
-            for name in sorted(places)
-            if name
+            name: self._with_interval(part + name, cell.value, cell.drawn, [cell], cell)
+            for name, cell in cells.items()
         }
 
-    def _first_of_each(self, by_group: Mapping[str, Any]) -> Index:
-        """Return a pair of each group; its weight in a draw is the group's."""
-        first: dict[str, int] = {}
-        for place, group in enumerate(self.groups):
-            first.setdefault(group, place)
-        return np.array([first[group] for group in by_group], dtype=np.intp)
-
-    def _measured(self, name: str, cell: Cell) -> Measured:
-        clusters = len(set(self.clusters[cell.places].tolist()))
-        return self._with_interval(name, cell.value, cell.drawn, clusters, cell.scored, cell.asked)
-
     def _with_interval(
-        self, name: str, value: float | None, drawn: Floats, clusters: int, scored: int, asked: int
+        self, name: str, value: float | None, drawn: Floats, parts: Sequence[_Cell], base: _Cell
     ) -> Measured:
+        clusters = min((len(set(self.clusters[c.places].tolist())) for c in parts), default=0)
         if value is None or clusters < 2 or len(drawn) == 0:
-            return Measured(value, scored, asked)
+            return Measured(value, base.scored, base.asked)
         undefined = int(np.count_nonzero(~np.isfinite(drawn)))
         if undefined:
             self.undefined[name] = undefined
-        return drawn_value(value, drawn, scored, asked, self.bootstrap)
+        return drawn_value(value, drawn, base.scored, base.asked, self.bootstrap)
 
     def _group_means(
-        self, pooled: Mapping[str, Cell], by_group: Mapping[str, Mapping[str, Cell]]
-    ) -> dict[str, GroupMean]:
-        if not by_group:
-            return {}
-        firsts = self._first_of_each(by_group)
-        return {
-            name: GroupMean(
-                numbers([cells[name].value for cells in by_group.values()]),
-                firsts,
-                cell.asked,
-                cell.scored,
-            )
-            for name, cell in pooled.items()
-        }
+        self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
+    ) -> dict[str, _Cell]:
+        first = {group: place for place, group in reversed(list(enumerate(self.groups)))}
+        firsts = np.array([first[group] for group in by_group], dtype=np.intp)
+        means = {}
+        for name, cell in pooled.items() if by_group else ():
+            values = numbers([cells[name].value for cells in by_group.values()])
+            means[name] = _group_mean(values, firsts, cell.asked, cell.scored)
+        return means
 
     def _dimension_mean(
-        self, pooled: Mapping[str, Cell], by_dimension: Mapping[str, Mapping[str, Cell]]
+        self, pooled: Mapping[str, _Cell], by_dimension: Mapping[str, Mapping[str, _Cell]]
     ) -> dict[str, Measured]:
-        """Return the means over dimensions; a draw counts where each of them has a value."""
+        """Return the means over dimensions; a draw counts where each has a value."""
         means: dict[str, Measured] = {}
         for name, cell in pooled.items() if by_dimension else ():
             cells = [c[name] for c in by_dimension.values() if c[name].value is not None]
             value = defined_mean(numbers([c.value for c in cells]))
             drawn = [c.drawn for c in cells if len(c.drawn)]
-            clusters = min((len(set(self.clusters[c.places].tolist())) for c in cells), default=0)
-            means[name] = self._with_interval(
-                f"dimension_mean.{name}",
-                value,
-                np.mean(drawn, axis=0) if drawn else np.empty(0),
-                clusters,
-                cell.scored,
-                cell.asked,
-            )
+            mean = np.mean(drawn, axis=0) if drawn else np.empty(0)
+            means[name] = self._with_interval(f"dimension_mean.{name}", value, mean, cells, cell)
         return means

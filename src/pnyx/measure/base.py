@@ -1,15 +1,16 @@
-"""What every measure takes and gives: a bootstrap, a value with its base, a result to look at."""
+"""What all measures share: the bootstrap's settings, a value with its base, a result to look at."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from pnyx.errors import PnyxError, shorten
 
-__all__ = ["BOOTSTRAP", "Bootstrap", "Measured", "Result"]
+__all__ = ["BOOTSTRAP", "Bootstrap", "Measured", "Result", "plain", "row_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Bootstrap:
 
     Attributes:
         draws: how often; 0 for no intervals.
-        seed: of all that is drawn; the same seed gives the same numbers.
+        seed: of everything that is drawn; the same seed gives the same numbers.
         confidence: of the intervals, above 0 and below 1.
     """
 
@@ -39,7 +40,6 @@ class Bootstrap:
 
 
 BOOTSTRAP = Bootstrap()
-"""The default of every measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Measured:
     """One number with its interval and its base.
 
     Attributes:
-        value: the measure, or None where nothing was scored (never 0, never NaN).
+        value: the measure, None where nothing was scored (never 0, never NaN).
         scored: how many answers the value rests on.
         asked: how many questions were asked; `asked - scored` are unscored.
-        low: lower end of the interval, 95 % as a rule; None where none was computed.
+        low: lower end of the interval (95 % by default), None where none was computed.
         high: upper end.
     """
 
@@ -62,13 +62,21 @@ class Measured:
 
     def row(self) -> dict[str, Any]:
         """Return the JSON object of `measures.json` for this measure."""
-        return {
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "scored": self.scored,
-            "asked": self.asked,
-        }
+        return row_of(self, "value low high scored asked")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: results by their `row()`, also within mappings and tuples."""
+    if hasattr(value, "row"):
+        return value.row()
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def row_of(one: Any, names: str) -> dict[str, Any]:
+    """Return the named attributes as JSON has them."""
+    return {name: plain(getattr(one, name)) for name in names.split()}
 
 
 class Result:
@@ -81,11 +89,7 @@ class Result:
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """Return `rows()` as a data frame of pandas or, where that is missing, of polars.
-
-        Raises:
-            PnyxError: neither is installed.
-        """
+        """Return `rows()` as a data frame of pandas, else of polars; PnyxError without either."""
         for name, arguments in (("pandas", {}), ("polars", {"infer_schema_length": None})):
             try:
                 library = importlib.import_module(name)

@@ -1,37 +1,26 @@
-"""How well yes/no answers with probabilities agree with labels.
-
-The plain functions take sequences of scored pairs; leaving out the unscored, and counting them, is
-the caller's (`against_labels` does both). The `weighted_` ones are their definitions (see
-`pnyx.measure.weighted`). Checked against scikit-learn in the tests.
-"""
+"""How well yes/no answers with probabilities agree with labels (checked against scikit-learn)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pnyx.judge.answers import Answer, Judged
-from pnyx.measure.base import Measured
-from pnyx.measure.intervals import share_of
-from pnyx.measure.weighted import Floats, Ties, Weighted, measured_once, ratio
+from pnyx.measure.base import Measured, row_of
+from pnyx.measure.intervals import share_of, wilson
+from pnyx.measure.weighted import Floats, Ties, measured_once, ratio
 
-__all__ = [
-    "accuracy",
-    "against_labels",
-    "auroc",
-    "average_precision",
-    "brier",
-    "f1",
-    "weighted_accuracy",
-    "weighted_auroc",
-    "weighted_average_precision",
-    "weighted_brier",
-    "weighted_f1",
-]
+__all__ = ["ECE_BINS", "ReliabilityBin", "against_labels", "reliability", "weighted_accuracy"]
+__all__ += ["weighted_auroc", "weighted_average_precision", "weighted_brier", "weighted_ece"]
+__all__ += ["weighted_f1"]
 
-_SAME = 1e-9
-"""Ratings this close are equal: a mean of several labels carries rounding errors."""
+_SAME = 1e-9  # Ratings this close are equal: a mean of several labels carries rounding errors.
+
+ECE_BINS = 10
 
 
 def weighted_accuracy(gold: Floats, score: Floats, weights: Floats) -> Floats:
@@ -57,7 +46,7 @@ def weighted_auroc(gold: Floats, score: Floats, weights: Floats) -> Floats:
 def weighted_average_precision(gold: Floats, score: Floats, weights: Floats) -> Floats:
     """Average precision over score thresholds, in [0, 1], tied scores forming one threshold.
 
-    The sum of precision times the gain in recall, without interpolation, as scikit-learn has it;
+    The sum of precision times the gain in recall, without interpolation, as in scikit-learn;
     undefined without a label yes.
     """
     ties = Ties(-score)
@@ -72,77 +61,82 @@ def weighted_brier(gold: Floats, score: Floats, weights: Floats) -> Floats:
     return ratio(weights @ (score - gold) ** 2, weights.sum(axis=1))
 
 
-def accuracy(labels: Sequence[bool], values: Sequence[bool]) -> float:
-    """Return the share of values equal to their labels, in [0, 1]; at least one pair."""
-    return _always(weighted_accuracy, labels, values)
+def weighted_ece(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Expected calibration error, in [0, 1]: ten bins closed on the right (Guo, ICML 2017)."""
+    gap = np.zeros((len(score), ECE_BINS))
+    gap[np.arange(len(score)), _bins(score)] = score - gold
+    return ratio(np.abs(weights @ gap).sum(axis=1), weights.sum(axis=1))
 
 
-def f1(labels: Sequence[bool], values: Sequence[bool]) -> float | None:
-    """Return F1 of the yes class, in [0, 1]; None where there is neither a yes nor a label yes."""
-    return _checked(weighted_f1, labels, values)
+def _bins(score: Floats) -> npt.NDArray[np.intp]:
+    return np.searchsorted(np.arange(1, ECE_BINS + 1) / ECE_BINS, score, side="left")
 
 
-def auroc(labels: Sequence[bool], scores: Sequence[float]) -> float | None:
-    """Return the area under the ROC curve, ties counting half; None where one class is absent."""
-    return _checked(weighted_auroc, labels, scores)
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """The pairs whose probability of yes lies in (start, end]; the first bin holds 0, too.
+
+    `share` is that of the label yes, with Wilson's 95 % interval; None in an empty bin.
+    """
+
+    start: float
+    end: float
+    count: int
+    mean_probability: float | None = None
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `measures.json`."""
+        rest = row_of(self, "count mean_probability share low high")
+        return {"from": self.start, "to": self.end, **rest}
 
 
-def average_precision(labels: Sequence[bool], scores: Sequence[float]) -> float | None:
-    """Return average precision over score thresholds (tied scores form one); None without a yes."""
-    return _checked(weighted_average_precision, labels, scores)
+def reliability(
+    labels: Sequence[bool] | Sequence[float] | Floats, probabilities: Sequence[float] | Floats
+) -> tuple[ReliabilityBin, ...]:
+    """Return the ten bins of a reliability diagram, those of `ece` (Murphy and Winkler 1977).
 
+    Args:
+        labels: (n,) yes as 1, no as 0.
+        probabilities: (n,) of yes, in [0, 1].
 
-def brier(labels: Sequence[bool], probabilities: Sequence[float]) -> float:
-    """Return the mean squared distance of probability of yes and label, in [0, 1]."""
-    return _always(weighted_brier, labels, probabilities)
+    Raises:
+        ValueError: not one probability for each label.
+    """
+    gold = np.asarray(labels, dtype=np.float64)
+    score = np.asarray(probabilities, dtype=np.float64)
+    if gold.shape != score.shape:
+        raise ValueError(f"found {gold.size} labels and {score.size} probabilities")
+    bins = _bins(score)
+    found = []
+    for number in range(ECE_BINS):
+        edges = number / ECE_BINS, (number + 1) / ECE_BINS
+        inside = bins == number
+        count, yes = int(inside.sum()), int(gold[inside].sum())
+        if count == 0:
+            found.append(ReliabilityBin(*edges, 0))
+            continue
+        mean = float(score[inside].mean())
+        found.append(ReliabilityBin(*edges, count, mean, yes / count, *wilson(yes, count)))
+    return tuple(found)
 
 
 def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[str, Measured]:
-    """Measure Support answers against labels, leaving the unscored out and counting them.
-
-    Args:
-        answers: one for each label, in the same order.
-        labels: the truth.
-
-    Returns:
-        `accuracy` (Wilson interval), `f1`, and, over the answers that carry a probability,
-        `auroc`, `average_precision` and `brier`. Values are None where nothing can be said.
-
-    Raises:
-        ValueError: not one answer for each label.
-    """
+    """Measure Support answers against labels, leaving the unscored out and counting them."""
     asked = len(labels)
     judged = [(x, a) for x, a in zip(labels, answers, strict=True) if isinstance(a, Judged)]
-    truth = [x for x, _ in judged]
-    values = [bool(a.value) for _, a in judged]
+    truth, values = [x for x, _ in judged], [bool(a.value) for _, a in judged]
     right = sum(a == b for a, b in zip(truth, values, strict=True))
-    out = {
-        "accuracy": share_of(right, len(judged), asked),
-        "f1": Measured(f1(truth, values) if judged else None, len(judged), asked),
-    }
+    f1 = measured_once(weighted_f1, truth, values)
+    out = {"accuracy": share_of(right, len(judged), asked), "f1": Measured(f1, len(judged), asked)}
     graded = [(x, a.probability) for x, a in judged if a.probability is not None]
     truth, scores = [x for x, _ in graded], [p for _, p in graded]
     for name, measure in (
-        ("auroc", auroc),
-        ("average_precision", average_precision),
-        ("brier", brier),
+        ("auroc", weighted_auroc),
+        ("average_precision", weighted_average_precision),
+        ("brier", weighted_brier),
     ):
-        value = measure(truth, scores) if graded else None
-        out[name] = Measured(value, len(graded), asked)
+        out[name] = Measured(measured_once(measure, truth, scores), len(graded), asked)
     return out
-
-
-def _checked(measure: Weighted, labels: Sequence[float], values: Sequence[float]) -> float | None:
-    if len(labels) != len(values):
-        raise ValueError(
-            f"found {len(labels)} labels and {len(values)} values, expected one for each"
-        )
-    if len(labels) == 0:
-        raise ValueError("found no pairs, expected at least one")
-    return measured_once(measure, labels, values)
-
-
-def _always(measure: Weighted, labels: Sequence[float], values: Sequence[float]) -> float:
-    value = _checked(measure, labels, values)
-    assert value is not None  # noqa: S101 - defined for any pair
-    return value

@@ -10,13 +10,8 @@ import numpy.typing as npt
 
 from pnyx.measure.weighted import Floats, Ties, ratio
 
-__all__ = [
-    "kendall_tau_b",
-    "weighted_mean_absolute_error",
-    "weighted_pearson",
-    "weighted_r2",
-    "weighted_spearman",
-]
+__all__ = ["kendall_tau_b", "weighted_mean_absolute_error", "weighted_pearson", "weighted_r2"]
+__all__ += ["weighted_spearman"]
 
 
 def kendall_tau_b(
@@ -24,18 +19,12 @@ def kendall_tau_b(
 ) -> float | None:
     """Return Kendall's rank correlation with ties, in [-1, 1] (tau-b; Biometrika 33, 1945).
 
-    Pairs in the same order less pairs in the other, over the geometric mean of the pairs that each
-    side orders at all. O(n log n) (Knight, JASA 61, 1966).
-
-    Args:
-        first: (n,) finite numbers; their order counts.
-        second: (n,) finite numbers.
-
-    Returns:
-        None where either side is constant, as with fewer than two numbers.
+    Concordant less discordant pairs of two sequences (n,) of finite numbers, over the geometric
+    mean of the pairs that each orders at all; None where either is constant, as with fewer than two
+    numbers. O(n log n) (Knight, JASA 61, 1966).
 
     Raises:
-        ValueError: the two are not of one length, or a number is not finite.
+        ValueError: the two differ in length, or a number is not finite.
     """
     sides = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if sides[0].shape != sides[1].shape or sides[0].ndim != 1:
@@ -56,13 +45,12 @@ def kendall_tau_b(
 
 
 def _tied(numbers: npt.NDArray[np.intp]) -> int:
-    """Return how many pairs are equal."""
     counts = np.unique(numbers, return_counts=True)[1].astype(np.int64)
     return int((counts * (counts - 1) // 2).sum())
 
 
 def _inversions(numbers: npt.NDArray[np.intp]) -> int:
-    """Return in how many pairs of whole numbers from 0 on the earlier is the larger.
+    """Return the number of inversions among whole numbers from 0.
 
     Bit by bit from the highest: two numbers that agree in all higher bits are an inversion where
     the earlier has a 1 and the later a 0.
@@ -80,10 +68,7 @@ def _inversions(numbers: npt.NDArray[np.intp]) -> int:
 
 
 def weighted_spearman(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Spearman's rank correlation, in [-1, 1], ties sharing their mean rank.
-
-    Pearson's correlation of the ranks (Spearman 1904); undefined where either side is constant.
-    """
+    """Spearman's rank correlation, in [-1, 1], mean ranks for ties (Spearman 1904)."""
     middle = (weights.sum(axis=1, keepdims=True) + 1) / 2
     a, b = (Ties(x).ranks(weights) - middle for x in (gold, score))
     size = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
@@ -98,16 +83,13 @@ def weighted_pearson(gold: Floats, score: Floats, weights: Floats) -> Floats:
 
 
 def weighted_r2(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Coefficient of determination, 1 at most, below 0 where the mean of the labels is nearer.
-
-    As scikit-learn's `r2_score`; undefined where all labels are equal.
-    """
+    """Coefficient of determination, at most 1, as scikit-learn's; undefined for equal labels."""
     spread = (weights * _centred(gold, weights) ** 2).sum(axis=1)
     return 1.0 - ratio(weights @ (gold - score) ** 2, spread)
 
 
 def _centred(values: Floats, weights: Floats) -> Floats:
-    """Return the distances from each draw's mean, those of rounding alone as 0."""
+    """Return the distances from each draw's mean, rounding errors as 0."""
     mean = (weights @ values)[:, None] / weights.sum(axis=1, keepdims=True)
     least = 1e-12 * float(np.abs(values).max(initial=0.0))
     return np.where(np.abs(values - mean) <= least, 0.0, values - mean)

@@ -21,52 +21,27 @@ from pnyx.judge.verdicts import (
     yes_or_no,
 )
 
-__all__ = [
-    "Gold",
-    "Joined",
-    "Key",
-    "Labels",
-    "Pair",
-    "Truth",
-    "grade_of",
-    "join_labels",
-    "majority",
-    "read_labels",
-    "truth_of_labels",
-    "truth_of_qrels",
-]
+__all__ = ["Gold", "Joined", "Key", "Labels", "Pair", "Truth", "grade_of", "join_labels"]
+__all__ += ["majority"]
+__all__ += ["read_labels", "truth_of_labels", "truth_of_qrels"]
 
-Key: TypeAlias = tuple[str, str]
-"""(id, dimension); the dimension is empty except for ratings."""
+Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
 
 Truth: TypeAlias = Callable[[Verdict], bool | None]
 """Says whether a pair is relevant; None where nobody has said."""
 
 _WORDS = {"yes": 1.0, "true": 1.0, "partially": 0.5, "no": 0.0, "false": 0.0}
 _LARGEST = 1e9
-"""Ratings, gains and labels beyond are no grades; their squares would lose all precision."""
+"""Larger ratings, gains and labels are refused; their squares would lose all precision."""
 
-_MEASURED_AS = {
-    "support": "support",
-    "perspectives": "support",
-    "stance": "support",
-    "relevance": "relevance",
-    "quality": "quality",
-}
-"""Task of answers -> what they are measured as: the first three ask the same kind of question."""
+_MEASURED_AS = dict.fromkeys(("support", "perspectives", "stance"), "support")
+_MEASURED_AS |= {"relevance": "relevance", "quality": "quality"}
+"""Task of answers -> what they are measured as."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What people say of one question, all annotators together.
-
-    Attributes:
-        yes: the majority; None for quality.
-        gain: mean grade of a relevance label; None where labels are not graded.
-        uncertain: whether most annotators were unsure; None where they do not say or are split.
-        rating: mean of the ratings; None except for quality.
-        group: the topic that the labels name; empty where they name none.
-    """
+    """What people say of a question: majority, mean grade, whether most doubted, mean rating."""
 
     yes: bool | None = None
     gain: float | None = None
@@ -77,12 +52,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels of several annotators, as one.
-
-    Attributes:
-        gold: what counts, by id and dimension.
-        tied: questions whose annotators are evenly split; they have no gold.
-    """
+    """Gold of several annotators by key; questions without a majority are `tied` and have none."""
 
     gold: Mapping[Key, Gold]
     tied: frozenset[Key] = frozenset()
@@ -90,28 +60,23 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One labelled question that was asked: what the judge says, and what people say."""
+    """A labelled question that was asked: the judge's verdict, and what people say."""
 
     verdict: Verdict
     gold: Gold
 
     @property
     def group(self) -> str:
-        """The topic: that of the label, else that of the answer; empty where neither names one."""
+        """The topic of the label, else of the answer; empty where neither names one."""
         return self.gold.group or self.verdict.group or self.verdict.question_id
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A judge's answers with the labels of the same questions.
+    """A judge's answers with labels of the same questions, on support, relevance or quality.
 
-    Attributes:
-        task: what is measured: support, relevance or quality.
-        judge: whose answers they are.
-        pairs: one for each question with both, by key.
-        answers_without_label: answers to questions without a label.
-        labels_without_answer: labelled questions with no line among the answers.
-        tied: labels without a majority, left out.
+    `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
+    question has no line among the answers.
     """
 
     task: str
@@ -124,8 +89,6 @@ class Joined:
 
 @dataclass(slots=True)
 class _Votes:
-    """The labels of one question as they are read."""
-
     group: str = ""
     grades: list[float] = field(default_factory=list)
     gains: list[float] = field(default_factory=list)
@@ -149,16 +112,7 @@ class _Votes:
 
 
 def read_labels(source: Source, task: str) -> Labels:
-    """Read labels; several annotators of one question become one gold.
-
-    Args:
-        source: labels JSONL, `-`, or rows or answers in memory.
-        task: support or relevance (a value is true, false, yes, no, partially or a number; above
-            0 is yes) or quality (a number).
-
-    Raises:
-        InputError: at the first fault, naming file and line.
-    """
+    """Read labels; several annotators of one question become one gold (see `grade_of`)."""
     votes: dict[Key, _Votes] = {}
     graded = False
     for one in read_verdicts(source, "labels"):
@@ -182,11 +136,7 @@ def _path(source: Source) -> str:
 
 
 def grade_of(value: Any) -> float:
-    """Return what a yes/no label says, yes where it is above 0.
-
-    Raises:
-        InputError: it says neither.
-    """
+    """Return what a yes/no label says, yes where it is above 0; InputError: it says neither."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and value.strip().lower() in _WORDS:
@@ -227,12 +177,12 @@ def join_labels(
         answers: answers JSONL, a results folder, `-`, or what `pnyx.ask` returned.
         labels: labels JSONL, `-`, or rows or answers in memory; by default each answer's own field
             `label`, carried along from its item.
-        task: support, relevance or quality; by default as the first answer is about.
-        judge: whose answers count, where there are those of several.
+        task: support, relevance or quality; by default what the first answer is about.
+        judge: whose answers count, where there are several judges'.
 
     Raises:
-        InputError: a line is not what it must be or occurs twice, the answers are another task's
-            or several judges', or no answer has a label.
+        InputError: a line is malformed or occurs twice, the answers are another task's or several
+            judges', or no answer has a label.
         ValueError: there is no such task.
     """
     if task is not None and task not in _MEASURED_AS.values():
@@ -303,11 +253,7 @@ def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:
 
 
 def truth_of_labels(source: Source) -> Truth:
-    """Return what people's labels say, joined on id; of several, the majority.
-
-    Raises:
-        InputError: a line is no label.
-    """
+    """Return what people's labels say, joined on id; of several, the majority."""
     gold = read_labels(source, "relevance").gold
 
     def truth(verdict: Verdict) -> bool | None:
@@ -318,16 +264,10 @@ def truth_of_labels(source: Source) -> Truth:
 
 
 def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) -> Truth:
-    """Return what qrels say, joined on question and document.
+    """Return what TREC or BEIR qrels say, joined on question and document.
 
-    Args:
-        path: TREC or BEIR qrels.
-        least: the least grade that counts as relevant.
-        unjudged: pairs that are not there count as irrelevant, as in collections whose people
-            looked for what is relevant and wrote down only that.
-
-    Raises:
-        InputError: a line is broken.
+    Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
+    InputError: a line is broken.
     """
     found: dict[tuple[str, str], bool] = {}
     for qrel in read_qrels(str(path)):

@@ -1,11 +1,8 @@
-"""Retrieval measures by their ir-measures notation: `nDCG@10`, `AP(rel=2)`, `alpha_nDCG@10`.
+"""Retrieval measures by their ir-measures notation: `nDCG@10`, `AP(rel=2)`, `MRecall@5`.
 
-MRecall is among them (`pnyx.measure.perspective_irmeasures`).
-
-ir-measures (MacAvaney et al., ECIR 2022) puts trec_eval, ndeval and others behind one notation.
-Some of what it passes on to them kills the process (`P@0`) or gives zeros (two diversity measures
-with other parameters, computed together), so that measures are checked here before they get there,
-and only those of trec_eval are computed together.
+ir-measures (MacAvaney et al., ECIR 2022) passes on to trec_eval, ndeval and others what kills the
+process (`P@0`) or gives zeros (two diversity measures with other parameters, computed together). So
+measures are checked here first, and only those of trec_eval are computed together.
 """
 
 from __future__ import annotations
@@ -21,11 +18,10 @@ __all__ = ["DEFAULT_DIVERSITY", "DEFAULT_MEASURES", "Scorer", "parse_measures"]
 
 DEFAULT_MEASURES = ("nDCG@10", "P@10", "AP", "R@100")
 DEFAULT_DIVERSITY = ("alpha_nDCG@10", "ERR_IA@10", "StRecall@10")
-"""Computed, too, where the qrels are diversity qrels."""
+"""Also computed where the qrels are diversity qrels."""
 
 _MAX_CUTOFF = 1_000_000
 _MAX_DIVERSITY_CUTOFF = 20
-"""ndeval's own limit."""
 
 
 def _library() -> Any:
@@ -39,12 +35,7 @@ def _library() -> Any:
 
 
 def parse_measures(names: Sequence[str]) -> dict[str, Any]:
-    """Return the measures that are named, by their canonical names, in order.
-
-    Raises:
-        InputError: one is none, or has a parameter that it cannot have.
-        MissingExtra: ir-measures is not installed.
-    """
+    """Return the named measures by their canonical names; InputError: unknown or unfit."""
     found = {}
     for name in names:
         measure = _parse(name)
@@ -102,16 +93,7 @@ def _is_diverse(measure: Any) -> bool:
 
 
 class Scorer:
-    """Measures over some judgements, ready for several runs.
-
-    Args:
-        measures: what `parse_measures` returns.
-        judgements: the qrels.
-
-    Raises:
-        InputError: a measure cannot be computed, or needs subtopics and there are none.
-        MissingExtra: what computes a measure is not installed.
-    """
+    """Measures over some judgements, ready for several runs; InputError: one needs subtopics."""
 
     def __init__(self, measures: Mapping[str, Any], judgements: Judgements) -> None:
         library = _library()
@@ -143,47 +125,29 @@ class Scorer:
         ]
 
     def score(self, rankings: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float | None]]:
-        """Return topic -> measure -> value, for all topics of the judgements.
-
-        Args:
-            rankings: topic -> document ids, best first; a topic that is not here gets what the
-                measure has for an empty ranking, 0 as a rule (as `trec_eval -c` does).
-
-        Returns:
-            Values are None where a measure is not defined.
-
-        Raises:
-            InputError: a measure cannot be computed.
-        """
+        """Return topic -> measure -> value (None: undefined); no ranking is an empty one."""
         # Scores by place, so that every measure sees the same order.
         run = {
             number: {doc: float(len(found) - place) for place, doc in enumerate(found)}
             for topic, number in self._numbers.items()
             if (found := rankings.get(topic))
         }
-        values: dict[tuple[str, str], float] = {}
+        values: dict[tuple[str, str], float | None] = {}
         for evaluator in self._evaluators:
-            for metric in _guarded(evaluator.measures, _calculate, evaluator, run):
-                values[metric.query_id, repr(metric.measure)] = float(metric.value)
+            for one in _guarded(evaluator.measures, lambda e: list(e.iter_calc(run)), evaluator):
+                value = float(one.value)
+                values[one.query_id, repr(one.measure)] = value if math.isfinite(value) else None
         return {
-            topic: {name: _defined(values[number, name]) for name in self._measures}
+            topic: {name: values[number, name] for name in self._measures}
             for topic, number in self._numbers.items()
         }
 
 
 def _guarded(measures: Sequence[Any], compute: Any, *arguments: Any) -> Any:
-    """Run what is not ours; what it cannot do becomes one line."""
+    """Run code that is not ours; whatever it raises becomes one line."""
     try:
         return compute(*arguments)
     except Exception as error:  # any program of the field may be behind it
         names = ", ".join(map(repr, measures))
         reason = shorten(" ".join(str(error).split()) or type(error).__name__, 200)
         raise InputError(f"{shorten(names)}: ir-measures cannot compute it: {reason}") from error
-
-
-def _calculate(evaluator: Any, run: Mapping[str, Mapping[str, float]]) -> list[Any]:
-    return list(evaluator.iter_calc(run))
-
-
-def _defined(value: float) -> float | None:
-    return value if math.isfinite(value) else None

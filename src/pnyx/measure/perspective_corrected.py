@@ -1,33 +1,21 @@
-"""MRecall and Precision corrected for the judge's errors.
+"""MRecall and Precision corrected for the judge's errors (docs/decisions/perspective-measures.md).
 
-A judge that is wrong on one pair in seven moves every figure. Where people labelled pairs that it
-also answered, there are two ways to take that into account:
+`prediction-powered`: where people label some of the measured questions, picked at random. The
+judge's values on all questions, plus their difference to people's on the labelled ones
+(Angelopoulos et al., Science 382, 2023), weighted so that the variance is least (PPI++,
+Angelopoulos, Duchi and Zrnic 2023). Nothing is assumed about the judge.
 
-- `prediction-powered`: where enough of the measured questions are labelled themselves, down to the
-  depth measured (`perspective_powered`). It assumes only that these were picked at random.
-- `calibrated`: each verdict is read as the chance that people would say yes, by a curve fitted on
-  the labelled pairs, and the measure is what these chances give on average.
-
-The second assumes:
-
-- Labelled and measured questions are drawn from the same kind of questions, with the same kind of
-  documents: people's yes has the same chance for a given verdict, but for what differs from
-  question to question. Where they come from elsewhere, that the judge's log-odds are off by a
-  common amount of standard deviation `shift`, which is stated and not learned.
-- What differs between questions and between perspectives are log-odds that their pairs share, given
-  the verdicts (`perspective_effects`).
-
-The interval should contain what people would say of the measured questions, and what they say on
-average of others like them. So in each draw the estimate is moved, in log-odds, by as much as the
-labelled questions leave open (each is left out in turn and all learned anew; Student's t, since
-they are few) and by a shift; the measured questions are drawn anew; and what people say of each is
-drawn, given the chances and what its pairs share.
+`calibrated`: each verdict is read as the chance that people would say yes, by a curve fitted on
+labelled pairs; that assumes the same kind of questions, or that the judge's log-odds are off by a
+stated `shift`. In each draw the estimate is moved, in log-odds, by as much as the labelled
+questions leave open (each is left out in turn; Student's t) and by a shift; the measured questions
+are drawn anew; and what people say of each is drawn, given the chances and what its pairs share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -35,11 +23,12 @@ import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.curves import Platt, fit
-from pnyx.measure.base import BOOTSTRAP, Bootstrap
-from pnyx.measure.gold import Joined
-from pnyx.measure.perspective_covering import Covering
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, row_of
+from pnyx.measure.gold import Joined, Pair
+from pnyx.measure.intervals import log_odds_interval
 from pnyx.measure.perspective_effects import (
     Covered,
+    Covering,
     Effects,
     People,
     Shares,
@@ -48,57 +37,30 @@ from pnyx.measure.perspective_effects import (
     logit,
     shared_spread,
 )
-from pnyx.measure.perspective_powered import Labels, place_of, powered
-from pnyx.measure.perspective_table import Table, mrecall, precision
+from pnyx.measure.perspective_table import Bounded, Table, mrecall, precision
 from pnyx.measure.weighted import Floats
 
-__all__ = [
-    "FEW",
-    "FEWEST",
-    "Corrected",
-    "Correction",
-    "Method",
-    "Signal",
-]
+__all__ = ["FEW", "FEWEST", "Corrected", "Correction", "Method", "Signal", "place_of", "powered"]
 
-FEWEST = 8
-"""With fewer labelled questions nothing is corrected: the intervals do not hold
-(docs/decisions/perspective-measures.md)."""
+FEWEST = 8  # With fewer labelled questions nothing is corrected: the intervals do not hold.
 
-FEW = 30
-"""With fewer there is a warning: the intervals are wide, and the estimates depend on single
-questions."""
+FEW = 30  # With fewer there is a warning: the intervals are wide and depend on single questions.
 
 Signal: TypeAlias = Literal["probability", "verdict"]
-"""What the chance that people say yes is read from."""
-
 Method: TypeAlias = Literal["calibrated", "prediction-powered"]
-"""How a value was corrected; see the module's docstring."""
-
 Index: TypeAlias = npt.NDArray[np.intp]
 
 _YES, _NO = 0.75, 0.25
 """Any two numbers: of a verdict alone, the curve learns one chance for yes and one for no."""
-_GROUPS = 40
-"""So many times labelled questions are left out, in groups where there are more questions."""
+_GROUPS = 40  # Labelled questions are left out one by one, or in so many groups
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A mean over questions, with the judge's errors taken into account.
+    """A mean over questions, corrected for the judge's errors; None where too little is labelled.
 
-    Attributes:
-        value: the estimate; None where there are too few labelled questions, or where it cannot be
-            said how far errors fall together.
-        low: lower end of its 95 % interval, of the estimate with all errors falling together
-            where only the latter is not known.
-        high: upper end, of that with all errors falling apart.
-        scored: questions of which all pairs within the depth are scored; the others are left out.
-        asked: all questions.
-        apart: of a calibrated MRecall, the estimate with errors that fall apart; it is the higher.
-        together: with errors that fall together within a perspective.
-        method: how it was corrected; None where it was not.
-        labelled: questions with labels that it rests on.
+    Of a calibrated MRecall, `apart` and `together` are the estimates with errors that fall apart,
+    or together within a perspective; they bound the interval where it is unknown how far they do.
     """
 
     value: float | None
@@ -113,18 +75,12 @@ class Corrected:
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return row_of(self, " ".join(self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What some labelled questions say of the judge.
-
-    Attributes:
-        pairs: the curve of a pair.
-        effects: what its question and its perspective add; None where that is open.
-        documents: the curve of a whole document; None without labelled ones.
-    """
+    """What labelled questions say of the judge: a pair's curve, effects, a document's curve."""
 
     pairs: Platt
     effects: Effects | None
@@ -132,8 +88,9 @@ class _Learned:
 
     def shifted(self, by: float) -> _Learned:
         """Return it for a judge whose log-odds are off by so much."""
-        documents = None if self.documents is None else _shifted(self.documents, by)
-        return _Learned(_shifted(self.pairs, by), self.effects, documents)
+        pairs, whole = self.pairs, self.documents
+        moved = None if whole is None else Platt(whole.slope, whole.intercept + by)
+        return _Learned(Platt(pairs.slope, pairs.intercept + by), self.effects, moved)
 
 
 Estimate: TypeAlias = Callable[[_Learned], Floats]
@@ -143,23 +100,7 @@ Estimate: TypeAlias = Callable[[_Learned], Floats]
 class Correction:
     """What people would say, given what the judge says; see the module's docstring.
 
-    Args:
-        labelled: what it is learned from.
-        tables: what it is for. The judge's probabilities count where it gives one for every pair,
-            labelled and measured, else its verdicts alone.
-        shift: standard deviation of how far the judge's log-odds may be off, all in the same
-            direction, on the measured pairs; 0 where labelled and measured questions are of the
-            same kind.
-        bootstrap: of the intervals.
-
-    Attributes:
-        signal: which of them.
-        effects: what questions and perspectives share beyond the judge's answers; None where no
-            labelled perspective has two documents.
-
-    Raises:
-        InputError: no labelled pair is scored.
-        ValueError: the shift is not a number from 0.
+    The judge's probabilities are the `signal` where it gives one for every pair, else its verdicts.
     """
 
     def __init__(
@@ -197,7 +138,7 @@ class Correction:
             else None
         )
         self._documents = _whole(places)
-        self._labels = Labels(self._pairs)
+        self._said = {place_of(one): one.gold.yes for one in self._pairs}
         self._learned = self._learn(np.ones(self._questions, dtype=np.bool_))
         self.effects = self._learned.effects
         self._anew: list[_Learned] = []
@@ -206,11 +147,7 @@ class Correction:
             self._anew = [self._learn(groups != left_out) for left_out in range(groups.max() + 1)]
 
     def check_judge(self, judge: str) -> None:
-        """Refuse verdicts of another judge.
-
-        Raises:
-            InputError: `judge` is another one than that of the labelled pairs.
-        """
+        """Refuse verdicts of another judge than that of the labelled pairs."""
         if judge != self._labelled.judge:
             theirs, own = shorten(judge, 60), shorten(self._labelled.judge, 60)
             raise InputError(
@@ -237,11 +174,7 @@ class Correction:
         }
 
     def mrecall(self, tables: Sequence[Table], k: int) -> Corrected:
-        """Return the mean of MRecall@k that people's verdicts would give.
-
-        Calibrated, a perspective is covered unless people would say no to all its documents, over
-        what these have in common.
-        """
+        """Return the mean of MRecall@k that people's verdicts would give."""
         closed = [table for table in tables if not table.unscored[:k].any()]
         found = self._powered(closed, len(tables), k, mrecall, 1.0)
         if found is not None or not closed or self._questions < FEWEST:
@@ -257,34 +190,27 @@ class Correction:
         def together(learned: _Learned) -> Floats:
             return covering.recalls(covering.chances(learned.pairs)[1])
 
-        open_ = self.effects is None
-        if open_:
+        value = None
+        if self.effects is None:
             low, high = self._interval(together)[0], self._interval(apart)[1]
         else:
+            value = float(expected(self._learned).mean())
             low, high = self._interval(expected)
-        return Corrected(
-            None if open_ else float(expected(self._learned).mean()),
-            low,
-            high,
-            len(closed),
-            len(tables),
-            float(apart(self._learned).mean()),
-            float(together(self._learned).mean()),
-            "calibrated",
-            self._questions,
-        )
+        ends = float(apart(self._learned).mean()), float(together(self._learned).mean())
+        counts = len(closed), len(tables)
+        return Corrected(value, low, high, *counts, *ends, "calibrated", self._questions)
 
     def precision(self, tables: Sequence[Table], k: int) -> Corrected:
         """Return the mean of Precision@k that people's verdicts would give.
 
-        Calibrated, a document's chance to support some perspective is read from the greatest of the
-        judge's probabilities for it (or whether there is a yes), by a curve fitted on labelled
-        documents all of whose perspectives are labelled. None without such.
+        Calibrated, a document's chance to support some perspective is read from its highest signal,
+        by a curve fitted on documents all of whose perspectives are labelled.
         """
         closed = [table for table in tables if not table.unscored[:k].any()]
         found = self._powered(closed, len(tables), k, precision, 1 / k)
         learned = self._learned.documents
-        questions = len({int(self._question_of[own[0]]) for own in self._documents})
+        questions_of = np.array([self._question_of[own[0]] for own in self._documents])
+        questions = len(np.unique(questions_of))
         if found is not None or not closed or learned is None or questions < FEWEST:
             return found or Corrected(None, None, None, len(closed), len(tables))
         signals = [self._signals_of(table)[:k].max(axis=1) for table in closed]
@@ -296,13 +222,13 @@ class Correction:
             chances = (learned.documents or learned.pairs)(flat)
             return np.bincount(topics, weights=chances, minlength=len(closed)) / k
 
-        shared = self._shared_by_documents(learned)
+        whole, truth = self._of_documents(self._documents)
+        shared = shared_spread(learned(whole), truth, questions_of)
         people = Shares(learned(flat), topics, len(closed), k, shared)
         low, high = self._interval(expected, people)
         value = float(expected(self._learned).mean())
-        return Corrected(
-            value, low, high, len(closed), len(tables), method="calibrated", labelled=questions
-        )
+        counts = len(closed), len(tables)
+        return Corrected(value, low, high, *counts, method="calibrated", labelled=questions)
 
     def _signals_of(self, table: Table) -> Floats:
         if self.signal == "probability":
@@ -323,26 +249,15 @@ class Correction:
         return _Learned(pairs, effects, documents)
 
     def _of_documents(self, whole: Sequence[Sequence[int]]) -> tuple[Floats, Floats]:
-        """Return the signal of each document, and whether people say that it supports some."""
+        """Return each document's signal, and whether people say that it supports some."""
         own = [list(places) for places in whole]
         signals = np.array([self._signals[places].max() for places in own])
         return signals, np.array([self._truth[places].max() for places in own])
 
-    def _shared_by_documents(self, curve: Platt) -> float:
-        """Return the standard deviation of what a question's documents share, in log-odds."""
-        signals, truth = self._of_documents(self._documents)
-        questions = np.array([self._question_of[own[0]] for own in self._documents])
-        return shared_spread(curve(signals), truth, questions)
-
     def _interval(
         self, estimate: Estimate, people: People | None = None
     ) -> tuple[float | None, float | None]:
-        """Return the interval of a mean; see the module's docstring.
-
-        Args:
-            estimate: of each measured question.
-            people: what they say of each; by default whether it is covered, by its chance.
-        """
+        """Return the interval of a mean; see the module's docstring."""
         means = estimate(self._learned)
         value = float(means.mean())
         if not self._anew or len(means) < 2:
@@ -366,27 +281,43 @@ class Correction:
         closed: Sequence[Table],
         asked: int,
         k: int,
-        measure: Callable[[Table, int], Any],
+        measure: Callable[[Table, int], Bounded],
         weight: float,
     ) -> Corrected | None:
         """Return the prediction-powered estimate; None where too few questions are labelled."""
-        judged, people = self._labels.values(closed, k, measure)
+        some = [table for table in closed if table.documents]
+        judged = np.array([measure(table, k).value for table in some], dtype=np.float64)
+        people = np.array([self._people(table, k, measure) for table in some], dtype=np.float64)
         known = int(np.isfinite(people).sum())
         if known < FEWEST:
             return None
         filled = len(judged) / len(closed)  # of a question without documents all is known
         estimate = powered(people, judged, weight, self._bootstrap.confidence)
         value, low, high = (filled * one for one in estimate)
-        shown = self._bootstrap.draws > 0
-        return Corrected(
-            value,
-            low if shown else None,
-            high if shown else None,
-            len(closed),
-            asked,
-            method="prediction-powered",
-            labelled=known,
+        found = Corrected(
+            value, low, high, len(closed), asked, None, None, "prediction-powered", known
         )
+        return found if self._bootstrap.draws else replace(found, low=None, high=None)
+
+    def _people(self, table: Table, k: int, measure: Callable[[Table, int], Bounded]) -> float:
+        """Return people's value; NaN where a pair of the first k documents has no label."""
+        said = [
+            [self._said.get((table.topic, doc, view)) for view in table.perspectives]
+            for doc in table.documents[:k]
+        ]
+        if any(truth is None for row in said for truth in row):
+            return np.nan
+        yes = table.yes.copy()
+        yes[:k] = said
+        value = measure(replace(table, yes=yes), k).value
+        return np.nan if value is None else value
+
+
+def place_of(pair: Pair) -> tuple[str, str, str]:
+    """Return question, document and perspective of a pair; empty where they are not named."""
+    one = pair.verdict
+    document = one.doc_id or str(one.extra.get("text_id") or "")
+    return one.question_id or one.group or one.id, document, one.perspective_id
 
 
 def _whole(pairs: Sequence[tuple[str, str, str]]) -> list[list[int]]:
@@ -407,10 +338,6 @@ def _fit(signals: Floats, truth: Floats) -> Platt:
     return found
 
 
-def _shifted(curve: Platt, by: float) -> Platt:
-    return Platt(curve.slope, curve.intercept + by)
-
-
 def _log_odds(means: Floats) -> float:
     return float(logit(means.mean()[None])[0])
 
@@ -419,3 +346,41 @@ def _numbered(keys: Sequence[Any]) -> Index:
     """Return the number of each key, in the order of their first places."""
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+
+
+def powered(
+    people: Floats, judged: Floats, weight: float, confidence: float = BOOTSTRAP.confidence
+) -> tuple[float, float, float]:
+    """Return the prediction-powered mean of shares, and its interval; at least two are known.
+
+    The interval is symmetric in log-odds, of Student's t; for it alone a 0 and a 1 of `weight` are
+    added (Agresti and Coull, Am. Stat. 52, 1998).
+    """
+    known = np.isfinite(people)
+    count, others = int(known.sum()), int((~known).sum())
+    said, there, rest = people[known], judged[known], judged[~known]
+    share = _tuned(said, there, judged, count, others)
+    value = float(said.mean())
+    unlabelled = 0.0
+    if others:
+        value += share * float(rest.mean() - there.mean())
+        unlabelled = share**2 * (float(rest.var(ddof=1)) / others if others > 1 else 0.25)
+    value = min(1.0, max(0.0, value))
+    errors = said - share * there
+    total = count + 2 * weight
+    middle = (count * value + weight) / total
+    squares = float(((errors - errors.mean()) ** 2).sum())
+    squares += weight * (value**2 + (1 - value) ** 2)
+    variance = squares / (total - 1) / total + unlabelled
+    spread = variance / (middle * (1 - middle)) ** 2
+    low, high = log_odds_interval(middle, spread, total - 1, confidence)
+    return value, min(low, value), max(high, value)
+
+
+def _tuned(said: Floats, there: Floats, judged: Floats, count: int, others: int) -> float:
+    """Return the share of the judge's values that makes the variance least, in [0, 1]."""
+    spread = float(judged.var(ddof=1))
+    if not others or not spread:
+        return 0.0
+    together = float(np.cov(said, there)[0, 1])
+    return min(1.0, max(0.0, together / (spread * (1 + count / others))))

@@ -1,38 +1,29 @@
-"""How far a judge's errors fall together: log-odds that a whole question or perspective shares.
+"""How far a judge's errors fall together, and the chance that documents cover enough perspectives.
 
-People's yes on a pair has the log-odds that the judge's answer gives it, and what its question and
-its perspective add to that on all their documents. Both are taken to be normal; their standard
-deviations are found by moments: such that the products of two pairs' errors, within perspectives
-and between the perspectives of a question, are expected to be what they are on the labelled pairs.
+People's yes on a pair has the log-odds that the judge's answer gives it, plus normal effects of its
+question and its perspective. Their standard deviations are found by moments: the expected products
+of two pairs' errors are set equal to those on the labelled pairs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.measure.bootstrap import percentile_interval
+from pnyx.judge.curves import Curve
+from pnyx.measure.intervals import percentile_interval
+from pnyx.measure.perspective_table import Table
 from pnyx.measure.weighted import Floats
 
-__all__ = [
-    "Covered",
-    "Effects",
-    "People",
-    "Shares",
-    "drawn_interval",
-    "effects_of",
-    "given",
-    "latent",
-    "logistic",
-    "logit",
-    "shared_spread",
-]
+__all__ = ["Covered", "Covering", "Effects", "People", "Shares", "drawn_interval", "effects_of"]
+__all__ += ["given", "logit", "shared_spread"]
 
-Index = npt.NDArray[np.intp]
+Index: TypeAlias = npt.NDArray[np.intp]
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 NODES: tuple[tuple[float, float], ...] = tuple(
@@ -46,18 +37,12 @@ _SHRINK = (16 * 3**0.5 / (15 * np.pi)) ** 2
 """A logistic curve over normal log-odds of variance v has a slope of about (1 + v * this)^-1/2."""
 _LEAST = 1e-9
 _MOVES = np.linspace(-12.0, 12.0, 49)
-_AT_ONCE = 100
-"""So many draws are held at once."""
+_AT_ONCE = 100  # Draws held at once
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Standard deviations in log-odds.
-
-    Attributes:
-        question: of what all pairs of a question share.
-        perspective: of what the pairs of a perspective share beyond that.
-    """
+    """Standard deviations in log-odds: of a question's effect, and of a perspective's beyond it."""
 
     question: float
     perspective: float
@@ -69,50 +54,34 @@ def logit(chances: Floats) -> Floats:
     return np.asarray(np.log(p) - np.log1p(-p), dtype=np.float64)
 
 
-def logistic(z: Floats) -> Floats:
+def _logistic(z: Floats) -> Floats:
     """Return 1 / (1 + exp(-z)) without overflow."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -z)), dtype=np.float64)
 
 
-def latent(chances: Floats, spread: float) -> Floats:
-    """Return log-odds that have these chances on average, when normal ones are added to them."""
+def _latent(chances: Floats, spread: float) -> Floats:
+    """Return log-odds that have these chances on average when normal ones are added to them."""
     return np.asarray(np.interp(logit(chances), _averages(spread), _LATENT))
 
 
 @lru_cache(maxsize=64)
 def _averages(spread: float) -> Floats:
     """Return the log-odds of the average chance at each point of `_LATENT`."""
-    return logit(np.asarray(sum(w * logistic(_LATENT + spread * z) for z, w in NODES)))
+    return logit(np.asarray(sum(w * _logistic(_LATENT + spread * z) for z, w in NODES)))
 
 
 def given(chances: Floats, spread: float, by: float = 0.0) -> list[tuple[float, Floats]]:
-    """Return what chances are where a normal effect is shared by all: (weight, chances) pairs.
-
-    Args:
-        chances: on average over the effect.
-        spread: its standard deviation, in log-odds.
-        by: moves all log-odds.
-    """
+    """Return chances given a shared normal effect, all log-odds moved: (weight, chances) pairs."""
     if not spread:
-        return [(1.0, logistic(logit(chances) + by) if by else chances)]
-    base = latent(chances, spread) + by
-    return [(w, logistic(base + spread * z)) for z, w in NODES]
+        return [(1.0, _logistic(logit(chances) + by) if by else chances)]
+    base = _latent(chances, spread) + by
+    return [(w, _logistic(base + spread * z)) for z, w in NODES]
 
 
 def effects_of(
     chances: Floats, truth: Floats, questions: Index, perspectives: Index
 ) -> Effects | None:
-    """Estimate the effects.
-
-    Args:
-        chances: (pairs,), of people's yes by the judge's answer alone.
-        truth: (pairs,), 1 or 0.
-        questions: (pairs,), the number of the question.
-        perspectives: (pairs,), the number of the perspective, of no two questions the same.
-
-    Returns:
-        None where no perspective has two pairs.
-    """
+    """Estimate effects from pairs' chances, truth and clusters; None if no perspective has two."""
     together = _Products(perspectives)
     if not together.pairs:
         return None
@@ -124,11 +93,7 @@ def effects_of(
 
 
 class _Products:
-    """Sums of products over all two members of the same cluster, but not of the same `finer` one.
-
-    Attributes:
-        pairs: how many products there are.
-    """
+    """Sums of products over pairs in the same cluster, but not in the same `finer` one."""
 
     def __init__(self, clusters: Index, finer: _Products | None = None) -> None:
         self._clusters, self._finer = clusters, finer
@@ -162,13 +127,7 @@ def _spread(products: _Products, chances: Floats, observed: float) -> float:
 
 
 def shared_spread(chances: Floats, truth: Floats, clusters: Index) -> float:
-    """Estimate the standard deviation of what the members of a cluster share, in log-odds.
-
-    Args:
-        chances: (n,), of a yes.
-        truth: (n,), 1 or 0.
-        clusters: (n,), the number of the cluster.
-    """
+    """Estimate the standard deviation of what the members of a cluster share, in log-odds."""
     return _shared(_Products(clusters), chances, truth, len(np.unique(clusters)))
 
 
@@ -180,64 +139,111 @@ def _shared(products: _Products, chances: Floats, truth: Floats, clusters: int) 
     return _spread(products, chances, scale * products.of(truth - chances))
 
 
-class People(Protocol):
-    """What people would say of each measured question."""
+class Covering:
+    """The pairs of closed topics' first k documents, for the chance that these cover enough."""
 
-    def mean(self, by: float) -> float:
-        """Return the expected mean over questions with all log-odds moved."""
-        ...
+    def __init__(self, tables: Sequence[Table], k: int, signals: Callable[[Table], Floats]) -> None:
+        self._count = len(tables)
+        self._needed = [table.needed(k) for table in tables]
+        # Topics without documents cover nothing. Of the others, each perspective's pairs follow
+        # each other, as do each topic's perspectives.
+        self._filled = np.array([n for n, t in enumerate(tables) if t.documents], dtype=np.intp)
+        blocks = [signals(tables[n])[:k].T for n in self._filled]
+        self._flat = np.concatenate([b.ravel() for b in blocks]) if blocks else np.empty(0)
+        self._starts = _starts([len(row) for block in blocks for row in block])
+        sizes = [len(block) for block in blocks]
+        self._firsts = _starts(sizes)
+        self._crowded = [
+            (int(topic), int(first), size)
+            for topic, first, size in zip(self._filled, self._firsts, sizes, strict=True)
+            if self._needed[topic] < size
+        ]
 
-    def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
-        """Return values (draws, questions), drawn with all log-odds moved by (draws,)."""
-        ...
+    def chances(self, curve: Curve) -> tuple[Floats, Floats]:
+        """Return each perspective's chance to be covered, with errors apart and together."""
+        if not len(self._flat):
+            return np.empty(0), np.empty(0)
+        yes = curve(self._flat)
+        return self._covered(yes), np.maximum.reduceat(_below_one(yes), self._starts)
+
+    def expected(self, curve: Curve, effects: Effects) -> Floats:
+        """Return each topic's chance that enough is covered, over shared effects."""
+        found = np.zeros(self._count)
+        if not len(self._flat):
+            return found
+        for weight, pairs in given(curve(self._flat), effects.question):
+            parts = (share * self._covered(p) for share, p in given(pairs, effects.perspective))
+            found += weight * self.recalls(sum(parts, np.zeros(len(self._starts))))
+        return found
+
+    def recalls(self, chances: Floats) -> Floats:
+        """Return each topic's chance that enough perspectives are covered."""
+        found = np.zeros(self._count)
+        if len(chances):
+            found[self._filled] = np.multiply.reduceat(chances, self._firsts)
+        for topic, first, size in self._crowded:
+            found[topic] = _at_least(chances[first : first + size], self._needed[topic])
+        return found
+
+    def _covered(self, yes: Floats) -> Floats:
+        none = np.add.reduceat(np.log1p(-_below_one(yes)), self._starts)
+        return np.asarray(1 - np.exp(none))
+
+
+def _at_least(chances: Floats, needed: int) -> float:
+    """Return the chance that at least `needed` of independent events occur."""
+    counts = np.zeros(needed + 1)  # the last stands for `needed` and more
+    counts[0] = 1.0
+    for chance in chances:
+        moved = counts[:-1] * chance
+        counts[:-1] -= moved
+        counts[1:] += moved
+    return float(counts[-1])
+
+
+def _below_one(chances: Floats) -> Floats:
+    """Return chances whose complement has a logarithm."""
+    return np.minimum(chances, 1 - 1e-12)
+
+
+def _starts(lengths: Sequence[int]) -> Index:
+    return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.intp)  # of none, none
 
 
 class Covered:
-    """Questions that are covered or not.
-
-    Args:
-        chances: (questions,).
-    """
+    """Questions that are covered or not, by their chances (questions,)."""
 
     def __init__(self, chances: Floats) -> None:
         self._log_odds = logit(chances)
 
     def mean(self, by: float) -> float:
-        """See `People`."""
-        return float(logistic(self._log_odds + by).mean())
+        """Return the expected mean over questions with all log-odds moved."""
+        return float(_logistic(self._log_odds + by).mean())
 
     def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
-        """See `People`."""
-        chances = logistic(self._log_odds + by[:, None])
+        """Return values (draws, questions), drawn with all log-odds moved by (draws,)."""
+        chances = _logistic(self._log_odds + by[:, None])
         return (rng.random(chances.shape) < chances).astype(np.float64)
 
 
 class Shares:
-    """Shares of k documents that support some perspective.
-
-    Args:
-        chances: (documents,).
-        topics: (documents,), the number of the question, in order.
-        questions: how many there are.
-        k: what shares are of.
-        spread: of what the documents of a question have in common, in log-odds.
-    """
+    """Shares of k documents that support some perspective; `topics` are questions by number."""
 
     def __init__(
-        self, chances: Floats, topics: npt.NDArray[np.intp], questions: int, k: int, spread: float
+        self, chances: Floats, topics: Index, questions: int, k: int, spread: float
     ) -> None:
-        self._chances, self._latent = chances, latent(chances, spread)
+        self._chances, self._log_odds = chances, _latent(chances, spread)
         self._topics, self._questions, self._k, self._spread = topics, questions, k, spread
 
     def mean(self, by: float) -> float:
-        """See `People`."""
+        """See `Covered`."""
         weighted = (w * p.sum() for w, p in given(self._chances, self._spread, by))
         return float(sum(weighted)) / (self._k * self._questions)
 
     def draw(self, by: Floats, rng: np.random.Generator) -> Floats:
-        """See `People`."""
+        """See `Covered`."""
         own = by[:, None] + self._spread * rng.normal(size=(len(by), self._questions))
-        chances = logistic(self._latent + own[:, self._topics])
+        chances = _logistic(self._log_odds + own[:, self._topics])
         yes = (rng.random(chances.shape) < chances).astype(np.float64)
         shares = np.zeros((len(by), self._questions))
         filled, firsts = np.unique(self._topics, return_index=True)
@@ -245,17 +251,13 @@ class Shares:
         return shares
 
 
+People: TypeAlias = Covered | Shares  # What people would say of each measured question
+
+
 def drawn_interval(
     people: People, moves: Floats, rng: np.random.Generator, confidence: float
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of a mean over questions, these drawn anew.
-
-    Args:
-        people: what is drawn.
-        moves: (draws,), how far the log-odds of the mean are moved.
-        rng: of the draws.
-        confidence: of the interval.
-    """
+    """Return the interval of a mean over questions, drawn anew, its log-odds moved by `moves`."""
     # Moving the log-odds of all questions by 1 moves those of their mean by less.
     means = logit(np.array([people.mean(by) for by in _MOVES.tolist()]))
     centre = float(logit(np.array([people.mean(0.0)]))[0])

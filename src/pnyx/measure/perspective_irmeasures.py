@@ -1,7 +1,7 @@
 """MRecall as a measure of ir-measures, on diversity qrels: `parse_measure("MRecall@5")`.
 
 Importing this module registers it; `pnyx.MRecall` does so. As for every measure there, a pair that
-the qrels lack counts as no: what is unscored is told apart by `pnyx measure perspectives` alone.
+the qrels lack counts as no: only `pnyx measure perspectives` keeps the unscored apart.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ __all__ = ["MRecall"]
 class _MRecall(_LIBRARY.Measure):  # type: ignore[misc]
     """Whether the first k documents cover all perspectives, or k of them where there are more.
 
-    A perspective is a subtopic (the iteration) of diversity qrels; those of which no document is
-    relevant count, too. `cutoff` is k, `rel` the least grade that is a yes.
-
-    Source: BERDS (Chen and Choi 2024), section 3, after Min et al., EMNLP 2021.
+    A perspective is a subtopic (iteration) of diversity qrels, also one without a relevant
+    document. `cutoff` is k, `rel` the least grade that is a yes. BERDS (2024), section 3; Min et
+    al., EMNLP 2021.
     """
 
     __name__ = "MRecall"
@@ -85,8 +84,7 @@ class _Provider(_LIBRARY.Provider):  # type: ignore[misc]
         return _Evaluator(wanted, qrels)
 
 
-MRecall: Any = _MRecall()
-"""`MRecall @ 5`, `MRecall(rel=2) @ 10`."""
+MRecall: Any = _MRecall()  # `MRecall @ 5`, `MRecall(rel=2) @ 10`
 
 _LIBRARY.measures.register(MRecall)
 _LIBRARY.DefaultPipeline.providers.append(_LIBRARY.providers.register(_Provider()))

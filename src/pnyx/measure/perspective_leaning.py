@@ -1,7 +1,6 @@
 """Which side a retriever leans to, and how far it follows its question (BERDS, section 7, Fig. 3).
 
-A retriever is sycophantic where it finds more for the side that its question takes. It is asked
-each question three times: as it is, as the supporting perspective, and as the opposing one.
+It is asked each question three times: as it is, as the supporting and as the opposing perspective.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import numpy as np
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source
-from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
-from pnyx.measure.bootstrap import draw_weights, drawn_value
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result, plain, row_of
+from pnyx.measure.intervals import draw_weights, drawn_value
 from pnyx.measure.perspective_table import Table, opposed, table_of
 from pnyx.measure.perspective_verdicts import Verdicts, read_verdicts
 from pnyx.measure.rankings import Run, rankings_of
@@ -34,14 +33,8 @@ SHIFTS = (("pro", "question"), ("con", "question"), ("pro", "con"))
 class LeaningOf:
     """To which side the first k documents lean, over all questions.
 
-    Attributes:
-        delta: (p - n) / p, where p and n are the shares of documents that support the supporting
-            and the opposing perspective; at most 1, without a lower limit. None where p is 0.
-            `scored` and `asked` count questions.
-        p: share of the documents of these questions.
-        n: likewise.
-        least: delta with every unscored pair read for the opposing side; None where p is then 0.
-        most: with every unscored pair read for the supporting side.
+    `delta` is (p - n) / p, at most 1: p and n are the shares of documents that support pro and con;
+    None where p is 0. `least` and `most` read every unscored pair for con, or for pro.
     """
 
     delta: Measured
@@ -52,21 +45,15 @@ class LeaningOf:
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        bounds = {"least": self.least, "most": self.most}
-        return {**self.delta.row(), "p": self.p, "n": self.n, "bounds": bounds}
+        return {**self.delta.row(), **row_of(self, "p n"), "bounds": row_of(self, "least most")}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Leaning(Result):
-    """One retriever.
+    """How one retriever leans, asked by `question`, `pro` and `con`, in its first k documents.
 
-    Attributes:
-        name: as it was given.
-        k: how many documents.
-        by: `question`, `pro` and `con` -> the side it leans to with these queries.
-        shifts: (how asked, how else) -> difference of both deltas, with its interval over questions
-            drawn for both; None where one of them is not defined.
-        unscored: pairs within the depth that are, over the three runs.
+    `shifts` are differences of two deltas, None where one is undefined; `unscored` counts the pairs
+    within the depth, over the three runs.
     """
 
     name: str
@@ -78,28 +65,21 @@ class Leaning(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return where it leans, by how it is asked."""
         return [
-            {"run": self.name, "asked_as": asked, **one.delta.row(), "p": one.p, "n": one.n}
+            {"run": self.name, "asked_as": asked, **one.delta.row(), **row_of(one, "p n")}
             for asked, one in self.by.items()
         ]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return {
-            "run": self.name,
-            "k": self.k,
-            "asked_as": {name: one.row() for name, one in self.by.items()},
-            "shifts": {f"{a}-{b}": one.row() for (a, b), one in self.shifts.items()},
-            "unscored": self.unscored,
-        }
+        shifts = {f"{a}-{b}": one.row() for (a, b), one in self.shifts.items()}
+        asked = {"run": self.name, "k": self.k, "asked_as": plain(self.by)}
+        return {**asked, "shifts": shifts, "unscored": self.unscored}
 
 
 def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side) -> list[Question]:
-    """Return each question with one side's perspective in place of its text, under its own id.
+    """Return each question, under its own id, with one side's perspective as its text.
 
-    Args:
-        perspectives: what `pnyx.by_question` returns; questions without exactly one perspective of
-            each side are left out.
-        side: `pro` or `con`.
+    Questions without exactly one perspective of each side (`pro`, `con`) are left out.
     """
     return [
         Question(question, next(one.text for one in own if one.stance == side))
@@ -107,9 +87,7 @@ def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side
     ]
 
 
-def _opposed(
-    perspectives: Mapping[str, Sequence[Perspective]],
-) -> dict[str, Sequence[Perspective]]:
+def _opposed(perspectives: Mapping[str, Sequence[Perspective]]) -> dict[str, Sequence[Perspective]]:
     return {
         question: own
         for question, own in perspectives.items()
@@ -128,23 +106,21 @@ def measure_leaning(
 ) -> Leaning:
     """Measure how far a retriever's leaning follows its question.
 
-    The deltas are of all questions' documents together, as in the paper: a single question may
-    have no document for the supporting side. Questions of which a pair within the depth is
-    unscored, in any of the three runs, take part in the bounds alone.
+    The deltas are of all questions' documents together, as in the paper. Questions with an unscored
+    pair within the depth, in any of the three runs, take part in the bounds alone.
 
     Args:
         name: of the retriever.
         runs: `question`, `pro` and `con` -> its run when it is so asked (`side_questions`), under
             the questions' ids.
-        perspectives: what `pnyx.by_question` returns; questions with exactly two, one of each
-            side, count.
+        perspectives: what `pnyx.by_question` returns; questions with two, one of each side, count.
         verdicts: which document supports which perspective, as for `measure_perspectives`.
         k: how many documents, at least 1.
         bootstrap: over questions.
 
     Raises:
-        InputError: no question has one perspective of each side, none of a run's questions does,
-            or a run contradicts itself.
+        InputError: no question has one perspective of each side, none of a run's questions does, or
+            a run contradicts itself.
         ValueError: the runs are not those three.
     """
     if sorted(runs) != sorted(ASKED_AS):
@@ -156,20 +132,27 @@ def measure_leaning(
             "leaning needs"
         )
     verdicts = read_verdicts(verdicts)
-    tables = {
-        asked: _tables(f"{name}: the run asked as {asked}", runs[asked], opposed, verdicts, k)
-        for asked in ASKED_AS
-    }
+    tables: dict[str, list[Table]] = {}
+    for asked in ASKED_AS:
+        ranked = rankings_of(runs[asked]).by_topic
+        if not any(question in opposed for question in ranked):
+            problem = "has no question with two opposite perspectives"
+            raise InputError(f"{name}: the run asked as {asked} {problem}")
+        tables[asked] = [
+            table_of(question, ranked.get(question, ())[:k], own, verdicts)
+            for question, own in opposed.items()
+        ]
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
     )
     counts = {asked: _counts(own) for asked, own in tables.items()}
     weights = [np.ones((1, int(closed.sum())))]
     weights += draw_weights(np.arange(int(closed.sum())), bootstrap)
-    deltas = {
-        asked: np.concatenate([_delta(of[closed, 0], of[closed, 2], w) for w in weights])
-        for asked, of in counts.items()
-    }
+    deltas = {}
+    for asked, of in counts.items():
+        pro = [w @ of[closed, 0] for w in weights]
+        con = [w @ of[closed, 2] for w in weights]
+        deltas[asked] = np.concatenate([ratio(p - n, p) for p, n in zip(pro, con, strict=True)])
     measured = {a: _measured(deltas[a], closed, bootstrap) for a in ASKED_AS}
     return Leaning(
         name,
@@ -180,23 +163,6 @@ def measure_leaning(
     )
 
 
-def _tables(
-    name: str,
-    run: Run,
-    opposed: Mapping[str, Sequence[Perspective]],
-    verdicts: Verdicts,
-    k: int,
-) -> list[Table]:
-    """Return the table of each question's first k documents."""
-    ranked = rankings_of(run).by_topic
-    if not any(question in opposed for question in ranked):
-        raise InputError(f"{name} has no question with two opposite perspectives")
-    return [
-        table_of(question, ranked.get(question, ())[:k], own, verdicts)
-        for question, own in opposed.items()
-    ]
-
-
 def _counts(tables: Sequence[Table]) -> Floats:
     """Return (topics, 4): documents that support pro, or possibly do, and con likewise."""
     rows = []
@@ -205,12 +171,6 @@ def _counts(tables: Sequence[Table]) -> Floats:
         possible = table.yes | table.unscored
         rows.append([float(f[:, p].sum()) for p in places for f in (table.yes, possible)])
     return np.array(rows, dtype=np.float64).reshape(-1, 4)
-
-
-def _delta(p: Floats, n: Floats, weights: Floats) -> Floats:
-    """Return (p - n) / p of all questions together, one for each row of weights."""
-    supporting = weights @ p
-    return ratio(supporting - weights @ n, supporting)
 
 
 def _measured(drawn: Floats, closed: np.ndarray[Any, Any], bootstrap: Bootstrap) -> Measured:

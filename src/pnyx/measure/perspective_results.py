@@ -1,136 +1,77 @@
-"""What measuring runs against perspectives gives: means over topics with bounds, and `--json`."""
+"""Results of measuring runs against perspectives: means over topics with bounds, and `--json`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pnyx.measure.base import Bootstrap, Measured, Result
-from pnyx.measure.bootstrap import column_means
-from pnyx.measure.comparisons import Comparison, method_rows
+from pnyx.measure.base import Bootstrap, Measured, plain, row_of
+from pnyx.measure.intervals import column_means
 from pnyx.measure.perspective_corrected import Corrected
 from pnyx.measure.perspective_table import Bounded
-from pnyx.measure.significance import Test
+from pnyx.measure.significance import Compared
 from pnyx.measure.weighted import Floats, numbers
 
-__all__ = [
-    "PERSPECTIVE_TOPICS",
-    "CoverageMean",
-    "MeasuredCoverage",
-    "PerspectiveCoverage",
-    "PerspectiveTopics",
-    "UnionCoverage",
-    "means_of",
-    "values_of",
-]
+__all__ = ["CoverageMean", "MeasuredCoverage", "PerspectiveCoverage"]
+__all__ += ["PerspectiveTopics", "UnionCoverage", "means_of", "values_of"]
 
 PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
 """Which questions a run is measured on: all that have perspectives; those of them that the run has;
 those that every run has."""
 
-PERSPECTIVE_TOPICS: tuple[PerspectiveTopics, ...] = get_args(PerspectiveTopics)
-
 
 @dataclass(frozen=True, slots=True)
 class CoverageMean:
-    """A mean over topics.
+    """A mean over topics, and its bounds with unscored pairs read against and for the ranking.
 
-    Attributes:
-        measured: over the topics that have a value. `scored` counts them, `asked` all topics that
-            the measure applies to. Of topics left out for unscored pairs more would be low than
-            high as a rule, since one yes can settle what takes many a no: it is biased upward, and
-            where many are open, trust the bounds.
-        open: topics without a value because of unscored pairs; others may have none by the
-            measure's definition.
-        least: the mean over all topics with every unscored pair read against the ranking; None
-            where there is no such bound.
-        most: with every unscored pair read in its favour.
-        low: lower end of the 95 % interval of `least`.
-        high: upper end of that of `most`.
+    One yes can settle what takes many a no, so the mean is biased upward where many are `open`.
     """
 
     measured: Measured
     open: int = 0
     least: float | None = None
     most: float | None = None
-    low: float | None = None
-    high: float | None = None
+    low: float | None = None  # of the interval of `least`
+    high: float | None = None  # of the interval of `most`
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        bounds = {name: getattr(self, name) for name in ("least", "most", "low", "high")}
+        bounds = row_of(self, "least most low high")
         return {**self.measured.row(), "open": self.open, "bounds": bounds}
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCoverage:
-    """One run.
-
-    Attributes:
-        name: as it was given.
-        tags: in its file, as a rule one.
-        measures: name -> mean over the questions.
-        per_topic: question -> name -> value; without those that do not apply to it.
-        pairs: `asked`, `scored`, `unscored` and `reasons` of the pairs of perspective and document
-            down to the greatest depth that is measured.
-        absent: questions among them that the run does not have; they count as empty rankings.
-        without_perspectives: questions of the run that have none; they are not measured.
-        rearranged: questions whose rank column says another order than the scores.
-        corrected: name -> the mean with the judge's errors taken into account; empty without
-            labelled pairs.
-    """
+    """One run; `pairs` counts pairs of document and perspective down to the greatest depth."""
 
     name: str
     tags: tuple[str, ...]
     measures: Mapping[str, CoverageMean]
     per_topic: Mapping[str, Mapping[str, Bounded]]
     pairs: Mapping[str, Any]
-    absent: tuple[str, ...]
-    without_perspectives: tuple[str, ...]
-    rearranged: tuple[str, ...]
+    absent: tuple[str, ...]  # measured as an empty ranking
+    without_perspectives: tuple[str, ...]  # not measured
+    rearranged: tuple[str, ...]  # their rank column disagrees with the scores
     corrected: Mapping[str, Corrected] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
+        topics = row_of(self, "absent without_perspectives rearranged")
         return {
             "run": self.name,
             "tags": list(self.tags),
-            "topics": {
-                "measured": len(self.per_topic),
-                "absent": list(self.absent),
-                "without_perspectives": list(self.without_perspectives),
-                "rearranged": list(self.rearranged),
-            },
-            "pairs": dict(self.pairs),
-            "measures": {name: mean.row() for name, mean in self.measures.items()},
-            "corrected": {name: one.row() for name, one in self.corrected.items()},
-            "per_group": {
-                topic: {name: _topic_row(value) for name, value in values.items()}
-                for topic, values in self.per_topic.items()
-            },
+            "topics": {"measured": len(self.per_topic), **topics},
+            **row_of(self, "pairs measures corrected"),
+            "per_group": plain(self.per_topic),
         }
-
-
-def _topic_row(value: Bounded) -> dict[str, Any]:
-    scored = int(value.value is not None)
-    bounds = {"least": value.least, "most": value.most}
-    return {"value": value.value, "low": None, "high": None, "scored": scored, "asked": 1,
-            "open": int(value.open), "bounds": bounds}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class UnionCoverage:
-    """What the first documents of all runs cover together: the corpus, as far as it was found.
-
-    Attributes:
-        depth: how many of each run count.
-        measures: `MRecall`, whether they cover all perspectives of a question (BERDS, Table 6), and
-            `MinCover`, how few of them do; means over the questions.
-        pairs: as in `MeasuredCoverage`.
-    """
+    """What the first documents of all runs cover together (BERDS, Table 6)."""
 
     depth: int
     measures: Mapping[str, CoverageMean]
@@ -138,26 +79,16 @@ class UnionCoverage:
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        measures = {name: mean.row() for name, mean in self.measures.items()}
-        return {"depth": self.depth, "pairs": dict(self.pairs), "measures": measures}
+        return row_of(self, "depth pairs measures")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class PerspectiveCoverage(Result):
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class PerspectiveCoverage(Compared):
     """Runs measured against perspectives.
 
-    Attributes:
-        runs: in the order given.
-        topics_of: which questions they are measured on.
-        questions: how many have perspectives.
-        perspectives: how many these have.
-        judge: whose verdicts.
-        union: of all runs; None where no depth was asked for.
-        correction: what the corrected values rest on; None without labelled pairs.
-        comparisons: each other run against the baseline, measure by measure.
-        baseline: its name; None without one.
-        test: of the comparisons.
-        bootstrap: how intervals, and all else that is drawn, were drawn.
+    `questions` counts those that have perspectives; `union` is of all runs, None where no depth was
+    asked for; `correction` is what corrected values rest on, None without labelled pairs;
+    `comparisons` are of each other run with the baseline, if any, measure by measure.
     """
 
     runs: tuple[MeasuredCoverage, ...]
@@ -167,10 +98,6 @@ class PerspectiveCoverage(Result):
     judge: str
     union: UnionCoverage | None
     correction: Mapping[str, Any] | None
-    comparisons: tuple[Comparison, ...]
-    baseline: str | None
-    test: Test
-    bootstrap: Bootstrap
 
     @property
     def unscored(self) -> int:
@@ -181,36 +108,24 @@ class PerspectiveCoverage(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return the mean of each measure, run by run, with its bounds."""
         return [
-            {"run": run.name, "measure": name, **mean.measured.row(), "open": mean.open,
-             "least": mean.least, "most": mean.most}
-            for run in self.runs for name, mean in run.measures.items()
+            {"run": run.name, "measure": n, **m.measured.row(), **row_of(m, "open least most")}
+            for run in self.runs for n, m in run.measures.items()
         ]  # fmt: skip
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
-        runs = [run.row() for run in self.runs]
-        top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
-        methods = method_rows("topics", self.comparisons, self.test, self.bootstrap)
         return {
             "task": "perspectives",
             "judge": self.judge,
-            **top,
-            "runs": runs,
-            "topics_of": self.topics_of,
-            "questions": self.questions,
-            "perspectives": self.perspectives,
-            "union": None if self.union is None else self.union.row(),
-            "correction": None if self.correction is None else dict(self.correction),
-            "baseline": self.baseline,
-            "comparisons": [c.row() for c in self.comparisons],
-            **methods,
-            **({"test": None} if self.baseline is None else {}),
+            **self._runs_row(),
+            **row_of(self, "topics_of questions perspectives union correction"),
+            **self._methods_row(),
         }
 
 
-def values_of(values: Sequence[Bounded | None]) -> Floats:
-    """Return the values as an array, NaN where there is none."""
-    return numbers([None if one is None else one.value for one in values])
+def values_of(values: Sequence[Bounded | None], end: str = "value") -> Floats:
+    """Return the values, or one of their bounds, as an array, NaN where there is none."""
+    return numbers([None if one is None else getattr(one, end) for one in values])
 
 
 def means_of(
@@ -218,36 +133,22 @@ def means_of(
     conditional: frozenset[str],
     bootstrap: Bootstrap,
 ) -> dict[str, CoverageMean]:
-    """Return each measure's mean over topics.
-
-    Args:
-        values: measure -> the value of each topic, in the same order; None where it does not apply.
-        conditional: measures that are not defined for every topic: while a topic is open, so is
-            whether it counts, and their means have no bounds.
-        bootstrap: over topics.
-    """
+    """Return each measure's mean over topics; `conditional` ones lack bounds if topics are open."""
     if not values:
         return {}
-    columns = [column for of_topics in values.values() for column in _columns(of_topics)]
+    ends = ("value", "least", "most")
+    columns = [values_of(of_topics, end) for of_topics in values.values() for end in ends]
     means = column_means(np.stack(columns, axis=1), bootstrap)
     found = {}
     for place, (name, of_topics) in enumerate(values.items()):
         value, least, most = means[3 * place : 3 * place + 3]
-        asked = sum(one is not None for one in of_topics)
-        opened = sum(one is not None and one.open for one in of_topics)
-        found[name] = CoverageMean(replace(value, asked=asked), opened)
-        if opened and name in conditional:
-            continue
-        opens = [one for one in of_topics if one is not None and one.open]
-        if least.value is not None and all(one.least is not None for one in opens):
-            found[name] = replace(found[name], least=least.value, low=least.low)
-        if most.value is not None and all(one.most is not None for one in opens):
-            found[name] = replace(found[name], most=most.value, high=most.high)
+        applies = [one for one in of_topics if one is not None]
+        opens = [one for one in applies if one.open]
+        mean = CoverageMean(replace(value, asked=len(applies)), len(opens))
+        if not (opens and name in conditional):
+            if least.value is not None and all(one.least is not None for one in opens):
+                mean = replace(mean, least=least.value, low=least.low)
+            if most.value is not None and all(one.most is not None for one in opens):
+                mean = replace(mean, most=most.value, high=most.high)
+        found[name] = mean
     return found
-
-
-def _columns(of_topics: Sequence[Bounded | None]) -> tuple[Floats, Floats, Floats]:
-    """Return values, lower and upper bounds, (topics,) each; NaN where there is none."""
-    least = numbers([None if one is None else one.least for one in of_topics])
-    most = numbers([None if one is None else one.most for one in of_topics])
-    return values_of(of_topics), least, most

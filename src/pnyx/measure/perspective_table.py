@@ -1,52 +1,46 @@
-"""Who supports what in one topic's ranking, and what that says of its first k documents.
+"""What of a topic's ranking supports which perspective, and measures of its first k.
 
-Everything here is defined for complete verdicts by BERDS (Chen and Choi 2024). Where pairs are
-unscored, a value is what it can lie between: with them read against the ranking and in its favour.
+They are those of BERDS (Chen and Choi 2024).
+
+Where pairs are unscored, a value lies between two: with them read against the ranking, and for it.
+A measure (`MRecall@5`) is a value, as in ir-measures: equal where its notation is, and hashable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.errors import InputError, shorten
+from pnyx.measure.base import Measured
 from pnyx.measure.perspective_verdicts import Verdicts
 from pnyx.measure.weighted import Floats
 from pnyx.records import Perspective, Stance
 
-__all__ = [
-    "Bounded",
-    "Table",
-    "cover_depth",
-    "minimum_cover",
-    "mrecall",
-    "opposed",
-    "precision",
-    "side_covered",
-    "table_of",
-]
+__all__ = ["MAX_DEPTH", "PERSPECTIVE_MEASURES", "SIDED", "Bounded", "PerspectiveMeasure"]
+__all__ += ["PerspectiveMeasureAt", "Table", "minimum_cover", "mrecall", "opposed"]
+__all__ += ["parse_perspective_measure", "precision", "table_of"]
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-_UNIONS = 50_000
-"""So many different unions of documents are followed; beyond, a smallest cover is only bounded."""
+MAX_DEPTH = 1_000_000
+
+_UNIONS = 50_000  # Unions of documents that are followed; beyond, a smallest cover is only bounded
+_NOTATION = re.compile(r"([A-Za-z]\w*)@([0-9]{1,7})")
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A topic's value, as far as the verdicts fix it.
-
-    Attributes:
-        least: it is at least that.
-        most: it is at most that; None where there is no limit. Both are None where the value is
-            not defined, whatever the unscored pairs are.
-    """
+    """A topic's value, as far as the verdicts fix it; None for both ends where it is undefined."""
 
     least: float | None
-    most: float | None
+    most: float | None  # alone None where there is no upper limit
 
     @property
     def value(self) -> float | None:
@@ -58,20 +52,18 @@ class Bounded:
         """Whether the value depends on unscored pairs."""
         return self.least != self.most
 
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        measured = Measured(self.value, int(self.value is not None), 1)
+        bounds = {"least": self.least, "most": self.most}
+        return {**measured.row(), "open": int(self.open), "bounds": bounds}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """One topic: its ranking against its perspectives.
+    """One topic: its ranking (n documents) against its perspectives (m, at least 1).
 
-    Attributes:
-        topic: its id.
-        documents: ids, (n,), best first.
-        perspectives: ids, (m,), m at least 1.
-        sides: (m,), the side of each perspective on the question; None where it is not known.
-        yes: (n, m), whether the document supports the perspective.
-        unscored: (n, m), whether that is open; nothing is both.
-        reasons: why pairs are open, one for each of these.
-        probability: (n, m), of yes; NaN where there is none.
+    `unscored` (n, m) says where `yes` is open, `reasons` why; `probability` is NaN without one.
     """
 
     topic: str
@@ -93,19 +85,9 @@ class Table:
 
 
 def table_of(
-    topic: str,
-    documents: Sequence[str],
-    perspectives: Sequence[Perspective],
-    verdicts: Verdicts,
+    topic: str, documents: Sequence[str], perspectives: Sequence[Perspective], verdicts: Verdicts
 ) -> Table:
-    """Look up the verdicts on a topic's documents.
-
-    Args:
-        topic: its id.
-        documents: ids, best first.
-        perspectives: all of the topic, at least one.
-        verdicts: who supports what.
-    """
+    """Look up the verdicts on a topic's documents, best first."""
     shape = len(documents), len(perspectives)
     yes, unscored = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
     probability = np.full(shape, np.nan)
@@ -127,8 +109,7 @@ def table_of(
 def mrecall(table: Table, k: int) -> Bounded:
     """MRecall@k: 1 if the first k documents cover all perspectives, else 0 (BERDS, section 3).
 
-    Of more than k perspectives, k different ones are enough (Min et al., EMNLP 2021). Documents
-    that a ranking lacks cover nothing.
+    Of more than k perspectives, k different ones are enough (Min et al., EMNLP 2021).
     """
     sure, possible = (int(one.any(axis=0).sum()) for one in table.first(k))
     needed = table.needed(k)
@@ -138,20 +119,14 @@ def mrecall(table: Table, k: int) -> Bounded:
 def precision(table: Table, k: int) -> Bounded:
     """Precision@k: the share of k documents that support some perspective (BERDS, section 3).
 
-    A ranking of fewer than k documents is measured as if others followed that support none, as in
-    trec_eval's P_k: returning less must not pay.
+    Documents that a ranking lacks support none, as in trec_eval's P_k: returning less must not pay.
     """
     sure, possible = (int(one.any(axis=1).sum()) for one in table.first(k))
     return Bounded(sure / k, possible / k)
 
 
-def cover_depth(table: Table, k: int) -> Bounded:
-    """CoverDepth@k: how many documents from the top it takes to cover every perspective (Table 5).
-
-    It is not defined where the first k do not (MRecall@k = 0), and the paper's mean leaves such
-    topics out. Its sizes, 17.8 and more for 2.3 perspectives, can only be depths in the ranking:
-    two well-chosen documents would do (`minimum_cover`).
-    """
+def _cover_depth(table: Table, k: int) -> Bounded:
+    """CoverDepth@k: how many documents from the top cover all perspectives (BERDS, Table 5)."""
     sure, possible = (_depth(one, table.needed(k)) for one in table.first(k))
     return Bounded(possible, sure)
 
@@ -163,18 +138,16 @@ def _depth(flags: Flags, needed: int) -> float | None:
 
 
 def minimum_cover(table: Table, k: int) -> Bounded:
-    """MinCover@k: the fewest of the first k documents that cover every perspective.
+    """MinCover@k: the fewest of the first k documents that cover all perspectives (BERDS, 7).
 
-    The size of the best subset that BERDS speaks of (section 7): what any reordering of the first
-    k documents could reach. Not defined where MRecall@k = 0. Exact by following all unions of
-    documents, level by level; of more than 50,000 of them only bounds are given.
+    All unions of documents are followed, level by level; of more than 50,000 only bounds are given.
     """
     sure, possible = (_smallest(one, table.needed(k)) for one in table.first(k))
     return Bounded(possible[0], sure[1])
 
 
 def _smallest(flags: Flags, needed: int) -> tuple[float | None, float | None]:
-    """Return between what the smallest number of rows lies that cover `needed` columns."""
+    """Return the bounds of the smallest number of rows that cover `needed` columns."""
     if int(flags.any(axis=0).sum()) < needed:
         return None, None
     masks = _maximal({sum(1 << int(c) for c in np.flatnonzero(row)) for row in flags} - {0})
@@ -188,7 +161,7 @@ def _smallest(flags: Flags, needed: int) -> tuple[float | None, float | None]:
 
 
 def _maximal(masks: set[int]) -> list[int]:
-    """Leave out what another mask holds; in a fixed order."""
+    """Leave out masks that another contains; in a fixed order."""
     kept = [m for m in masks if not any(m != other and m & other == m for other in masks)]
     return sorted(kept)
 
@@ -206,18 +179,90 @@ def opposed(sides: Iterable[Stance | None]) -> bool:
     return sorted(map(str, sides)) == ["con", "pro"]
 
 
-def side_covered(table: Table, k: int) -> tuple[Bounded, Bounded] | None:
-    """Return whether the first k documents cover the supporting and the opposing perspective.
+# The measures by name ---------------------------------------------------------------------------
 
-    Returns:
-        1 or 0 for pro and con; None unless the question has exactly two perspectives, one of each
-        side, as in BERDS (section 7 and its footnote 9).
+
+@dataclass(frozen=True, slots=True)
+class PerspectiveMeasure:
+    """A measure of a ranking's first k documents; `high` is None where the depth is the limit.
+
+    Without `always`, some topics lack a value though all their pairs are scored; the others count.
     """
-    if not opposed(table.sides):
-        return None
-    sure, possible = table.first(k)
-    pro, con = (
-        Bounded(float(sure[:, place].any()), float(possible[:, place].any()))
-        for place in (table.sides.index("pro"), table.sides.index("con"))
+
+    name: str
+    compute: Callable[[Table, int], Bounded | None] = field(repr=False)
+    low: float = 0
+    high: float | None = 1
+    always: bool = True
+
+    def __matmul__(self, k: int) -> PerspectiveMeasureAt:
+        return PerspectiveMeasureAt(self, k)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PerspectiveMeasureAt:
+    """A measure of the first k documents; its text is its notation."""
+
+    measure: PerspectiveMeasure
+    k: int
+
+    def __post_init__(self) -> None:
+        if type(self.k) is not int or not 1 <= self.k <= MAX_DEPTH:
+            raise ValueError(f"the depth is {self.k!r}, expected 1 to {MAX_DEPTH}")
+
+    def __repr__(self) -> str:
+        return f"{self.measure.name}@{self.k}"
+
+    def of(self, table: Table) -> Bounded | None:
+        """Return its value on one topic; None where it does not apply to it."""
+        return self.measure.compute(table, self.k)
+
+
+def _sided(name: str, value: Callable[[bool, bool], float], low: float = 0) -> PerspectiveMeasure:
+    """Return a measure of whether the first k cover each of two opposite perspectives."""
+
+    def compute(table: Table, k: int) -> Bounded | None:
+        if not opposed(table.sides):
+            return None
+        places = table.sides.index("pro"), table.sides.index("con")
+        pro, con = ({bool(f[:, place].any()) for f in table.first(k)} for place in places)
+        values = [value(*world) for world in product(pro, con)]
+        return Bounded(min(values), max(values))
+
+    return PerspectiveMeasure(name, compute, low)
+
+
+_SIDED = (  # BERDS, section 7, Figure 2
+    _sided("ProOnly", lambda pro, con: float(pro and not con)),
+    _sided("ConOnly", lambda pro, con: float(con and not pro)),
+    _sided("BothSides", lambda pro, con: float(pro and con)),
+    _sided("NoSide", lambda pro, con: float(not pro and not con)),
+    # Above 0, a retriever that fails prefers the supporting side.
+    _sided("ProLead", lambda pro, con: float(pro) - float(con), -1),
+)
+
+PERSPECTIVE_MEASURES: dict[str, PerspectiveMeasure] = {
+    m.name: m
+    for m in (
+        PerspectiveMeasure("MRecall", mrecall),
+        PerspectiveMeasure("Precision", precision),
+        PerspectiveMeasure("CoverDepth", _cover_depth, low=1, high=None, always=False),
+        PerspectiveMeasure("MinCover", minimum_cover, low=1, high=None, always=False),
+        *_SIDED,
     )
-    return pro, con
+}
+
+SIDED = tuple(m.name for m in _SIDED)
+"""Measures that only apply to questions with two opposite perspectives."""
+
+
+def parse_perspective_measure(notation: str) -> PerspectiveMeasureAt | None:
+    """Read the notation of a measure; None where the name is not one of these."""
+    name = re.split(r"[@(]", notation, maxsplit=1)[0]
+    if name not in PERSPECTIVE_MEASURES:
+        return None
+    read = _NOTATION.fullmatch(notation)
+    if read is None or not 1 <= int(read[2]) <= MAX_DEPTH:
+        problem = f"expected {name}@ and a depth from 1 to {MAX_DEPTH}, as in {name}@5"
+        raise InputError(f"--measure {shorten(notation, 40)}: {problem}")
+    return PERSPECTIVE_MEASURES[name] @ int(read[2])

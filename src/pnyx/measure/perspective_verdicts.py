@@ -1,7 +1,7 @@
-"""Who supports what: verdicts on pairs of document and perspective, from a judge, people or qrels.
+"""Verdicts on pairs of document and perspective, from a judge, people or qrels.
 
-A document that was judged passage by passage supports a perspective where one of its passages
-does; where none does and one is unscored, or missing, that is open.
+A document judged passage by passage supports a perspective where a passage does; where none does
+and one is unscored or missing, that is open.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from pnyx.corpora import read_qrels, sniff
 from pnyx.corpora.base import located
@@ -19,38 +19,22 @@ from pnyx.judge.perspectives import pair_id
 from pnyx.judge.verdicts import Source, Verdict, file_of, of_one_judge, shown_value
 from pnyx.judge.verdicts import read_verdicts as read_rows
 from pnyx.measure.gold import grade_of, majority
+from pnyx.measure.rankings import NO_SUBTOPIC
 from pnyx.records import Qrel
 
-__all__ = [
-    "MISSING",
-    "UNJUDGED",
-    "UNSCORED",
-    "Unjudged",
-    "UnscoredPairs",
-    "Verdict",
-    "Verdicts",
-    "qrels_of_verdicts",
-    "read_verdicts",
-    "verdicts_of_answers",
-    "verdicts_of_qrels",
-]
+__all__ = ["MISSING", "Unjudged", "UnscoredPairs", "Verdict", "Verdicts"]
+__all__ += ["qrels_of_verdicts", "read_verdicts", "verdicts_of_answers"]
 
 Unjudged: TypeAlias = Literal["unscored", "no"]
 """What pairs are that qrels lack: open, or no, for qrels that list only what supports."""
 
-UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
-
 UnscoredPairs: TypeAlias = Literal["error", "skip", "zero"]
-"""What becomes of unscored pairs in qrels: nothing is written, they have no line, or grade 0."""
-
-UNSCORED: tuple[UnscoredPairs, ...] = get_args(UnscoredPairs)
+"""Unscored pairs in qrels: an error, no line, or grade 0."""
 
 Place: TypeAlias = tuple[str, str, str]
-"""Question, document, perspective."""
 
 
 MISSING = Verdict(unscored="no verdict")
-"""A pair that nobody was asked about."""
 
 _NO = Verdict(value=False)
 
@@ -59,12 +43,8 @@ _NO = Verdict(value=False)
 class Verdicts:
     """Verdicts on pairs, by question, document and perspective.
 
-    Attributes:
-        judge: who gave them.
-        pairs: (question, document, perspective) -> verdict.
-        by_id: id -> verdict, of labels that name no pair; the id is then that of the item
-            (`pnyx.judge.perspectives.pair_id`).
-        other: what a pair is that is in neither.
+    `by_id` holds labels that name no pair, by the item's id (`pnyx.judge.perspectives.pair_id`);
+    `other` is the verdict on a pair that is in neither.
     """
 
     judge: str
@@ -73,7 +53,7 @@ class Verdicts:
     other: Verdict = MISSING
 
     def of(self, question_id: str, doc_id: str, perspective_id: str) -> Verdict:
-        """Return the verdict on a pair; `MISSING` where nobody was asked."""
+        """Return the verdict on a pair; `other` where nobody was asked."""
         place = question_id, doc_id, perspective_id
         found = self.pairs.get(place)
         if found is None and self.by_id:
@@ -95,7 +75,7 @@ def read_verdicts(
             labels JSONL, of several annotators the majority; or TREC diversity qrels, where a
             perspective is a subtopic. Answers name the pair by `question_id` (or `group`), `doc_id`
             and `perspective_id`; labels so, or by the item's id.
-        judge: whose answers count, where the file holds those of several.
+        judge: whose answers count, where the file holds several judges'.
         unjudged: what pairs are that qrels lack.
         relevant_from: the least grade of qrels that is a yes.
 
@@ -111,53 +91,24 @@ def read_verdicts(
     # Whatever does not look like JSON can only be qrels, whose reader says what is wrong with it.
     if read_head(path, 1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _answers(path, judge) if sniff(path, "items") == "answers" else _labels(path)
-    named = "standard input" if path == "-" else Path(path).name
-    found = verdicts_of_qrels(
-        read_qrels(path), unjudged=unjudged, relevant_from=relevant_from, name=named
-    )
-    if not any(subtopic not in ("0", "Q0", "q0") for _, _, subtopic in found.pairs):
+    pairs = {
+        (q.topic_id, q.doc_id, q.subtopic): Verdict(value=q.grade >= relevant_from)
+        for q in read_qrels(path)
+    }
+    if all(subtopic in NO_SUBTOPIC for _, _, subtopic in pairs):
         problem = "found plain qrels, expected diversity qrels: topic perspective document grade"
         raise InputError(problem, path=path)
-    return found
+    return Verdicts(f"qrels:{_named(path)}", pairs, other=_NO if unjudged == "no" else MISSING)
 
 
-# From qrels, and to them -------------------------------------------------------------------------
-
-
-def verdicts_of_qrels(
-    qrels: Iterable[Qrel],
-    *,
-    unjudged: Unjudged = "unscored",
-    relevant_from: int = 1,
-    name: str = "qrels",
-) -> Verdicts:
-    """Return what diversity qrels say; each subtopic is a perspective.
-
-    Args:
-        qrels: what `pnyx.read_qrels` yields.
-        unjudged: what pairs are that they lack.
-        relevant_from: the least grade that is a yes.
-        name: of the file.
-    """
-    pairs = {
-        (q.topic_id, q.doc_id, q.subtopic): Verdict(value=q.grade >= relevant_from) for q in qrels
-    }
-    return Verdicts(f"qrels:{name}", pairs, other=_NO if unjudged == "no" else MISSING)
+def _named(path: str) -> str:
+    return "standard input" if path == "-" else Path(path).name
 
 
 def qrels_of_verdicts(
     verdicts: Verdicts, pairs: Iterable[Place], unscored: UnscoredPairs = "error"
 ) -> Iterator[Qrel]:
-    """Yield verdicts as TREC diversity qrels: grade 1 for yes, 0 for no.
-
-    Args:
-        verdicts: who supports what.
-        pairs: (question, document, perspective), each once, that are to be written.
-        unscored: what becomes of unscored pairs.
-
-    Raises:
-        InputError: a pair is unscored, and `unscored` is `error`.
-    """
+    """Yield verdicts as TREC diversity qrels: grade 1 for yes, 0 for no."""
     for question_id, doc_id, perspective_id in pairs:
         found = verdicts.of(question_id, doc_id, perspective_id)
         if found.value is None and unscored == "error":
@@ -170,12 +121,9 @@ def qrels_of_verdicts(
             yield Qrel(question_id, doc_id, int(bool(found.value)), perspective_id)
 
 
-# From answers and labels -------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _Passages:
-    """The verdicts on the passages of a document, by their numbers, as they are read."""
+    """The verdicts on the passages of a document, by their numbers."""
 
     count: int
     found: dict[int, Verdict] = field(default_factory=dict)
@@ -196,18 +144,12 @@ class _Passages:
 
 
 class _Collected:
-    """Verdicts as they are read."""
-
     def __init__(self) -> None:
         self._passages: dict[Place, _Passages] = {}
         self._by_id: dict[str, Verdict] = {}
 
     def add(self, one: Verdict, *, by_id: bool) -> Verdict:
-        """Add one, and return it.
-
-        Raises:
-            InputError: it names no pair, or one that has a verdict.
-        """
+        """Add one, and return it; InputError: it names no pair, or one that has a verdict."""
         place = _place(one, by_id=by_id)
         if place is None:
             self._by_id[one.id] = one
@@ -223,11 +165,7 @@ class _Collected:
         return one
 
     def answer(self, one: Verdict) -> Verdict:
-        """Add the answer to a pair, and return it.
-
-        Raises:
-            InputError: it is no yes or no, or another task's; and as `add`.
-        """
+        """Add the answer to a pair, and return it; InputError also: no yes or no, another task."""
         if one.task not in ("support", "perspectives"):
             found = shorten(one.task, 40)
             raise InputError(f"task: found {found!r}, expected support or perspectives")
@@ -237,7 +175,6 @@ class _Collected:
         return self.add(one, by_id=False)
 
     def verdicts(self, judge: str) -> Verdicts:
-        """Return what was collected."""
         pairs = {place: passages.verdict() for place, passages in self._passages.items()}
         return Verdicts(judge, pairs, self._by_id)
 
@@ -268,11 +205,7 @@ def _answers(source: Source, judge: str | None) -> Verdicts:
 
 
 def verdicts_of_answers(judge: str, rows: Iterable[Mapping[str, Any]]) -> Verdicts:
-    """Return the verdicts of one judge's answers, as `read_verdicts` reads them from a file.
-
-    Raises:
-        InputError: a row names no pair, or one that has a verdict, or is another task's.
-    """
+    """Return the verdicts of one judge's answers, as `read_verdicts` reads them."""
     collected = _Collected()
     for one in read_rows(rows):
         collected.answer(one)
@@ -299,5 +232,4 @@ def _labels(path: str) -> Verdicts:
         except InputError as error:
             shown = shorten(identifier, 40)
             raise InputError(f"id {shown!r}: {error.problem}", path=path) from error
-    name = "standard input" if path == "-" else Path(path).name
-    return collected.verdicts(f"labels:{name}")
+    return collected.verdicts(f"labels:{_named(path)}")

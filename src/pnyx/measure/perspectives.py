@@ -1,12 +1,7 @@
-"""Do the results show every side? Runs against perspectives (BERDS, Chen and Choi 2024).
-
-`perspective_table` defines the measures, `perspective_registry` names them, and
-`docs/decisions/perspective-measures.md` says what the paper leaves open.
-"""
+"""Do the results show every side? Runs against perspectives (BERDS, Chen and Choi 2024)."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -15,17 +10,11 @@ import numpy as np
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source
+from pnyx.measure.agreement import counts_of
 from pnyx.measure.base import BOOTSTRAP, Bootstrap
-from pnyx.measure.comparisons import Comparison
 from pnyx.measure.gold import Joined, join_labels
+from pnyx.measure.irmeasures import Scorer, parse_measures
 from pnyx.measure.perspective_corrected import Corrected, Correction
-from pnyx.measure.perspective_diversity import diversity_values, parse_diversity_measures
-from pnyx.measure.perspective_registry import (
-    PERSPECTIVE_MEASURES,
-    SIDED,
-    PerspectiveMeasureAt,
-    parse_perspective_measure,
-)
 from pnyx.measure.perspective_results import (
     MeasuredCoverage,
     PerspectiveCoverage,
@@ -35,11 +24,15 @@ from pnyx.measure.perspective_results import (
     values_of,
 )
 from pnyx.measure.perspective_table import (
+    PERSPECTIVE_MEASURES,
+    SIDED,
     Bounded,
+    PerspectiveMeasureAt,
     Table,
     minimum_cover,
     mrecall,
     opposed,
+    parse_perspective_measure,
     table_of,
 )
 from pnyx.measure.perspective_verdicts import (
@@ -48,25 +41,25 @@ from pnyx.measure.perspective_verdicts import (
     qrels_of_verdicts,
     read_verdicts,
 )
-from pnyx.measure.rankings import Rankings, Run, rankings_of, topic_order, topics_measured
-from pnyx.measure.retrieval import compare_runs
-from pnyx.measure.significance import Test
-from pnyx.measure.weighted import Floats
+from pnyx.measure.rankings import (
+    Rankings,
+    Run,
+    judgements_of,
+    rankings_of,
+    topic_order,
+    topics_measured,
+)
+from pnyx.measure.retrieval import check_runs, compare_runs
+from pnyx.measure.significance import Comparison, Test
 from pnyx.records import Perspective, Qrel
 
-__all__ = [
-    "PERSPECTIVE_DEPTHS",
-    "Questions",
-    "by_question",
-    "measure_perspectives",
-    "perspective_qrels",
-]
+__all__ = ["PERSPECTIVE_DEPTHS", "Questions", "by_question", "measure_perspectives"]
+__all__ += ["perspective_qrels"]
 
 PERSPECTIVE_DEPTHS = (5,)
-"""BERDS, Table 3."""
 
 Questions: TypeAlias = Mapping[str, Sequence[Perspective]]
-"""Question -> its perspectives, at least one."""
+Values: TypeAlias = dict[str, list[Bounded | None]]
 
 
 def by_question(
@@ -74,11 +67,8 @@ def by_question(
 ) -> dict[str, list[Perspective]]:
     """Return the perspectives of each question, questions in order.
 
-    Args:
-        perspectives: of any number of questions.
-        sides_by_order: where a question has two perspectives and neither has a side, the first
-            supports it and the second opposes it. That is how BERDS made them: a statement of
-            the question, then its negation (Tables 9, 10 and 12).
+    With `sides_by_order`, of a question's two perspectives without a side the first supports it and
+    the second opposes it, as BERDS made them (Tables 9, 10 and 12).
     """
     found: dict[str, list[Perspective]] = {}
     for one in perspectives:
@@ -112,33 +102,32 @@ def measure_perspectives(
         perspectives: what `by_question` returns.
         verdicts: which document supports which perspective: what `pnyx.ask` returned, or a source
             as for `read_verdicts`.
-        measures: by their notation (`PERSPECTIVE_MEASURES`, e.g. `CoverDepth@100`), or diversity
-            measures of ir-measures (`alpha_nDCG@10`, `ERR_IA@10`, `StRecall@10`). By default
-            MRecall and Precision at each of `depths`, and where questions have two opposite
-            perspectives, which side is covered.
+        measures: by their notation (`MRecall@5`, `CoverDepth@100`), also diversity measures of
+            ir-measures (`alpha_nDCG@10`). By default MRecall and Precision at each of `depths`, and
+            which side is covered where questions have two opposite perspectives.
         depths: of the default measures.
         union_depth: also measure how deep each run must be read to cover everything (Table 5), and
             what so many documents of each run cover together (Table 6).
-        labelled: pairs that the same judge answered and people labelled (`join_labels`, or answers
-            with a field `label`): MRecall and Precision are then also given with the judge's
-            errors taken into account (`Correction`).
-        shift: how far the judge's log-odds may be off where the labelled questions come from
-            elsewhere: a standard deviation, 0.7 for odds that are twice or half as high.
+        labelled: pairs that the same judge answered and people labelled (as for `join_labels`):
+            MRecall and Precision are also given corrected for the judge's errors.
+        shift: standard deviation of how far the judge's log-odds may be off where the labelled
+            questions come from elsewhere; 0.7 for odds that are twice or half as high.
         topics_of: which questions count.
-        baseline: the run that the others are compared with, by its name, on MRecall and Precision
-            or on all of `measures`.
+        baseline: name of the run that the others are compared with, on `measures` or by default on
+            MRecall and Precision.
         test: of the differences over questions; two-sided, corrected by Holm-Bonferroni over all.
-        bootstrap: over questions; its seed is that of all that is drawn.
+        bootstrap: over questions; its seed is that of everything that is drawn.
 
     Raises:
-        InputError: a measure is none or cannot be computed, a run has no question with
-            perspectives or contradicts itself, no verdict is on a pair of the runs, or the
-            labelled pairs were answered by another judge.
+        InputError: a measure is unknown or cannot be computed, a run has no question with
+            perspectives or contradicts itself, no verdict is on a pair of the runs, or another
+            judge answered the labelled pairs.
         MissingExtra: the t-test, or a measure of ir-measures, needs the extra `retrieval`.
         ValueError: no run, no perspectives, or no run of the baseline's name; a shift below 0.
     """
-    if not runs or not perspectives or (baseline is not None and baseline not in runs):
-        raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
+    if not perspectives:
+        raise ValueError("found no perspectives, expected one or more")
+    check_runs(runs, baseline)
     verdicts = read_verdicts(verdicts)
     chosen = _Chosen(measures, depths, union_depth, perspectives)
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
@@ -150,34 +139,42 @@ def measure_perspectives(
         ]
         for name, own in ranked.items()
     }
-    _check_pairs(tables, verdicts)
-    values = _values(chosen, tables, verdicts)
-    measured = tuple(
-        _measured(name, ranked[name], perspectives, tables[name], values[name], chosen, bootstrap)
-        for name in ranked
-    )
-    correction = None
+    every = [table for own in tables.values() for table in own]
+    _check_pairs(every, verdicts)
+    values = _values(chosen, tables, every, verdicts)
+    fitted = None
     if labelled is not None:
         if not isinstance(labelled, Joined):
             labelled = join_labels(labelled, task="support", judge=verdicts.judge)
-        every = [table for own in tables.values() for table in own]
         fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
         fitted.check_judge(verdicts.judge)
-        measured = tuple(
-            replace(run, corrected=_corrected(chosen, tables[run.name], fitted)) for run in measured
-        )
-        correction = fitted.row()
+    measured = tuple(
+        _measured(name, own, perspectives, tables[name], values[name], chosen, fitted, bootstrap)
+        for name, own in ranked.items()
+    )
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        columns = _columns(values, chosen)
+        columns = {
+            name: np.stack([values_of(own[n]) for n in chosen.compared], axis=1)
+            for name, own in values.items()
+        }
         comparisons = compare_runs(columns, topics, chosen.compared, baseline, test, bootstrap)
     union = None
     if union_depth is not None:
         union = _union(ranked, topics, perspectives, verdicts, union_depth, bootstrap)
     return PerspectiveCoverage(
-        measured, topics_of, len(perspectives), sum(map(len, perspectives.values())),
-        verdicts.judge, union, correction, comparisons, baseline, test, bootstrap,
-    )  # fmt: skip
+        runs=measured,
+        topics_of=topics_of,
+        questions=len(perspectives),
+        perspectives=sum(map(len, perspectives.values())),
+        judge=verdicts.judge,
+        union=union,
+        correction=None if fitted is None else fitted.row(),
+        comparisons=comparisons,
+        baseline=baseline,
+        test=test,
+        bootstrap=bootstrap,
+    )
 
 
 def perspective_qrels(
@@ -187,14 +184,14 @@ def perspective_qrels(
     depth: int,
     unscored: UnscoredPairs = "error",
 ) -> list[Qrel]:
-    """Return verdicts as TREC diversity qrels, of which a perspective is a subtopic.
+    """Return verdicts as TREC diversity qrels, with perspectives as subtopics.
 
     Args:
         runs: each what `pnyx.read_run` yields.
         perspectives: what `by_question` returns.
         verdicts: which document supports which perspective.
         depth: so many documents of each run, and whatever else has a verdict.
-        unscored: what becomes of pairs without one.
+        unscored: how pairs without a verdict are treated.
 
     Raises:
         InputError: a pair is unscored, and `unscored` is `error`; a run contradicts itself.
@@ -217,14 +214,7 @@ def perspective_qrels(
 
 
 class _Chosen:
-    """Which measures are computed.
-
-    Attributes:
-        own: notation -> measure of a table.
-        diverse: notation -> measure of ir-measures.
-        compared: the notations that runs are compared on.
-        depth: how many documents of a ranking count at most.
-    """
+    """The measures to compute, ours and ir-measures', by notation."""
 
     def __init__(
         self,
@@ -235,11 +225,13 @@ class _Chosen:
     ) -> None:
         self.own: dict[str, PerspectiveMeasureAt] = {}
         others = [name for name in measures if not self._take(parse_perspective_measure(name))]
-        self.diverse = parse_diversity_measures(others)
-        if not measures:
-            for name in ("MRecall", "Precision"):
-                for k in depths:
-                    self._take(PERSPECTIVE_MEASURES[name] @ k)
+        self.diverse = parse_measures(others) if others else {}
+        for name, measure in self.diverse.items():
+            if type(measure.params.get("cutoff")) is not int:
+                raise InputError(f"--measure {name}: expected a depth, as in {name}@10")
+        for name in () if measures else ("MRecall", "Precision"):
+            for k in depths:
+                self._take(PERSPECTIVE_MEASURES[name] @ k)
         self.compared = [*self.own, *self.diverse]
         if not measures and any(
             opposed(one.stance for one in own) for own in perspectives.values()
@@ -251,21 +243,17 @@ class _Chosen:
             self._take(PERSPECTIVE_MEASURES[name] @ int(union_depth or 0))
         cutoffs = [one.params["cutoff"] for one in self.diverse.values()]
         self.depth = max([*(one.k for one in self.own.values()), *cutoffs])
+        # A topic may have no value of these though all its pairs are scored.
+        self.conditional = frozenset(n for n, one in self.own.items() if not one.measure.always)
 
     def _take(self, measure: PerspectiveMeasureAt | None) -> bool:
         if measure is not None:
             self.own[repr(measure)] = measure
         return measure is not None
 
-    @property
-    def conditional(self) -> frozenset[str]:
-        """Those that a topic may have no value of though all its pairs are scored."""
-        return frozenset(name for name, one in self.own.items() if not one.measure.always)
 
-
-def _check_pairs(tables: Mapping[str, Sequence[Table]], verdicts: Verdicts) -> None:
+def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
     """Refuse verdicts on other pairs: every measure would say that all is open."""
-    every = [table for own in tables.values() for table in own]
     if not any(table.documents for table in every) or verdicts.other.value is not None:
         return
     if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
@@ -279,27 +267,40 @@ def _check_pairs(tables: Mapping[str, Sequence[Table]], verdicts: Verdicts) -> N
 
 
 def _values(
-    chosen: _Chosen, tables: Mapping[str, Sequence[Table]], verdicts: Verdicts
-) -> dict[str, dict[str, list[Bounded | None]]]:
-    """Return run -> measure -> the value of each topic."""
-    diverse = diversity_values(chosen.diverse, tables, verdicts)
-    return {
-        name: {
-            **{notation: [one.of(t) for t in own] for notation, one in chosen.own.items()},
-            **diverse[name],
-        }
+    chosen: _Chosen,
+    tables: Mapping[str, Sequence[Table]],
+    every: Sequence[Table],
+    verdicts: Verdicts,
+) -> dict[str, Values]:
+    """Return run -> measure -> the value of each topic.
+
+    By diversity qrels a pair without a grade counts as no; so by measures of ir-measures, a topic
+    with an unscored pair within the depth has no value.
+    """
+    found: dict[str, Values] = {
+        name: {notation: [one.of(t) for t in own] for notation, one in chosen.own.items()}
         for name, own in tables.items()
     }
-
-
-def _columns(
-    values: Mapping[str, Mapping[str, Sequence[Bounded | None]]], chosen: _Chosen
-) -> dict[str, Floats]:
-    """Return run -> float64 (topics, measures) of what runs are compared on."""
-    return {
-        name: np.stack([values_of(own[n]) for n in chosen.compared], axis=1)
-        for name, own in values.items()
-    }
+    if not chosen.diverse:
+        return found
+    known = {table.topic: set(table.perspectives) for table in every}
+    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
+    for t in every:
+        pool |= dict.fromkeys((t.topic, d, p) for d in t.documents for p in t.perspectives)
+    judged = list(qrels_of_verdicts(verdicts, pool, "skip"))
+    if not judged:
+        raise InputError("no pair of the runs is scored, which diversity measures need")
+    scorer = Scorer(chosen.diverse, judgements_of(judged))
+    for name, own in tables.items():
+        scores = scorer.score({table.topic: table.documents for table in own})
+        for notation, measure in chosen.diverse.items():
+            values = found[name][notation] = []
+            for table in own:
+                closed = not table.unscored[: measure.params["cutoff"]].any()
+                known_here = closed and table.topic in scores
+                one = scores[table.topic][notation] if known_here else None
+                values.append(Bounded(one, one) if known_here else Bounded(0.0, None))
+    return found
 
 
 def _measured(
@@ -307,50 +308,34 @@ def _measured(
     rankings: Rankings,
     perspectives: Questions,
     tables: Sequence[Table],
-    values: Mapping[str, Sequence[Bounded | None]],
+    values: Values,
     chosen: _Chosen,
+    fitted: Correction | None,
     bootstrap: Bootstrap,
 ) -> MeasuredCoverage:
+    corrected: dict[str, Corrected] = {}
+    for notation, at in chosen.own.items() if fitted is not None else ():
+        if at.measure.name in ("MRecall", "Precision"):
+            corrected[notation] = getattr(fitted, at.measure.name.lower())(tables, at.k)
     topics = [table.topic for table in tables]
-    per_topic = {
-        topic: {n: own[place] for n, own in values.items() if own[place] is not None}
-        for place, topic in enumerate(topics)
-    }
     return MeasuredCoverage(
         name,
         rankings.tags,
         means_of(values, chosen.conditional, bootstrap),
-        per_topic,  # type: ignore[arg-type]  # None is left out
+        {
+            topic: {n: one for n, own in values.items() if (one := own[place]) is not None}
+            for place, topic in enumerate(topics)
+        },
         _pairs(tables),
         tuple(t for t in topics if t not in rankings.by_topic),
         tuple(t for t in rankings.by_topic if t not in perspectives),
         rankings.rearranged,
+        corrected,
     )
 
 
-def _pairs(tables: Iterable[Table]) -> dict[str, Any]:
-    asked, reasons = 0, Counter[str]()
-    for table in tables:
-        asked += table.yes.size
-        reasons.update(reason.partition(":")[0] for reason in table.reasons)
-    return {
-        "asked": asked,
-        "scored": asked - reasons.total(),
-        "unscored": reasons.total(),
-        "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
-    }
-
-
-def _corrected(
-    chosen: _Chosen, tables: Sequence[Table], correction: Correction
-) -> dict[str, Corrected]:
-    found = {}
-    for notation, one in chosen.own.items():
-        if one.measure.name == "MRecall":
-            found[notation] = correction.mrecall(tables, one.k)
-        elif one.measure.name == "Precision":
-            found[notation] = correction.precision(tables, one.k)
-    return found
+def _pairs(tables: Sequence[Table]) -> dict[str, Any]:
+    return counts_of(sum(t.yes.size for t in tables), [r for t in tables for r in t.reasons])
 
 
 def _union(

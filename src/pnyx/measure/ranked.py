@@ -1,7 +1,6 @@
 """How good rankings are: nDCG and average precision of scores, and the top of a run.
 
-Ties count with the mean over their random orders, exactly (McSherry and Najork, ECIR 2008): a judge
-that says "95 %" twenty times is neither lucky nor unlucky.
+Ties count with the mean over their random orders, exactly (McSherry and Najork, ECIR 2008).
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ def ndcg(
 ) -> float | None:
     """Return the normalised discounted cumulative gain of one question's pairs, in [0, 1].
 
-    The gain is the grade itself (linear) and is divided by log2(rank + 1) (Järvelin and
-    Kekäläinen, TOIS 20, 2002, as in trec_eval); negative grades gain nothing. Equal scores share
-    the mean of what they gain.
+    The gain is the grade itself (linear), divided by log2(rank + 1) (Järvelin and Kekäläinen, TOIS
+    20, 2002, as in trec_eval); negative grades gain nothing; equal scores share the mean of their
+    gains.
 
     Args:
         gains: (n,) how relevant each pair is, in any unit.
@@ -46,7 +45,8 @@ def ndcg(
     ideal = float(np.sort(gain)[::-1] @ discount)
     if ideal == 0:
         return None
-    return min(1.0, float(_Blocks(score).means(gain) @ discount) / ideal)
+    blocks = _Blocks(score)
+    return min(1.0, float((blocks.sums(gain) / blocks.size) @ discount) / ideal)
 
 
 def ranking_average_precision(
@@ -54,16 +54,10 @@ def ranking_average_precision(
 ) -> float | None:
     """Return the average precision of the ranking of one question's pairs, in [0, 1].
 
-    The mean, over the relevant pairs, of the precision at their ranks; over questions its mean is
-    MAP. Equal scores count with the expected value over their orders (`average_precision` takes
-    them as one threshold instead).
-
-    Args:
-        relevant: (n,) whether each pair is relevant.
-        scores: (n,) by which the pairs are ranked, the highest first.
-
-    Returns:
-        None where no pair is relevant.
+    The mean, over the pairs (n,) that are relevant, of the precision at their ranks by score (n,),
+    the highest first; its mean over questions is MAP. Equal scores count with the expected value
+    over their orders (`average_precision` takes them as one threshold). None where no pair is
+    relevant.
 
     Raises:
         ValueError: not one finite score for each label.
@@ -74,13 +68,7 @@ def ranking_average_precision(
 
 
 class _Blocks:
-    """A ranking by score, in which pairs of equal scores form a block.
-
-    Attributes:
-        order: (n,) the pairs' places, the highest score first.
-        start: (n,) at each rank, how many ranks lie before its block.
-        size: (n,) at each rank, the size of its block.
-    """
+    """A ranking by score; at each rank, `start` ranks lie before its block of equals of `size`."""
 
     def __init__(self, score: Floats) -> None:
         self.order = np.argsort(-score, kind="stable")
@@ -95,16 +83,12 @@ class _Blocks:
         sums = np.add.reduceat(amounts[self.order], self._firsts)
         return np.asarray(np.repeat(sums, self._sizes))
 
-    def means(self, amounts: Floats) -> Floats:
-        """Return, at each rank, the mean amount of its block."""
-        return np.asarray(self.sums(amounts) / self.size)
-
 
 def _expected_precision(yes: Floats, blocks: _Blocks) -> float:
     """Return the expected average precision over the orders within blocks.
 
-    At the j-th of the n ranks of a block with r relevant pairs, a relevant one stands with chance
-    r / n; (j - 1)(r - 1) / (n - 1) of the others are then expected before it in the block.
+    At the j-th of the n ranks of a block with r relevant pairs, a relevant one stands with chance r
+    / n; (j - 1)(r - 1) / (n - 1) of the others are then expected before it in the block.
     """
     here = blocks.sums(yes)
     ranked = np.cumsum(yes[blocks.order])
@@ -130,44 +114,16 @@ def _columns(
 def precision_at(
     runs: Mapping[str, Sequence[str]], relevant: Mapping[str, Collection[str]], k: int
 ) -> Measured:
-    """Return the share of relevant documents among the first k of each topic, all topics pooled.
-
-    Args:
-        runs: topic -> document ids, best first. Topics without a ranking count as k misses.
-        relevant: topic -> ids of its relevant documents; these are the topics that are measured.
-        k: depth, at least 1; the denominator is k for each topic, as in trec_eval's P_k.
-
-    Returns:
-        A share with Wilson's 95 % interval, which takes the k x topics places as independent; every
-        place counts as scored. None where there is no topic.
-
-    Raises:
-        ValueError: k is below 1.
-    """
+    """Return the share of relevant documents among each topic's first k, pooled (Wilson)."""
     _check_depth(k)
     hits = [doc in good for topic, good in relevant.items() for doc in runs.get(topic, ())[:k]]
     return share_of(sum(hits), k * len(relevant), k * len(relevant))
 
 
 def perspective_coverage(
-    runs: Mapping[str, Sequence[str]],
-    supports: Mapping[str, Mapping[str, Collection[str]]],
-    k: int,
+    runs: Mapping[str, Sequence[str]], supports: Mapping[str, Mapping[str, Collection[str]]], k: int
 ) -> Measured:
-    """Return the share of perspectives that a document in the first k supports (subtopic recall).
-
-    Args:
-        runs: topic -> document ids, best first.
-        supports: topic -> perspective id -> ids of the documents that support it; every
-            perspective counts, also one that no document supports.
-        k: depth, at least 1.
-
-    Returns:
-        A share with Wilson's 95 % interval, perspectives of all topics pooled; None without any.
-
-    Raises:
-        ValueError: k is below 1.
-    """
+    """Return the share of perspectives that a document in the first k supports, pooled."""
     _check_depth(k)
     covered = [
         any(doc in documents for doc in runs.get(topic, ())[:k])

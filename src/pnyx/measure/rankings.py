@@ -15,41 +15,22 @@ from pnyx.corpora import read_qrels, read_run
 from pnyx.errors import InputError, shorten
 from pnyx.records import Qrel, RunEntry
 
-__all__ = [
-    "MAX_GRADE",
-    "Judgements",
-    "Qrels",
-    "Rankings",
-    "Run",
-    "judgements_of",
-    "rankings_of",
-    "scores_of",
-    "topic_order",
-    "topics_measured",
-]
+__all__ = ["MAX_GRADE", "NO_SUBTOPIC", "Judgements", "Qrels", "Rankings", "Run", "judgements_of"]
+__all__ += ["rankings_of", "scores_of", "some_topics", "topic_order", "topics_measured"]
 
-Run: TypeAlias = str | Path | Iterable[RunEntry]
-"""A run file, or what `pnyx.read_run` yields."""
+Run: TypeAlias = str | Path | Iterable[RunEntry]  # A run file, or what `pnyx.read_run` yields
 
-Qrels: TypeAlias = str | Path | Iterable[Qrel]
-"""A qrels file, or what `pnyx.read_qrels` yields."""
+Qrels: TypeAlias = str | Path | Iterable[Qrel]  # A qrels file, or what `pnyx.read_qrels` yields
 
-MAX_GRADE = 1_000_000
-"""trec_eval's code holds a counter for each grade up to the highest."""
+MAX_GRADE = 1_000_000  # trec_eval's code holds a counter for each grade up to the highest
 
-_NO_SUBTOPIC = {"0", "Q0", "q0"}
+NO_SUBTOPIC = {"0", "Q0", "q0"}
 """What plain qrels have in the second column, also mixed in one file (Touché 2020)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """A run.
-
-    Attributes:
-        by_topic: topic -> document ids, best first.
-        tags: the run's tags, as a rule one.
-        rearranged: topics in which the rank column gives another order.
-    """
+    """A run: topic -> document ids, best first; its tags; topics whose rank column disagrees."""
 
     by_topic: Mapping[str, Sequence[str]]
     tags: tuple[str, ...]
@@ -58,11 +39,7 @@ class Rankings:
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """Qrels.
-
-    Attributes:
-        by_topic: topic -> document -> subtopic -> grade; the subtopic of plain qrels is 0.
-    """
+    """Qrels: topic -> document -> subtopic -> grade; the subtopic of plain qrels is 0."""
 
     by_topic: Mapping[str, Mapping[str, Mapping[str, int]]]
 
@@ -93,21 +70,10 @@ def topic_order(topic: str) -> tuple[bool, int, str]:
 def topics_measured(
     ranked: Mapping[str, Rankings], known: Collection[str], topics_of: str, having: str
 ) -> dict[str, list[str]]:
-    """Return the topics that each run is measured on.
-
-    Args:
-        ranked: name -> run.
-        known: the topics that there is something to measure with for, in order.
-        topics_of: `run` for those of them that the run has, `both` for those that every run has,
-            anything else for all of them.
-        having: what there is for them.
-
-    Raises:
-        InputError: a run has none of the topics, or none is in every run.
-    """
+    """Return the topics that each run is measured on; InputError where there are none."""
     for name, rankings in ranked.items():
         if not any(topic in known for topic in rankings.by_topic):
-            here, there = _some(rankings.by_topic), _some(known)
+            here, there = some_topics(rankings.by_topic), some_topics(known)
             problem = f"no topic has {having} (topics are {here}; {having} are of {there})"
             raise InputError(problem, path=name)
     everywhere = [t for t in known if all(t in r.by_topic for r in ranked.values())]
@@ -118,40 +84,30 @@ def topics_measured(
     return {name: [t for t in known if t in r.by_topic] for name, r in ranked.items()}
 
 
-def _some(topics: Iterable[str]) -> str:
-    first = list(topics)[:3]
-    return ", ".join(repr(shorten(topic, 30)) for topic in first) or "none"
+def some_topics(topics: Iterable[str]) -> str:
+    """Return the first topics for a message."""
+    return ", ".join(repr(shorten(topic, 30)) for topic in list(topics)[:3]) or "none"
 
 
 def rankings_of(entries: Run) -> Rankings:
-    """Order a run's documents as trec_eval does.
-
-    The higher score goes first, in single precision, as trec_eval holds it; of equal scores, the
-    document whose id comes last in the alphabet. The rank column does not count.
-
-    Raises:
-        InputError: a document is ranked twice for a topic, or a score is not finite.
-    """
+    """Order a run's documents as trec_eval does: by score in single precision, then by id."""
     scores, tags = scores_of(entries)
     by_topic, rearranged = {}, []
     for topic in sorted(scores, key=topic_order):
         documents = scores[topic]
-        places = zip(_single([score for score, _ in documents.values()]), documents, strict=True)
-        by_topic[topic] = [doc for _, doc in sorted(places, reverse=True)]
+        exact = np.array([score for score, _ in documents.values()], dtype=np.float64)
+        with np.errstate(over="ignore"):  # beyond single precision all are equal, as in trec_eval
+            single: list[float] = exact.astype(np.float32).tolist()
+        places = sorted(zip(single, documents, strict=True), reverse=True)
+        by_topic[topic] = [doc for _, doc in places]
         ranks = [documents[doc][1] for doc in by_topic[topic]]
         if any(later < earlier for earlier, later in pairwise(ranks)):
             rearranged.append(topic)
     return Rankings(by_topic, tags, tuple(rearranged))
 
 
-def scores_of(
-    entries: Run,
-) -> tuple[dict[str, dict[str, tuple[float, int]]], tuple[str, ...]]:
-    """Collect a run as topic -> document -> (score, rank), and its tags.
-
-    Raises:
-        InputError: a document is ranked twice for a topic, or a score is not finite.
-    """
+def scores_of(entries: Run) -> tuple[dict[str, dict[str, tuple[float, int]]], tuple[str, ...]]:
+    """Collect a run as topic -> document -> (score, rank), and its tags."""
     scores: dict[str, dict[str, tuple[float, int]]] = {}
     tags: dict[str, None] = {}
     for e in read_run(str(entries)) if isinstance(entries, str | Path) else entries:
@@ -165,16 +121,11 @@ def scores_of(
 
 
 def judgements_of(qrels: Qrels) -> Judgements:
-    """Collect qrels by topic.
-
-    Raises:
-        InputError: there are none, a document is judged twice for a topic and subtopic, or a
-            grade is above a million.
-    """
+    """Collect qrels by topic; InputError: none, a pair judged twice, a grade above a million."""
     found: dict[str, dict[str, dict[str, int]]] = {}
     for q in read_qrels(str(qrels)) if isinstance(qrels, str | Path) else qrels:
         by_subtopic = found.setdefault(q.topic_id, {}).setdefault(q.doc_id, {})
-        subtopic = "0" if q.subtopic in _NO_SUBTOPIC else q.subtopic
+        subtopic = "0" if q.subtopic in NO_SUBTOPIC else q.subtopic
         if subtopic in by_subtopic or q.grade > MAX_GRADE:
             twice, high = "judged twice", f"grade {q.grade}, expected at most {MAX_GRADE}"
             problem = twice if subtopic in by_subtopic else high
@@ -183,9 +134,3 @@ def judgements_of(qrels: Qrels) -> Judgements:
     if not found:
         raise InputError("the qrels hold no judgements")
     return Judgements({topic: found[topic] for topic in sorted(found, key=topic_order)})
-
-
-def _single(scores: Sequence[float]) -> list[float]:
-    with np.errstate(over="ignore"):  # beyond single precision all are equal, as in trec_eval
-        rounded: list[float] = np.array(scores, dtype=np.float64).astype(np.float32).tolist()
-    return rounded

@@ -4,70 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
-from pnyx.measure.bootstrap import column_means
-from pnyx.measure.comparisons import Comparison, differ, family, method_rows
-from pnyx.measure.irmeasures import (
-    DEFAULT_DIVERSITY,
-    DEFAULT_MEASURES,
-    Scorer,
-    parse_measures,
-)
-from pnyx.measure.rankings import (
-    Judgements,
-    Qrels,
-    Rankings,
-    Run,
-    judgements_of,
-    rankings_of,
-    topics_measured,
-)
-from pnyx.measure.significance import Test
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, plain
+from pnyx.measure.intervals import column_means
+from pnyx.measure.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, Scorer, parse_measures
+from pnyx.measure.rankings import Qrels, Run, judgements_of, rankings_of, topics_measured
+from pnyx.measure.significance import Compared, Comparison, Test, differ, family
 from pnyx.measure.weighted import Floats, numbers
 
-__all__ = [
-    "TOPICS_OF",
-    "MeasuredRun",
-    "Retrieval",
-    "TopicsOf",
-    "compare_runs",
-    "measure_retrieval",
-]
+__all__ = ["MeasuredRun", "Retrieval", "TopicsOf", "check_runs", "compare_runs"]
+__all__ += ["measure_retrieval"]
 
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
-"""Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that
-the run has (`trec_eval`); those of the qrels that every run has."""
-
-TOPICS_OF: tuple[TopicsOf, ...] = get_args(TopicsOf)
+"""Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that the
+run has (`trec_eval`); those of the qrels that every run has."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """One run.
-
-    Attributes:
-        name: as it was given.
-        tags: in its file, as a rule one.
-        measures: name -> mean over the topics, with its interval.
-        per_topic: topic -> name -> value, None where the measure is not defined.
-        absent: topics among them that the run does not have; they count as an empty ranking.
-        unjudged: topics of the run without qrels; they are not measured.
-        rearranged: topics whose rank column says another order than the scores.
-        judged_documents: how many of its documents have a judgement; 0 means other documents.
-    """
+    """One run: `rearranged` are topics whose rank column disagrees with the scores."""
 
     name: str
     tags: tuple[str, ...]
     measures: Mapping[str, Measured]
     per_topic: Mapping[str, Mapping[str, float | None]]
-    absent: tuple[str, ...]
-    unjudged: tuple[str, ...]
+    absent: tuple[str, ...]  # measured as an empty ranking
+    unjudged: tuple[str, ...]  # not measured
     rearranged: tuple[str, ...]
-    judged_documents: int
+    judged_documents: int  # 0 means that qrels and run are of other documents
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
@@ -80,7 +47,7 @@ class MeasuredRun:
                 "unjudged": list(self.unjudged),
                 "rearranged": list(self.rearranged),
             },
-            "measures": {name: m.row() for name, m in self.measures.items()},
+            "measures": plain(self.measures),
             "per_group": {
                 topic: {n: Measured(v, int(v is not None), 1).row() for n, v in values.items()}
                 for topic, values in self.per_topic.items()
@@ -88,28 +55,17 @@ class MeasuredRun:
         }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Retrieval(Result):
-    """Runs measured against qrels.
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Retrieval(Compared):
+    """Runs measured against qrels, each with its `measures` and values `per_topic`.
 
-    Attributes:
-        runs: in the order given.
-        topics_of: which topics they are measured on.
-        without_relevant: topics of the qrels of which no document is relevant; they count, and
-            most measures are 0 there for every run.
-        comparisons: each other run against the baseline, measure by measure.
-        baseline: its name; None without one.
-        test: of the comparisons.
-        bootstrap: how intervals, and signs of the randomisation test, were drawn.
+    `without_relevant` topics have no relevant document; they count, mostly as 0. `comparisons` are
+    of each other run with the baseline, if any, measure by measure.
     """
 
     runs: tuple[MeasuredRun, ...]
     topics_of: TopicsOf
     without_relevant: tuple[str, ...]
-    comparisons: tuple[Comparison, ...]
-    baseline: str | None
-    test: Test
-    bootstrap: Bootstrap
 
     @property
     def undefined(self) -> int:
@@ -123,19 +79,12 @@ class Retrieval(Result):
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
-        runs = [run.row() for run in self.runs]
-        top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
-        methods = method_rows("topics", self.comparisons, self.test, self.bootstrap)
         return {
             "task": "retrieval",
-            **top,
-            "runs": runs,
+            **self._runs_row(),
             "topics_of": self.topics_of,
             "topics_without_relevant": list(self.without_relevant),
-            "baseline": self.baseline,
-            "comparisons": [c.row() for c in self.comparisons],
-            **methods,
-            **({"test": None} if self.baseline is None else {}),
+            **self._methods_row(),
         }
 
 
@@ -154,88 +103,67 @@ def measure_retrieval(
 
     Args:
         runs: name -> a run file, or what `pnyx.read_run` yields; read once.
-        qrels: a qrels file, or what `pnyx.read_qrels` yields. Measures that know no subtopics take
-            the best grade that a document has for any.
+        qrels: a qrels file, or what `pnyx.read_qrels` yields. Measures without subtopics take the
+            best grade that a document has for any.
         measures: in the notation of ir-measures; by default nDCG@10, P@10, AP and R@100, with
             diversity qrels also alpha_nDCG@10, ERR_IA@10 and StRecall@10.
         topics_of: which topics count.
-        baseline: the run that the others are compared with, by its name.
-        test: of the differences to the baseline, over topics; always two-sided and corrected by
+        baseline: name of the run that the others are compared with.
+        test: of the differences to the baseline, over topics; two-sided, corrected by
             Holm-Bonferroni over all runs and measures.
         margin: also test, one-sided, that a run is not lower than the baseline by so much or more;
-            in the units of the measure, and chosen before the runs are looked at.
+            in the measure's units, chosen before the runs are looked at.
         bootstrap: over topics; its seed is also that of the randomisation test.
 
     Raises:
-        InputError: a measure cannot be computed from these qrels, a run shares no topic with
-            them, or a run or the qrels contradict themselves.
+        InputError: a measure cannot be computed from these qrels, a run shares no topic with them,
+            or a run or the qrels contradict themselves.
         MissingExtra: the extra `retrieval` is not installed.
-        ValueError: no run, or no run of the baseline's name; a margin that is not above 0.
+        ValueError: no run, no run of the baseline's name, or a margin that is not above 0.
     """
-    if not runs or (baseline is not None and baseline not in runs):
-        raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
+    check_runs(runs, baseline)
     parsed = parse_measures(measures or DEFAULT_MEASURES)
     judgements = judgements_of(qrels)
     if not measures and judgements.diverse:
         parsed |= parse_measures(DEFAULT_DIVERSITY)
-    scorer = Scorer(parsed, judgements)
+    scorer, judged = Scorer(parsed, judgements), judgements.by_topic
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
-    topics = topics_measured(ranked, judgements.by_topic, topics_of, "qrels")
-    scored = {name: scorer.score(rankings.by_topic) for name, rankings in ranked.items()}
-    tables = {name: _table(scored[name], topics[name], list(parsed)) for name in ranked}
-    measured = tuple(
-        _measured(
+    topics = topics_measured(ranked, judged, topics_of, "qrels")
+    measured, tables = [], {}
+    for name, own in ranked.items():
+        scored = scorer.score(own.by_topic)
+        values = {topic: scored[topic] for topic in topics[name]}
+        tables[name] = np.stack([numbers([v[m] for m in parsed]) for v in values.values()])
+        known = [(t, docs) for t, docs in own.by_topic.items() if t in judged]
+        run = MeasuredRun(
             name,
-            ranked[name],
-            judgements,
-            {topic: scored[name][topic] for topic in topics[name]},
+            own.tags,
             dict(zip(parsed, column_means(tables[name], bootstrap), strict=True)),
+            values,
+            tuple(t for t in values if t not in own.by_topic),
+            tuple(t for t in own.by_topic if t not in judged),
+            own.rearranged,
+            sum(doc in judged[t] for t, docs in known for doc in docs),
         )
-        for name in ranked
-    )
+        measured.append(run)
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
         comparisons = compare_runs(tables, topics, list(parsed), baseline, test, bootstrap, margin)
-    empty = judgements.without_relevant
-    return Retrieval(measured, topics_of, empty, comparisons, baseline, test, bootstrap)
-
-
-def _table(
-    scored: Mapping[str, Mapping[str, float | None]], topics: Sequence[str], names: Sequence[str]
-) -> Floats:
-    """Return a run's values, (topics, measures); NaN where a measure is not defined."""
-    return np.stack([numbers([scored[topic][name] for name in names]) for topic in topics])
-
-
-def _measured(
-    name: str,
-    rankings: Rankings,
-    judgements: Judgements,
-    values: Mapping[str, Mapping[str, float | None]],
-    means: Mapping[str, Measured],
-) -> MeasuredRun:
-    judged = judgements.by_topic
-    return MeasuredRun(
-        name,
-        rankings.tags,
-        means,
-        values,
-        tuple(t for t in values if t not in rankings.by_topic),
-        tuple(t for t in rankings.by_topic if t not in judged),
-        rankings.rearranged,
-        sum(d in judged[t] for t, docs in rankings.by_topic.items() if t in judged for d in docs),
+    return Retrieval(
+        runs=tuple(measured),
+        topics_of=topics_of,
+        without_relevant=judgements.without_relevant,
+        comparisons=comparisons,
+        baseline=baseline,
+        test=test,
+        bootstrap=bootstrap,
     )
 
 
-def _differences(
-    table: Floats, topics: Sequence[str], baseline: Floats, baseline_topics: Sequence[str]
-) -> Floats:
-    """Return run less baseline on the topics of both, (topics, measures)."""
-    theirs = {topic: place for place, topic in enumerate(baseline_topics)}
-    pairs = [(place, theirs[topic]) for place, topic in enumerate(topics) if topic in theirs]
-    mine, other = [a for a, _ in pairs], [b for _, b in pairs]
-    difference: Floats = table[mine] - baseline[other]
-    return difference
+def check_runs(runs: Mapping[str, Run], baseline: str | None) -> None:
+    """Refuse to measure nothing, or against a baseline that is not there."""
+    if not runs or (baseline is not None and baseline not in runs):
+        raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
 
 
 def compare_runs(
@@ -247,24 +175,14 @@ def compare_runs(
     bootstrap: Bootstrap,
     margin: float | None = None,
 ) -> tuple[Comparison, ...]:
-    """Test each run's differences to the baseline, measure by measure, as one family.
-
-    Args:
-        tables: run -> values, (topics, measures); NaN where there is none.
-        topics: run -> the topics of its table.
-        names: of the measures.
-        baseline: the run that the others are compared with.
-        test: of the differences over the topics of both.
-        bootstrap: over topics.
-        margin: also test against it.
-    """
-    pairs = {
-        name: _differences(table, topics[name], tables[baseline], topics[baseline])
-        for name, table in tables.items()
-        if name != baseline
-    }
-    return family(
-        (run, baseline, name, tested)
-        for run, found in pairs.items()
-        for name, tested in zip(names, differ(found, test, bootstrap, margin), strict=True)
-    )
+    """Test differences to the baseline by tables (topics, measures) of runs, as one family."""
+    theirs = {topic: place for place, topic in enumerate(topics[baseline])}
+    found = []
+    for run, table in tables.items():
+        if run == baseline:
+            continue
+        shared = [(n, theirs[topic]) for n, topic in enumerate(topics[run]) if topic in theirs]
+        mine, other = [a for a, _ in shared], [b for _, b in shared]
+        tested = differ(table[mine] - tables[baseline][other], test, bootstrap, margin)
+        found += [(run, baseline, name, one) for name, one in zip(names, tested, strict=True)]
+    return family(found)

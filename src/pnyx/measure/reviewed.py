@@ -1,16 +1,15 @@
-"""What people's answers say of a judge that disagrees with labels (DIRAS, Tables 5 and 8)."""
+"""People's answers on a judge's disagreements with labels (DIRAS, Tables 5 and 8)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from pnyx.measure.base import Measured, Result
-from pnyx.measure.bootstrap import percentile_interval
-from pnyx.measure.intervals import share_of
+from pnyx.measure.base import Measured, Result, plain, row_of
+from pnyx.measure.intervals import percentile_interval, share_of
 
 __all__ = ["Cell", "Checked", "Estimate", "Reviewed", "measure_review"]
 
@@ -18,7 +17,7 @@ _DRAWS = 10_000
 
 
 class Checked(Protocol):
-    """A disagreement that people were asked about; see `pnyx.annotate.reviewing.Disagreement`."""
+    """A disagreement that people were asked about (`pnyx.annotate.reviewing.Disagreement`)."""
 
     @property
     def label(self) -> bool: ...  # noqa: D102
@@ -42,14 +41,7 @@ class Checked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Some of the checked disagreements.
-
-    Attributes:
-        accuracy: share of those with a clear answer in which the judge is right, with Wilson's
-            95 % interval; `scored` are these, `asked` all.
-        answered: how many have an answer, `unclear` included.
-        unclear: how many of these are unclear: no number for either side.
-    """
+    """How often the judge is right where the answer is clear; counts of answered and unclear."""
 
     accuracy: Measured
     answered: int
@@ -62,17 +54,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How all disagreements would be answered: an estimate from the sample.
+    """How all disagreements would be answered, estimated from the sample.
 
-    Each stratum's share among the answers counts for the whole stratum (Horvitz and Thompson,
-    JASA 47, 1952, with the answered as the sample). The 95 % intervals come from draws of each
-    stratum's shares under Jeffreys' prior; what was answered is known and adds no uncertainty.
-
-    Attributes:
-        disagreements: how many there are in the strata that have answers.
-        left_out: how many there are in strata without any answer, which are not estimated.
-        judge, labels, unclear: in how many so the judge is right, the labels are, or it is
-            unclear; `scored` is the number of answers, `asked` that of checked disagreements.
+    Each stratum's share among the answers counts for the whole stratum (Horvitz and Thompson, JASA
+    47, 1952); intervals come from draws of the shares under Jeffreys' prior.
     """
 
     disagreements: int
@@ -83,22 +68,16 @@ class Estimate:
 
     def row(self) -> dict[str, Any]:
         """Return it for JSON."""
-        parts = {name: getattr(self, name).row() for name in ("judge", "labels", "unclear")}
-        return {"disagreements": self.disagreements, "left_out": self.left_out, **parts}
+        return row_of(self, "disagreements left_out judge labels unclear")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reviewed(Result):
-    """Tables 5 and 8.
+    """How often the judge is right where it disagrees with labels, as in Tables 5 and 8.
 
-    Attributes:
-        threshold: of confidence.
-        table: `at_most`, `above` and `any` of the threshold -> `all`, `relevant` and `irrelevant`
-            (what the labels say) -> cell. The cells pool the sample as it is, as in the paper.
-        bins: (low, high] -> the same by each bin.
-        share_above: share of all scored annotations with a confidence above the threshold; None
-            where the threshold is no edge of a bin.
-        estimate: of all disagreements, by the strata's sizes.
+    `table`: `at_most`, `above` and `any` of the threshold of confidence -> `all`, `relevant` and
+    `irrelevant` (what the labels say) -> cell, of the sample as it is; `bins` the same by (low,
+    high]. `share_above` is of all scored annotations, None where the threshold is no edge of a bin.
     """
 
     threshold: float
@@ -114,20 +93,12 @@ class Reviewed(Result):
 
     def row(self) -> dict[str, Any]:
         """Return all of it for JSON."""
-        return {
-            "threshold": self.threshold,
-            "share_above": self.share_above,
-            "table": {name: _rows(cells) for name, cells in self.table.items()},
-            "bins": [
-                {"above": low, "at_most": high, **_rows(cells)}
-                for (low, high), cells in self.bins.items()
-            ],
-            "estimate": self.estimate.row(),
-        }
-
-
-def _rows(cells: Mapping[str, Cell]) -> dict[str, Any]:
-    return {name: cell.row() for name, cell in cells.items()}
+        bins = [
+            {"above": low, "at_most": high, **plain(cells)}
+            for (low, high), cells in self.bins.items()
+        ]
+        shown = row_of(self, "threshold share_above table")
+        return {**shown, "bins": bins, "estimate": self.estimate.row()}
 
 
 def measure_review(
@@ -161,16 +132,13 @@ def measure_review(
     )
 
 
-_SIDES: dict[str, Callable[[Checked], bool]] = {
-    "all": lambda _: True,
-    "relevant": lambda c: c.label,
-    "irrelevant": lambda c: not c.label,
-}
-
-
 def _by_label(checked: Iterable[Checked]) -> dict[str, Cell]:
     some = list(checked)
-    return {name: _cell([c for c in some if of(c)]) for name, of in _SIDES.items()}
+    return {
+        "all": _cell(some),
+        "relevant": _cell([c for c in some if c.label]),
+        "irrelevant": _cell([c for c in some if not c.label]),
+    }
 
 
 def _cell(checked: Sequence[Checked]) -> Cell:

@@ -1,9 +1,8 @@
 """How well the sentences of a cited response are supported by what they cite (ARGUE).
 
-Sentence precision is the share of sentences that at least one cited document supports
-(Auto-ARGUE, section on sentence precision). A sentence without citations has nothing that
-supports it and counts as unsupported; a sentence none of whose verdicts is yes and one of whose
-verdicts is missing is unscored, because the missing one could have been a yes.
+Sentence precision is the share of sentences that at least one cited document supports (Auto-ARGUE).
+A sentence without citations is unsupported. One without a yes and with a missing verdict is
+unscored: the missing one could have been a yes.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ __all__ = ["SentenceVerdict", "citation_precision", "sentence_precision", "sente
 SentenceVerdict = Literal["supported", "unsupported", "unscored"]
 
 Support = Mapping[tuple[int, str], Answer]
-"""(sentence position, cited document id) -> does the document support the sentence?"""
 
 
 def sentence_verdict(response: Response, position: int, support: Support) -> SentenceVerdict:
@@ -36,23 +34,14 @@ def sentence_verdict(response: Response, position: int, support: Support) -> Sen
 
 
 def sentence_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored sentences that are supported, with a Wilson 95 % interval.
-
-    Args:
-        response: the cited answer or report.
-        support: the verdicts; one that is not there counts as missing, never as a no.
-    """
+    """Return the share of scored sentences that are supported (Wilson, 95 %)."""
     verdicts = [sentence_verdict(response, i, support) for i in range(len(response.sentences))]
     scored = [v for v in verdicts if v != "unscored"]
     return share_of(scored.count("supported"), len(scored), len(verdicts))
 
 
 def citation_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored citations whose document supports the citing sentence.
-
-    A document that a sentence cites twice counts once, as there is one verdict on it. The
-    interval is Wilson's, 95 %.
-    """
+    """Return the share of scored citations, each once by sentence, that support it."""
     asked = dict.fromkeys(
         (position, citation.doc_id)
         for position, sentence in enumerate(response.sentences)

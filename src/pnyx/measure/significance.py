@@ -1,76 +1,47 @@
 """Is one system better than another on the same topics? Paired tests, and what they show.
 
-The tests take the differences of two systems, one for each topic. That no difference was found
-shows nothing: that a system is not worse is shown by a test against a margin (`not_lower`), which
-is chosen before the runs are looked at. `conclude` is the rule that turns corrected p-values into
-words; nothing else decides.
+Finding no difference shows nothing: that a system is not worse is shown by a test against a margin
+(`not_lower`) that is chosen before the runs are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from pnyx.errors import MissingExtra
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Result, plain, row_of
+from pnyx.measure.intervals import mean_intervals
 from pnyx.measure.weighted import Floats
 
-__all__ = [
-    "FLIPS",
-    "ONE_SIDED",
-    "SIGNIFICANT",
-    "TESTS",
-    "Conclusion",
-    "PairedTest",
-    "Test",
-    "conclude",
-    "holm",
-    "not_lower",
-    "paired_randomisation",
-    "paired_t",
-]
+__all__ = ["FLIPS", "ONE_SIDED", "SIGNIFICANT", "AgainstMargin", "Compared", "Comparison"]
+__all__ += ["Conclusion", "PairedTest", "Test", "Tested", "conclude", "differ", "family", "holm"]
+__all__ += ["not_lower", "paired_randomisation", "paired_t"]
 
 Test: TypeAlias = Literal["t", "randomisation"]
-"""Student's paired t-test, or Fisher's paired randomisation test."""
-
-TESTS: tuple[Test, ...] = get_args(Test)
 
 SIGNIFICANT = 0.05
-"""A two-sided p below this shows a difference."""
 
 ONE_SIDED = SIGNIFICANT / 2
-"""A one-sided p against a margin below this shows that a system is not lower: it is half the
-two-sided level, so that it asks what a 95 % interval above -margin does (ICH E9, section 5.5)."""
+"""Level against a margin: asks what a 95 % interval above -margin does (ICH E9, section 5.5)."""
 
 Conclusion: TypeAlias = Literal["higher", "lower", "equivalent", "not lower", "inconclusive"]
-"""What is shown of a system against another: `equivalent` is neither lower nor higher by the margin
-or more, `not lower` leaves higher open, `inconclusive` leaves lower by the margin open, too."""
+"""`equivalent`: neither lower nor higher by the margin or more. `not lower` leaves higher open,
+`inconclusive` also leaves lower by the margin open."""
 
-FLIPS = 100_000
-"""Random sign patterns of the randomisation test where they are not all tried."""
+FLIPS = 100_000  # Random sign patterns of the randomisation test where they are not all tried
 
-_EXACT_TOPICS = 16
-"""Up to so many differences that are not 0, all 2^n patterns of signs are tried."""
-_CELLS = 4_000_000
-"""So many signs are held at once."""
-_NOISE = 1e-12
-"""Differences that agree to this share of the largest are equal but for rounding."""
+_EXACT_TOPICS = 16  # Up to so many nonzero differences, all 2^n patterns of signs are tried
+_CELLS = 4_000_000  # Signs held at once
+_NOISE = 1e-12  # Differences that agree to this share of the largest are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """What a paired test says of the differences of two systems.
-
-    Attributes:
-        topics: how many differences there are.
-        difference: their mean, None without any.
-        statistic: Student's t; None for the other test, and where it is not defined.
-        p: two-sided, in [0, 1]; None if the test is undefined (`paired_t`).
-        effect: the mean difference in standard deviations of the differences (t / sqrt(n); Sakai,
-            SIGIR Forum 48, 2014); None with fewer than two topics or without any variance.
-    """
+    """A paired test of differences; `effect` is their mean in standard deviations (Sakai 2014)."""
 
     topics: int
     difference: float | None
@@ -80,37 +51,26 @@ class PairedTest:
 
 
 def paired_t(differences: Sequence[float] | Floats) -> PairedTest:
-    """Student's paired t-test.
+    """Student's paired t-test; MissingExtra without scipy.
 
-    Returns:
-        p is 1 where all differences are 0. p is None with fewer than two topics, and where all
-        differences are the same other than 0: without variance the test is not defined.
-
-    Raises:
-        MissingExtra: scipy is not installed.
+    p is 1 where all differences are 0, and None with fewer than two topics or without variance.
     """
     values = np.asarray(differences, dtype=np.float64)
     mean, effect = _mean_and_effect(values)
     if effect is None:
-        return PairedTest(len(values), mean, None, _certain(values), None)
+        p = 1.0 if len(values) >= 2 and not values.any() else None
+        return PairedTest(len(values), mean, None, p, None)
     statistic = effect * len(values) ** 0.5
     p = min(1.0, 2 * _student_below(-abs(statistic), len(values) - 1))
     return PairedTest(len(values), mean, statistic, p, effect)
 
 
 def paired_randomisation(differences: Sequence[float] | Floats, seed: int = 0) -> PairedTest:
-    """Fisher's paired randomisation test: how often do signs at random give as large a mean?
+    """Fisher's paired randomisation test (in retrieval: Smucker et al., CIKM 2007).
 
-    Exact with up to 16 differences other than 0 (those of 0 have no sign). Above, 100,000
-    patterns are drawn and p is (1 + as large) / (1 + drawn), never 0 (Phipson and Smyth,
-    Stat. Appl. Genet. Mol. Biol. 9, 2010). Its use in retrieval: Smucker et al., CIKM 2007.
-
-    Args:
-        differences: one for each topic.
-        seed: of the patterns; the same seed gives the same p.
-
-    Returns:
-        p is 1 where all differences are 0, None without a topic.
+    How often do random signs give as large a mean? Exact with up to 16 differences other than 0.
+    Above, 100,000 patterns are drawn and p is (1 + as large) / (1 + drawn), never 0 (Phipson and
+    Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010). p is None without any difference.
     """
     values = np.asarray(differences, dtype=np.float64)
     mean, effect = _mean_and_effect(values)
@@ -123,25 +83,11 @@ def paired_randomisation(differences: Sequence[float] | Floats, seed: int = 0) -
 def not_lower(
     differences: Sequence[float] | Floats, margin: float, test: Test = "t", seed: int = 0
 ) -> float | None:
-    """Test that a system is not lower than another by a margin or more (non-inferiority).
+    """Test, one-sided, that a system is not lower than another by a margin (non-inferiority).
 
-    One-sided, of the hypothesis that the mean difference is -margin or less. Called once with the
-    differences and once with their negatives it is Schuirmann's two one-sided tests: the larger p
-    is that of equivalence (J. Pharmacokin. Biopharm. 15, 1987).
-
-    Args:
-        differences: one for each topic, system less other.
-        margin: above 0, in the units of the measure.
-        test: `t`, or signs at random of the differences with the margin added.
-        seed: of the signs.
-
-    Returns:
-        p; None where the test says nothing: without a topic, and for `t` with one topic or without
-        variance.
-
-    Raises:
-        ValueError: the margin is not a number above 0.
-        MissingExtra: scipy is not installed, which the t-test needs.
+    Called with the differences and with their negatives it is Schuirmann's two one-sided tests: the
+    larger p is that of equivalence (J. Pharmacokin. Biopharm. 15, 1987). Returns p, None without a
+    topic, and for `t` with one topic or without variance. ValueError: the margin is not above 0.
     """
     if not 0 < margin < np.inf:
         raise ValueError(f"margin: found {margin!r}, expected a number above 0")
@@ -163,15 +109,7 @@ def conclude(
     p_not_lower: float | None = None,
     p_equivalent: float | None = None,
 ) -> Conclusion:
-    """Return what is shown of a system by tests of its differences to another.
-
-    Args:
-        difference: the mean; its sign counts, never its size.
-        p: two-sided, corrected for all comparisons that are looked at together.
-        p_not_lower: one-sided, against the margin (`not_lower`), corrected in the same way; None
-            where no margin was set, or the test says nothing.
-        p_equivalent: the larger of that and of the same test of the negated differences, corrected.
-    """
+    """Return what tests of differences to another system show; p-values are of one family."""
     if difference is not None and p is not None and p < SIGNIFICANT:
         return "higher" if difference > 0 else "lower"
     if p_equivalent is not None and p_equivalent < ONE_SIDED:
@@ -182,14 +120,7 @@ def conclude(
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return p-values adjusted for being looked at together (Holm, Scand. J. Statist. 6, 1979).
-
-    An adjusted p below the level is significant with the whole family's error at that level,
-    whatever the tests have in common.
-
-    Args:
-        p_values: of all comparisons that are made; None belongs to no test and stays None.
-    """
+    """Return p-values adjusted for the whole family (Holm, Scand. J. Statist. 6, 1979)."""
     tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
@@ -208,13 +139,8 @@ def _mean_and_effect(values: Floats) -> tuple[float | None, float | None]:
     return mean, mean / float(values.std(ddof=1))
 
 
-def _certain(values: Floats) -> float | None:
-    """Return p where the differences have no variance."""
-    return 1.0 if len(values) >= 2 and not values.any() else None
-
-
 def _as_large(signed: Floats, size: Callable[[Floats], Floats], seed: int) -> float:
-    """Return the share of patterns of signs whose sum has a size as large as the one observed."""
+    """Return the share of sign patterns whose sum is as large as the one observed."""
     observed = float(size(signed.sum())) - _NOISE * np.abs(signed).sum()
     exact = len(signed) <= _EXACT_TOPICS
     patterns = _all_flips(len(signed)) if exact else _drawn_flips(len(signed), seed)
@@ -227,7 +153,6 @@ def _as_large(signed: Floats, size: Callable[[Floats], Floats], seed: int) -> fl
 
 
 def _student_below(statistic: float, degrees: int) -> float:
-    """Return the chance of a value of Student's distribution below `statistic`."""
     try:
         from scipy.special import stdtr  # scipy.stats would take over a second to import
     except ImportError as error:
@@ -247,3 +172,148 @@ def _drawn_flips(count: int, seed: int) -> Iterator[Floats]:
         rows = min(at_once, FLIPS - start)
         bits = np.unpackbits(np.frombuffer(rng.bytes(rows * -(-count // 8)), dtype=np.uint8))
         yield bits.reshape(rows, -1)[:, :count].astype(np.float64)
+
+
+# Comparing runs over the same topics --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstMargin:
+    """One-sided p-values against a margin: of being lower by it, and of differing by it or more."""
+
+    margin: float
+    p_not_lower: float | None
+    p_equivalent: float | None
+    p_not_lower_holm: float | None = None
+    p_equivalent_holm: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A test of differences, their mean's 95 % interval, and the tests against a margin if any."""
+
+    test: PairedTest
+    low: float | None
+    high: float | None
+    against: AgainstMargin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One run against another by one measure; `p_holm` is corrected over the whole call."""
+
+    run: str
+    other: str
+    measure: str
+    test: PairedTest
+    low: float | None
+    high: float | None
+    p_holm: float | None
+    against: AgainstMargin | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p is below .05."""
+        return self.p_holm is not None and self.p_holm < SIGNIFICANT
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """What is shown, by the corrected p-values alone (`conclude`)."""
+        against = self.against
+        margins = (against.p_not_lower_holm, against.p_equivalent_holm) if against else ()
+        return conclude(self.test.difference, self.p_holm, *margins)
+
+    def row(self, name: str = "measure", topics: str = "topics") -> dict[str, Any]:
+        """Return the object of `--json`; `name` is the field shown beside the run."""
+        figures = {
+            **row_of(self, f"run {name}"),
+            topics: self.test.topics,
+            "difference": self.test.difference,
+            "low": self.low,
+            "high": self.high,
+            **row_of(self.test, "statistic p"),
+            **row_of(self, "p_holm significant"),
+            "effect": self.test.effect,
+        }
+        if self.against is None:
+            return figures
+        margins = row_of(self.against, " ".join(self.against.__slots__))
+        return {**figures, **margins, "conclusion": self.conclusion}
+
+
+def differ(
+    differences: Floats, test: Test, bootstrap: Bootstrap = BOOTSTRAP, margin: float | None = None
+) -> list[Tested]:
+    """Test each column of differences, (topics, columns), NaN left out, also against any margin."""
+    found = []
+    bounds = mean_intervals(differences, bootstrap)
+    for column, (low, high) in zip(differences.T, bounds, strict=True):
+        defined = column[np.isfinite(column)]
+        seed = bootstrap.seed
+        tested = paired_t(defined) if test == "t" else paired_randomisation(defined, seed)
+        against = None if margin is None else _against(defined, margin, test, seed)
+        found.append(Tested(tested, low, high, against))
+    return found
+
+
+def _against(differences: Floats, margin: float, test: Test, seed: int) -> AgainstMargin:
+    lower = not_lower(differences, margin, test, seed)
+    higher = not_lower(-differences, margin, test, seed)
+    both = None if lower is None or higher is None else max(lower, higher)
+    return AgainstMargin(margin, lower, both)
+
+
+def family(tested: Iterable[tuple[str, str, str, Tested]]) -> tuple[Comparison, ...]:
+    """Correct tests that are looked at together: (run, other, measure, test) each."""
+    found = list(tested)
+    corrected = holm([t.test.p for *_, t in found])
+    against = _corrected([t.against for *_, t in found])
+    return tuple(
+        Comparison(run, other, measure, t.test, t.low, t.high, p, margins)
+        for (run, other, measure, t), p, margins in zip(found, corrected, against, strict=True)
+    )
+
+
+def _corrected(against: Sequence[AgainstMargin | None]) -> list[AgainstMargin | None]:
+    """Correct the tests against a margin: each of the two questions is a family of its own."""
+    lower = holm([None if one is None else one.p_not_lower for one in against])
+    both = holm([None if one is None else one.p_equivalent for one in against])
+    return [
+        None if one is None else replace(one, p_not_lower_holm=p, p_equivalent_holm=q)
+        for one, p, q in zip(against, lower, both, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Compared(Result):
+    """Measured runs and their comparisons, each of a run with another or with the `baseline`."""
+
+    runs: tuple[Any, ...]
+    comparisons: tuple[Comparison, ...]
+    baseline: str | None
+    test: Test
+    bootstrap: Bootstrap
+
+    def _runs_row(self) -> dict[str, Any]:
+        """Return the runs for `--json`; a single one also stands at the top."""
+        runs = plain(self.runs)
+        top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
+        return {**top, "runs": runs}
+
+    def _methods_row(self, name: str = "measure", topics: str = "topics") -> dict[str, Any]:
+        """Return the comparisons for `--json`, how runs were tested, and by what intervals."""
+        compared, random = self.comparisons, self.test != "t"
+        test = {
+            "method": f"paired {self.test}",
+            "correction": "Holm-Bonferroni",
+            "comparisons": sum(c.p_holm is not None for c in compared),
+            "level": SIGNIFICANT,
+            **({"level_against_margin": ONE_SIDED} if any(c.against for c in compared) else {}),
+            **({"patterns": FLIPS, "seed": self.bootstrap.seed} if random else {}),
+        }
+        return {
+            "baseline": self.baseline,
+            "comparisons": [c.row(name, topics) for c in compared],
+            "test": None if self.baseline is None and name == "measure" else test,
+            "interval": self.bootstrap.row(f"percentile bootstrap over {topics}"),
+        }

@@ -1,13 +1,13 @@
-"""Which documents to take: those from a probability on, or the first k (DIRAS, section 5, Fig. 6).
+"""How much relevant information there is, and which documents to take (DIRAS, section 5).
 
-Questions have different amounts of relevant information (`pnyx.measure.amount`), so a fixed k
-leaves some of it out or takes in what is not relevant; a threshold on a calibrated probability need
-not. F1 over thresholds is shown beside F1 over k.
+Questions have different amounts of it, so a fixed k leaves some of it out or takes in what is not
+relevant; a threshold on a calibrated probability need not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,38 +15,97 @@ import numpy as np
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source, read_annotations
-from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result
-from pnyx.measure.bootstrap import draw_weights, drawn_value
+from pnyx.measure.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
 from pnyx.measure.gold import Truth, truth_of_labels
-from pnyx.measure.weighted import Floats, ratio
+from pnyx.measure.intervals import draw_weights, drawn_value
+from pnyx.measure.weighted import Floats, numbers, ratio
 
-__all__ = [
-    "CUTOFFS",
-    "GRID",
-    "Choice",
-    "Curve",
-    "Thresholds",
-    "measure_thresholds",
-]
+__all__ = ["CUTOFFS", "GRID", "Amount", "Amounts", "Choice", "Curve", "Thresholds"]
+__all__ += ["measure_amount", "measure_thresholds"]
 
 GRID: tuple[float, ...] = tuple(n / 100 for n in range(1, 100))
-"""Thresholds that are tried."""
 
 CUTOFFS: tuple[int, ...] = (
     *range(1, 51), *range(55, 101, 5), *range(110, 201, 10), *range(250, 1001, 50)
 )  # fmt: skip
 """Values of k that are tried, as far as some question has so many documents."""
 
+_SERIES = "f1 precision recall mean_f1"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much of what was judged is relevant to a question, by the judge's probabilities.
+
+    `documents` are scored pairs; `expected` is the sum of their probabilities, the expected number
+    of relevant documents if they are calibrated, and `mean` that by document, in [0, 1] (DIRAS,
+    Fig. 5); `reaching` counts the documents with at least each threshold.
+    """
+
+    documents: int
+    unscored: int
+    expected: float
+    mean: float | None
+    reaching: Mapping[float, int]
+
+    def row(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        counts = [
+            {"threshold": t, "count": n, "share": n / self.documents if self.documents else None}
+            for t, n in self.reaching.items()
+        ]
+        return {**row_of(self, "documents unscored expected mean"), "reaching": counts}
+
+
+class Amounts(Result, dict[str, Amount]):
+    """Question -> amount, the greatest mean first, questions with nothing scored last."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each question, with a column for each threshold."""
+        return [{"question": question, **row_of(one, "documents unscored expected mean"),
+                 **{f"from {t:g}": n for t, n in one.reaching.items()}}
+                for question, one in self.items()]  # fmt: skip
+
+
+def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -> Amounts:
+    """Return the amount of relevant information of each question; no labels are needed.
+
+    Args:
+        annotations: a judge's: a file, what `read_annotations` yields or `pnyx.ask` returned.
+        at: thresholds, each above 0 and at most 1.
+    """
+    found: dict[str, list[float]] = {}
+    unscored: Counter[str] = Counter()
+    for one in read_annotations(annotations):
+        values = found.setdefault(one.question_id, [])
+        if one.probability is None:
+            unscored[one.question_id] += 1
+        else:
+            values.append(one.probability)
+    amounts = {}
+    for question, values in found.items():
+        seen = np.asarray(values)
+        amounts[question] = Amount(
+            len(values),
+            unscored[question],
+            float(seen.sum()),
+            float(seen.mean()) if values else None,
+            {t: int((seen >= t).sum()) for t in at},
+        )
+
+    def place(item: tuple[str, Amount]) -> tuple[bool, float, str]:
+        question, amount = item
+        return amount.mean is None, -(amount.mean or 0.0), question
+
+    return Amounts(sorted(amounts.items(), key=place))
+
+
+# Which documents to take --------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How good it is to take documents, by where one stops.
-
-    Attributes:
-        at: the thresholds, or the values of k.
-        f1, precision, recall: of all questions' documents together.
-        mean_f1: the mean of the questions' F1, where it is defined (something relevant, or taken).
-    """
+    """How good it is to stop at each place: all documents together, and questions' mean F1."""
 
     at: tuple[float, ...]
     f1: tuple[Measured, ...]
@@ -56,23 +115,16 @@ class Curve:
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return one object for each point, with its place under `name`."""
-        series = {n: getattr(self, n) for n in ("f1", "precision", "recall", "mean_f1")}
+        series = row_of(self, _SERIES)
         return [
-            {name: at, **{n: points[i].row() for n, points in series.items()}}
+            {name: at, **{n: points[i] for n, points in series.items()}}
             for i, at in enumerate(self.at)
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The best place to stop.
-
-    Attributes:
-        at: where F1 of all documents is highest; of several places the middle one.
-        f1: there; too good, since it was chosen on the same labels.
-        held_out: F1 where each question's place is chosen on the other questions; None of its
-            value where there is only one.
-    """
+    """Where F1 is highest; `f1` was chosen by itself, `held_out` by the other questions."""
 
     at: float
     f1: Measured
@@ -85,19 +137,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Thresholds(Result):
-    """Thresholds against numbers of documents.
+    """Thresholds against numbers of documents (cutoffs), and the best of each.
 
-    Attributes:
-        judge: whose probabilities.
-        thresholds: by threshold.
-        cutoffs: by k.
-        best_threshold: the best threshold.
-        best_cutoff: the best k.
-        gain: how much higher F1 is by threshold than by k, both chosen on the other questions.
-        per_question: question -> `documents`, `relevant`, `unscored`, and `f1` at the best
-            threshold, at the best k, and at the k that is best for this question.
-        counts: `asked`, `scored`, `unscored`, `unlabelled` and `relevant` pairs, `questions`.
-        bootstrap: over questions.
+    `gain` is how much higher F1 is by threshold than by k, both chosen on the other questions.
+    `per_question` has `documents`, `relevant`, `unscored`, and F1 at the best threshold, at the
+    best k, and at the question's own best k; `counts` has `asked`, `scored`, `unscored`,
+    `unlabelled`, `relevant` pairs and `questions`.
     """
 
     judge: str
@@ -121,24 +166,19 @@ class Thresholds(Result):
 
     def row(self) -> dict[str, Any]:
         """Return all of it for JSON."""
+        clusters = self.counts["questions"]
         return {
-            "judge": self.judge,
-            "counts": dict(self.counts),
+            **row_of(self, "judge counts"),
             "thresholds": self.thresholds.rows("threshold"),
             "cutoffs": self.cutoffs.rows("k"),
-            "best_threshold": self.best_threshold.row(),
-            "best_cutoff": self.best_cutoff.row(),
-            "gain": self.gain.row(),
-            "per_question": {q: dict(found) for q, found in self.per_question.items()},
-            "interval": self.bootstrap.row(
-                "percentile cluster bootstrap", clusters=self.counts["questions"]
-            ),
+            **row_of(self, "best_threshold best_cutoff gain per_question"),
+            "interval": self.bootstrap.row("percentile cluster bootstrap", clusters=clusters),
         }
 
 
 @dataclass(slots=True)
 class _Pairs:
-    """The scored, labelled pairs of one question, as they are read."""
+    """The scored, labelled pairs of one question."""
 
     probability: list[float]
     relevant: list[bool]
@@ -170,27 +210,17 @@ class _Taken:
         return ratio(2 * self.hits, self.taken + self.relevant[:, None])
 
     def mean_f1(self, weights: Floats) -> Floats:
-        """Return the mean of the questions' F1, (draws, places)."""
         each = self.each()
         has = np.isfinite(each)
         return ratio(weights @ np.where(has, each, 0.0), weights @ has.astype(np.float64))
 
-    def best(self, weights: Floats) -> int:
-        """Return the place of the highest F1, the middle one of several."""
-        (found,) = self.f1(weights)
-        return _highest(found)
-
-    def held_out(self) -> list[int]:
-        """Return for each question the place that is best for the others."""
+    def held_out(self) -> _Taken:
+        """Return the same with one place for each question: the one that is best for the others."""
         bottom = self.taken + self.relevant[:, None]
         others = ratio(2 * (self.hits.sum(axis=0) - self.hits), bottom.sum(axis=0) - bottom)
-        return [_highest(found) for found in others]
-
-    def picked(self, places: Sequence[int]) -> _Taken:
-        """Return the same with one place: each question's own."""
-        rows = np.arange(len(places))
-        chosen = [part[rows, places][:, None] for part in (self.hits, self.taken)]
-        return _Taken(np.zeros(1), chosen[0], chosen[1], self.relevant)
+        rows, places = np.arange(len(others)), [_highest(found) for found in others]
+        hits, taken = (part[rows, places][:, None] for part in (self.hits, self.taken))
+        return _Taken(np.zeros(1), hits, taken, self.relevant)
 
 
 def _highest(f1: Floats) -> int:
@@ -209,14 +239,14 @@ def measure_thresholds(
 ) -> Thresholds:
     """Measure how well probabilities tell which documents to take, beside the first k.
 
-    A document is taken from a threshold on where its probability is at least the threshold. The
-    first k are those of the same question with the highest probabilities; among equal ones every
-    order is as likely as any other, and the mean over all orders counts.
+    A document is taken where its probability is at least the threshold. The first k are those of
+    the question with the highest probabilities; equal ones count with the mean over all their
+    orders.
 
     Args:
         annotations: a judge's, as for `read_annotations`; unscored ones are left out and counted.
-        truth: what people say: labels by id, as for `join_labels`, or `truth_of_qrels`; pairs of
-            which they say nothing are left out and counted.
+        truth: people's labels by id, as for `join_labels`, or `truth_of_qrels`; pairs without one
+            are left out and counted.
         grid: thresholds to try, in (0, 1].
         bootstrap: draws whole questions.
 
@@ -235,16 +265,19 @@ def measure_thresholds(
     cutoffs = [k for k in CUTOFFS if k <= most]
     by_rank = _stacked(np.asarray(cutoffs), [_first(q, cutoffs) for q in ready], ready)
     drawn = _Drawn(len(ready), bootstrap, counts["scored"], counts["asked"])
-    choices = {id(t): _choice(t, drawn) for t in (by_threshold, by_rank)}
-    best_threshold, best_cutoff = choices[id(by_threshold)], choices[id(by_rank)]
+    thresholds, ranks = _curve(by_threshold, drawn), _curve(by_rank, drawn)
+    best_threshold = _choice(by_threshold, thresholds, drawn)
+    best_cutoff = _choice(by_rank, ranks, drawn)
+    at = int(np.flatnonzero(by_threshold.at == best_threshold.at)[0])
+    k = int(np.flatnonzero(by_rank.at == best_cutoff.at)[0])
     return Thresholds(
         judge=judge,
-        thresholds=_curve(by_threshold, drawn),
-        cutoffs=_curve(by_rank, drawn),
+        thresholds=thresholds,
+        cutoffs=ranks,
         best_threshold=best_threshold,
         best_cutoff=best_cutoff,
         gain=_gain(by_threshold, by_rank, drawn),
-        per_question=_per_question(pairs, by_threshold, by_rank, best_threshold, best_cutoff),
+        per_question=_per_question(pairs, by_threshold, by_rank, at, k),
         counts=counts,
         bootstrap=bootstrap,
     )
@@ -300,56 +333,48 @@ def _stacked(at: Floats, parts: Sequence[tuple[Floats, Floats]], pairs: Sequence
 
 
 class _Drawn:
-    """Draws of whole questions, the same ones for whatever is measured."""
+    """All questions once, then draws of them, the same for whatever is measured."""
 
     def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, asked: int) -> None:
-        self.every = np.ones((1, questions))
         drawn = draw_weights(np.arange(questions), bootstrap) if questions > 1 else ()
-        self.weights = np.concatenate([np.empty((0, questions)), *drawn])
+        self.weights = [np.ones((1, questions)), np.concatenate([np.empty((0, questions)), *drawn])]
         self._base = scored, asked, bootstrap
 
-    def measured(self, number: float, drawn: Floats) -> Measured:
-        """Return a value with the interval of its draws."""
-        return drawn_value(number, drawn, *self._base)
+    def measured(self, measure: Callable[[Floats], Floats]) -> tuple[Measured, ...]:
+        """Return a measure's value at each place, (draws, places), with its interval."""
+        (values,), draws = map(measure, self.weights)
+        return tuple(drawn_value(v, draws[:, i], *self._base) for i, v in enumerate(values))
 
 
 def _curve(taken: _Taken, drawn: _Drawn) -> Curve:
-    def series(name: str) -> tuple[Measured, ...]:
-        measure = getattr(taken, name)
-        (values,), draws = measure(drawn.every), measure(drawn.weights)
-        return tuple(drawn.measured(v, draws[:, i]) for i, v in enumerate(values))
-
-    parts = (series(name) for name in ("f1", "precision", "recall", "mean_f1"))
-    return Curve(tuple(taken.at.tolist()), *parts)
+    series = (drawn.measured(getattr(taken, name)) for name in _SERIES.split())
+    return Curve(tuple(taken.at.tolist()), *series)
 
 
-def _choice(taken: _Taken, drawn: _Drawn) -> Choice:
-    place = taken.best(drawn.every)
-    f1 = drawn.measured(taken.f1(drawn.every)[0, place], taken.f1(drawn.weights)[:, place])
-    if len(taken.relevant) < 2:
-        return Choice(float(taken.at[place]), f1, Measured(None, f1.scored, f1.asked))
-    own = taken.picked(taken.held_out())
-    held_out = drawn.measured(own.f1(drawn.every)[0, 0], own.f1(drawn.weights)[:, 0])
+def _choice(taken: _Taken, curve: Curve, drawn: _Drawn) -> Choice:
+    place = _highest(numbers([one.value for one in curve.f1]))
+    f1 = curve.f1[place]
+    held_out = Measured(None, f1.scored, f1.asked)
+    if len(taken.relevant) > 1:
+        (held_out,) = drawn.measured(taken.held_out().f1)
     return Choice(float(taken.at[place]), f1, held_out)
 
 
 def _gain(by_threshold: _Taken, by_rank: _Taken, drawn: _Drawn) -> Measured:
     if len(by_threshold.relevant) < 2:
-        return drawn.measured(float("nan"), np.empty(0))
-    one, other = (t.picked(t.held_out()) for t in (by_threshold, by_rank))
-    value = one.f1(drawn.every)[0, 0] - other.f1(drawn.every)[0, 0]
-    return drawn.measured(value, one.f1(drawn.weights)[:, 0] - other.f1(drawn.weights)[:, 0])
+        (gain,) = drawn.measured(lambda weights: np.full((len(weights), 1), np.nan))
+        return gain
+    one, other = by_threshold.held_out(), by_rank.held_out()
+    (gain,) = drawn.measured(lambda weights: one.f1(weights) - other.f1(weights))
+    return gain
 
 
 def _per_question(
-    pairs: Mapping[str, _Pairs],
-    by_threshold: _Taken,
-    by_rank: _Taken,
-    threshold: Choice,
-    cutoff: Choice,
+    pairs: Mapping[str, _Pairs], by_threshold: _Taken, by_rank: _Taken, at: int, k: int
 ) -> dict[str, dict[str, Any]]:
-    at = int(np.flatnonzero(by_threshold.at == threshold.at)[0])
-    k = int(np.flatnonzero(by_rank.at == cutoff.at)[0])
+    def number(value: float) -> float | None:
+        return float(value) if np.isfinite(value) else None
+
     own, ranked = by_threshold.each(), by_rank.each()
     out: dict[str, dict[str, Any]] = {}
     row = 0
@@ -363,13 +388,9 @@ def _per_question(
             best = np.nanmax(ranked[row], initial=-1.0)
             out[question] |= {
                 "taken": int(by_threshold.taken[row, at]),
-                "f1_at_threshold": _number(own[row, at]),
-                "f1_at_k": _number(ranked[row, k]),
-                "f1_at_own_best_k": _number(best) if best >= 0 else None,
+                "f1_at_threshold": number(own[row, at]),
+                "f1_at_k": number(ranked[row, k]),
+                "f1_at_own_best_k": number(best) if best >= 0 else None,
             }
             row += 1
     return out
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -1,9 +1,8 @@
 """Measures over weighted pairs, for many weightings at once: what a bootstrap draws from.
 
-A weighted measure takes `gold` (n,), `score` (n,) and `weights` (draws, n), whole numbers that say
-how often each pair occurs in a draw, and returns one value for each draw, NaN where it is not
-defined. The plain measure is the case of one draw with all weights 1, so there is one definition
-of each and the bootstrap cannot drift from it.
+A weighted measure takes `gold` (n,), `score` (n,) and `weights` (draws, n), how often each pair
+occurs in a draw, and returns one value for each draw, NaN where undefined. The plain measure is one
+draw of weights 1: there is one definition of each, so the bootstrap cannot drift from it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Weighted: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
 def measured_once(
     measure: Weighted, gold: Sequence[float] | Floats, score: Sequence[float] | Floats
 ) -> float | None:
-    """Return a measure of plain pairs, None where it is not defined (also of no pairs at all)."""
+    """Return a measure of plain pairs, None where it is undefined (also without any pair)."""
     if len(gold) == 0:
         return None
     pairs = np.asarray(gold, dtype=np.float64), np.asarray(score, dtype=np.float64)
@@ -38,7 +37,7 @@ def numbers(values: Sequence[float | None]) -> Floats:
 
 
 def defined_mean(values: Floats) -> float | None:
-    """Return the mean of the values that are defined, None where none is."""
+    """Return the mean of the defined values, None without any."""
     defined = values[np.isfinite(values)]
     return float(defined.mean()) if len(defined) else None
 
@@ -51,11 +50,7 @@ def ratio(top: Floats, bottom: Floats) -> Floats:
 
 
 class Ties:
-    """Pairs ordered by a key, those with equal keys together.
-
-    Args:
-        keys: (n,), ascending order counts.
-    """
+    """Pairs ordered by a key (n,), ascending, those with equal keys together."""
 
     def __init__(self, keys: Floats) -> None:
         self._order = np.argsort(keys, kind="stable")

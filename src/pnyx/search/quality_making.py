@@ -16,8 +16,8 @@ from pnyx.files import atomic_folder
 from pnyx.judge.curves import folds_of
 from pnyx.measure.base import Bootstrap, Measured
 from pnyx.measure.binary import weighted_brier, weighted_f1
-from pnyx.measure.bootstrap import draw_weights, drawn_value
 from pnyx.measure.correlation import weighted_pearson, weighted_r2, weighted_spearman
+from pnyx.measure.intervals import draw_weights, drawn_value
 from pnyx.measure.weighted import Weighted
 from pnyx.search.quality import QualityModel
 from pnyx.search.quality_files import CARD, MANIFEST, write_quality_model

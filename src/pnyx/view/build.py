@@ -10,7 +10,11 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.view.model import (
+    SIDES,
+    STATES,
+    VERDICT_WORDS,
     CaseView,
+    Check,
     CheckView,
     CitationView,
     GroupView,
@@ -18,18 +22,12 @@ from pnyx.view.model import (
     ReferenceView,
     SentenceView,
     SideView,
-    VerdictView,
-)
-from pnyx.view.text import Span, cut, locate, one_line
-from pnyx.view.wording import (
-    SIDES,
-    STATES,
-    VERDICT_WORDS,
-    Check,
     State,
+    VerdictView,
     measure_wording,
     probability,
 )
+from pnyx.view.text import Span, cut, locate, one_line
 from pnyx.write.case import ArguedSide, Case
 
 __all__ = ["view_case"]
@@ -40,7 +38,9 @@ def view_case(case: Case) -> CaseView:
     numbers = _numbers(case)
     spans = {doc_id: _spans(case, doc_id, number) for doc_id, number in numbers.items()}
     sides = tuple(_side(case, side, numbers, spans) for side in case.sides)
-    citations = [c for view in sides for s in _sentences(view) for c in s.citations]
+    groups = [group for view in sides for group in view.groups]
+    stated = [s for g in groups for s in (g.conclusion, *g.premises) if s is not None]
+    citations = [c for sentence in stated for c in sentence.citations]
     known = {m.name: m for view in sides for m in view.measures}
     return CaseView(
         question=one_line(case.question.text) or "(no question)",
@@ -65,20 +65,13 @@ def _pairs(items: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple((one_line(str(name)), one_line(str(value))) for name, value in items)
 
 
-def _sentences(side: SideView) -> Iterator[SentenceView]:
-    for group in side.groups:
-        if group.conclusion is not None:
-            yield group.conclusion
-        yield from group.premises
-
-
 def _citations(sentence: Sentence) -> tuple[Citation, ...]:
     """Return a sentence's citations, each document once."""
     return tuple({c.doc_id: c for c in reversed(sentence.citations)}.values())[::-1]
 
 
 def _numbers(case: Case) -> dict[str, int]:
-    """Document id -> reference number, in the order of first citation across the sides."""
+    """Return document id -> reference number, in the order of first citation across the sides."""
     numbers: dict[str, int] = {}
     for side in case.sides:
         for sentence in side.response.sentences:
@@ -92,7 +85,7 @@ def _key(side: ArguedSide, position: int, number: int) -> str:
 
 
 def _spans(case: Case, doc_id: str, number: int) -> dict[str, Span]:
-    """Citation key -> where its evidence stands in the document; citations without any left out."""
+    """Return citation key -> where its evidence stands in the document, if anywhere."""
     document = case.documents.get(doc_id)
     if document is None:
         return {}
@@ -246,7 +239,9 @@ def _sentence(
 def _measure(name: str, measured: Measured) -> MeasureView:
     wording = measure_wording(name)
     value, low, high = measured.value, measured.low, measured.high
-    interval, plot = "", None
+    interval, plot, shown = "", None, "unscored"
+    if value is not None:
+        shown = f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.2f}"
     if value is not None and low is not None and high is not None:
         interval = f"[{low:.2f}, {high:.2f}]"
         if 0 <= low <= high <= 1 and 0 <= value <= 1:
@@ -254,7 +249,7 @@ def _measure(name: str, measured: Measured) -> MeasureView:
     return MeasureView(
         name=name,
         label=wording.label,
-        value="unscored" if value is None else _number(value),
+        value=shown,
         interval=interval,
         base=f"{measured.scored} of {measured.asked} scored",
         meaning=wording.meaning,
@@ -262,16 +257,8 @@ def _measure(name: str, measured: Measured) -> MeasureView:
     )
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.2f}"
-
-
 def _reference(
-    case: Case,
-    doc_id: str,
-    number: int,
-    spans: dict[str, Span],
-    citations: Iterable[CitationView],
+    case: Case, doc_id: str, number: int, spans: dict[str, Span], citations: Iterable[CitationView]
 ) -> ReferenceView:
     document = case.documents.get(doc_id)
     shown_id = one_line(doc_id)
@@ -289,7 +276,7 @@ def _reference(
 
 
 def _label(document: Evidence | None) -> str:
-    """Return the stance that the corpus gives, with the topic towards which it is one."""
+    """Return the stance that the corpus gives, with its topic."""
     if not isinstance(document, Argument) or document.stance is None:
         return ""
     topic = one_line(document.topic)
@@ -307,20 +294,17 @@ def _web_address(url: str) -> str:
 
 
 def _checks(case: Case, doc_id: str) -> Iterator[CheckView]:
-    citing = [s for s in case.sides if any(_cites(x, doc_id) for x in s.response.sentences)]
-    relevance = {side.side: side.relevance.get(doc_id) for side in citing}
-    answers = list(relevance.values())
-    if answers and all(answer == answers[0] for answer in answers):
-        answer = answers[0]
-        yield CheckView("Helps to answer the question?", "", _verdict("relevance", answer))
-    else:
-        for side in citing:
-            verdict = _verdict("relevance", relevance[side.side])
-            yield CheckView("Helps to answer the question?", side.side, verdict)
+    citing = [
+        side
+        for side in case.sides
+        if any(c.doc_id == doc_id for s in side.response.sentences for c in s.citations)
+    ]
+    relevance = {str(side.side): side.relevance.get(doc_id) for side in citing}
+    first, *others = relevance.values() or [None]
+    if relevance and all(answer == first for answer in others):
+        relevance = {"": first}
+    for name, answer in relevance.items():
+        yield CheckView("Helps to answer the question?", name, _verdict("relevance", answer))
     for side in citing:
         verdict = _verdict("stance", side.stance.get(doc_id))
         yield CheckView(f"Serves {side.side}?", side.side, verdict)
-
-
-def _cites(sentence: Sentence, doc_id: str) -> bool:
-    return any(citation.doc_id == doc_id for citation in sentence.citations)

@@ -1,7 +1,7 @@
 """One argued question as Markdown, for terminals, issues and version control.
 
-Text of documents, writers and judges is put on one line and its markup is escaped (CommonMark
-with GitHub's extensions), so that it can neither end its list item nor become a link or HTML.
+Text of documents, writers and judges is escaped and on one line (CommonMark with GitHub's
+extensions): it can neither end its list item nor become a link or HTML.
 """
 
 from __future__ import annotations
@@ -21,20 +21,13 @@ _MAX_QUOTE = 400
 
 
 def render_markdown(case: Case) -> str:
-    """Return the report of a case as Markdown with numbered citations and a reference list.
-
-    Args:
-        case: an argued question; its text may be hostile.
-
-    Returns:
-        CommonMark that ends in one newline. Verdicts are written as signs and words.
-    """
+    """Return the report of a case as CommonMark; its text may be hostile."""
     page = view_case(case)
     parts = [
         [f"# {escape_markdown(page.question)}"],
         *([line] for side in page.sides for line in _side(side)),
         ["## References"],
-        _references(page.references),
+        [line for ref in page.references for line in _reference(ref)] or ["No passage is cited."],
         ["## How this was made"],
         list(_made(page)),
     ]
@@ -42,7 +35,6 @@ def render_markdown(case: Case) -> str:
 
 
 def _side(side: SideView) -> Iterator[str]:
-    """Yield the blocks of one side."""
     yield f"## {side.wording.name}: {side.wording.heading.lower()}"
     if side.empty:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
@@ -68,13 +60,6 @@ def _text(sentence: SentenceView) -> str:
 def _marks(sentence: SentenceView) -> str:
     numbers = "".join(f" [{c.number}]" for c in sentence.citations)
     return f"{numbers} ({sentence.label}: {sentence.wording.sign} {sentence.wording.word})"
-
-
-def _references(references: Iterable[ReferenceView]) -> list[str]:
-    lines: list[str] = []
-    for ref in references:
-        lines += _reference(ref)
-    return lines or ["No passage is cited."]
 
 
 def _reference(ref: ReferenceView) -> Iterator[str]:

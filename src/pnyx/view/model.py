@@ -1,36 +1,129 @@
-"""What a page shows of a case: numbered, worded and cut once, for HTML and Markdown alike.
+"""What a page shows of a case, and the words that all pages use for verdicts and figures.
 
-`pnyx.view.build.view_case` makes these from a `Case`. Everything here is text that is ready to be
-escaped and printed. References are numbered across both sides in the order of their first
-citation; sentences are labelled P1, P2 ... and C1, C2 ...
+All text is numbered, cut, and ready to be escaped and printed. References are numbered across both
+sides in the order of their first citation; sentences are labelled P1, P2 ... and C1, C2 ...
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+from pnyx.records import Side
 from pnyx.view.text import Segment
-from pnyx.view.wording import SideWording, State, StateWording
 
-__all__ = [
-    "CaseView",
-    "CheckView",
-    "CitationView",
-    "GroupView",
-    "MeasureView",
-    "ReferenceView",
-    "SentenceView",
-    "SideView",
-    "VerdictView",
-]
+__all__ = ["MEASURES", "SIDES", "STATES", "VERDICT_WORDS", "CaseView", "Check", "CheckView"]
+__all__ += ["CitationView", "GroupView", "MeasureView", "MeasureWording", "ReferenceView"]
+__all__ += ["SentenceView", "SideView", "SideWording", "State", "StateWording", "VerdictView"]
+__all__ += ["measure_wording", "probability"]
+
+State: TypeAlias = Literal["yes", "no", "mixed", "unscored", "uncited"]
+"""What the judges' verdicts on one sentence, or one verdict, add up to."""
+
+Check: TypeAlias = Literal["support", "relevance", "stance"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateWording:
+    """A state of a sentence: a sign for plain text, a word, and what it means."""
+
+    sign: str
+    word: str
+    meaning: str
+
+
+STATES: dict[State, StateWording] = {
+    "yes": StateWording("✓", "supported", "every passage that the sentence cites supports it"),
+    "no": StateWording("✗", "not supported", "no passage that the sentence cites supports it"),
+    "mixed": StateWording(
+        "◐",
+        "mixed",
+        "at least one cited passage supports the sentence, another does not or is unscored",
+    ),
+    "unscored": StateWording(
+        "?",
+        "unscored",
+        "no cited passage is known to support it, and for at least one the judge gave no verdict; "
+        "this counts neither for nor against",
+    ),
+    "uncited": StateWording(
+        "–", "no citation", "the sentence cites nothing; it counts as not supported"
+    ),
+}
+
+VERDICT_WORDS: dict[Check, tuple[str, str]] = {
+    "support": ("supported", "not supported"),
+    "relevance": ("relevant", "not relevant"),
+    "stance": ("serves this side", "does not serve this side"),
+}
+"""What yes and no are called, for each check."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideWording:
+    """How one side is named: a letter for sentence labels, its name, its heading, its answer."""
+
+    letter: str
+    name: str
+    heading: str
+    answer: str
+
+
+SIDES: dict[Side, SideWording] = {
+    "pro": SideWording("P", "Pro", "The case for", "argues for yes"),
+    "con": SideWording("C", "Con", "The case against", "argues for no"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureWording:
+    """A figure's label and what it says in plain words."""
+
+    label: str
+    meaning: str
+
+
+MEASURES: dict[str, MeasureWording] = {
+    "sentence_precision": MeasureWording(
+        "Sentence precision",
+        "Of the sentences that were scored, the share that at least one passage they cite "
+        "supports (signs ✓ and ◐). 1 means that every scored sentence is backed by its sources; "
+        "it does not mean that the sources are right.",
+    ),
+    "citation_precision": MeasureWording(
+        "Citation precision",
+        "Of the citations that were scored, the share whose passage supports the sentence that "
+        "cites it. Lower than sentence precision where sentences cite too much.",
+    ),
+}
+
+
+def measure_wording(name: str) -> MeasureWording:
+    """Return the wording of a measure; one that is not listed is shown under its own name."""
+    known = MEASURES.get(name)
+    if known is not None:
+        return known
+    return MeasureWording(name.replace("_", " ").strip().capitalize() or "Measure", "")
+
+
+def probability(value: float | None) -> str:
+    """Return `p = 0.93`, without ever rounding a doubt away; empty where there is none."""
+    if value is None or not math.isfinite(value):
+        return ""
+    if 0.99 < value < 1:
+        return "p > 0.99"
+    if 0 < value < 0.01:
+        return "p < 0.01"
+    return f"p = {value:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One verdict: its state, its word, and in `phrase` also who gave it with what probability.
+    """One verdict; `phrase` also says who gave it with what probability.
 
-    `probability` reads `p = 0.93`, `chance` only `0.93`; `reason` is the judge's explanation, or
-    why there is no verdict.
+    `probability` reads `p = 0.93`, `chance` only `0.93`; `reason` explains the verdict or its
+    absence.
     """
 
     state: State
@@ -46,10 +139,8 @@ class VerdictView:
 class CitationView:
     """A citation of passage `number` by sentence `label`.
 
-    Attributes:
-        key: unique in the page, e.g. `pro-3-2`: side, sentence and passage.
-        anchor: where the link leads: the evidence, or the passage where none was located.
-        evidence: the marked words, on one line; empty where none was located.
+    `key` is unique in the page, e.g. `pro-3-2`; `anchor` leads to the `evidence`, the marked words,
+    or to the passage where none was located.
     """
 
     number: int
@@ -64,7 +155,7 @@ class CitationView:
 
 @dataclass(frozen=True, slots=True)
 class SentenceView:
-    """A sentence with its citations and what their verdicts come to."""
+    """A sentence with its citations and the state that their verdicts add up to."""
 
     id: str
     label: str
@@ -85,11 +176,7 @@ class GroupView:
 
 @dataclass(frozen=True, slots=True)
 class MeasureView:
-    """A figure with its interval and its base, and what it says in plain words.
-
-    Attributes:
-        plot: value, low and high in percent where all are shares in [0, 1]; else None.
-    """
+    """A figure in plain words; `plot` holds value, low and high in percent, if shares."""
 
     name: str
     label: str

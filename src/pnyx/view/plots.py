@@ -22,20 +22,12 @@ from pnyx.view.svg import (
 
 if TYPE_CHECKING:
     from pnyx.audit.tuning import Setting, Tuned
-    from pnyx.measure.amount import Amount
     from pnyx.measure.base import Measured
-    from pnyx.measure.calibration_error import ReliabilityBin
-    from pnyx.measure.thresholds import Curve, Thresholds
+    from pnyx.measure.binary import ReliabilityBin
+    from pnyx.measure.thresholds import Amount, Curve, Thresholds
 
-__all__ = [
-    "Panel",
-    "Point",
-    "amount_plot",
-    "interval_plot",
-    "reliability_plot",
-    "thresholds_plot",
-    "tuning_plot",
-]
+__all__ = ["Panel", "Point", "amount_plot", "interval_plot", "reliability_plot", "thresholds_plot"]
+__all__ += ["tuning_plot"]
 
 _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 
@@ -43,25 +35,15 @@ _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 # Means with their intervals: a panel for each measure, a row for each run ------------------------
 
 _PANEL, _ROW, _GAP, _HEAD, _FOOT = 250, 24, 36, 34, 26
-_NUMBER = 66
-"""Width of the column of numbers to the right of each panel."""
-_CHARACTER = 7.3
-"""Width of a character of a label, on the broad side."""
+_NUMBER = 66  # Width of the column of numbers to the right of each panel
+_CHARACTER = 7.3  # Width of a character of a label, on the broad side
 _LONGEST = 28
 _COLUMNS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A row of a panel.
-
-    Attributes:
-        label: the run's name.
-        value: its mean; None is shown as a dash.
-        low: lower end of the interval, None without one.
-        high: upper end of the interval, None without one.
-        mark: shown after the number, for instance for significance.
-    """
+    """A row of a panel; a value of None is shown as a dash, `mark` after the number."""
 
     label: str
     value: float | None
@@ -72,10 +54,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One measure: its name, its rows and, if any, the baseline's value to draw a line at.
-
-    All panels of a picture have the same rows in the same order.
-    """
+    """One measure: its rows, the same in all panels, and any baseline value to draw a line at."""
 
     title: str
     points: Sequence[Point]
@@ -83,12 +62,7 @@ class Panel:
 
 
 def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
-    """Return an SVG document.
-
-    Args:
-        panels: at least one, all with the same labels.
-        notes: lines below the panels.
-    """
+    """Return the means with their intervals as an SVG document; all panels have the same labels."""
     labels = [shorten(point.label, _LONGEST) for point in panels[0].points]
     gutter = MARGIN + math.ceil(max(map(len, labels)) * _CHARACTER) + 12
     rows = math.ceil(len(panels) / _COLUMNS)
@@ -144,10 +118,7 @@ _SERIES = (
 
 
 def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
-    """Return an SVG document: left by threshold, right by k, with the interval of F1.
-
-    The dashed line on both sides is F1 at the best threshold.
-    """
+    """Return F1 by threshold and by k as an SVG document; dashed: F1 at the best threshold."""
     last = max(2.0, found.cutoffs.at[-1])
 
     def by_k(k: float) -> float:
@@ -204,13 +175,7 @@ def _curves(
 def amount_plot(
     amounts: Mapping[str, Amount], names: Mapping[str, str], notes: Sequence[str] = ()
 ) -> str:
-    """Return an SVG document: a bar for each question, as long as its mean probability.
-
-    Args:
-        amounts: at least one question's; in the order of the bars.
-        names: question -> what to call it; its id where it has none.
-        notes: lines below.
-    """
+    """Return an SVG document: a bar for each question, as long as its mean probability."""
     labels = [shorten(names.get(q) or q or "all pairs", 48) for q in amounts]
     left = MARGIN + math.ceil(max(map(len, labels)) * 7.0) + 10
     means = [amount.mean or 0.0 for amount in amounts.values()]
@@ -235,10 +200,7 @@ def amount_plot(
 
 
 def tuning_plot(found: Tuned, notes: Sequence[str] = ()) -> str:
-    """Return an SVG document: a panel for each parameter, the others as in the best setting.
-
-    Values stand at equal distances. The dashed line is the default's mean, the dot the best's.
-    """
+    """Return a panel for each parameter, the others as in the best setting, as an SVG document."""
     curves = {name: found.curve(name) for name in found.tuning.grid}
     settings = [setting for curve in curves.values() for _, setting in curve] + [found.default]
     means = [x for s in settings for x in (s.mean.value, s.mean.low, s.mean.high) if x is not None]
@@ -285,16 +247,7 @@ def _tuned_panel(
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence[str] = ()) -> str:
-    """Return a reliability diagram as an SVG document.
-
-    Each bin is a dot at its mean probability and its share of yes, with the share's interval; dots
-    on the dashed diagonal are what is stated. Bars below say how many pairs each bin holds.
-
-    Args:
-        bins: what `pnyx.reliability` returns.
-        title: shown above, for instance the judge's name.
-        notes: lines below.
-    """
+    """Return a reliability diagram over bars of how many pairs each bin holds, as SVG."""
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     base = axes.y(0) + 104
     parts = [

@@ -1,8 +1,7 @@
 """One argued question as one HTML file: no network, no outside file, works without scripts.
 
-Everything from documents, writers and judges passes Jinja2's autoescape. Should that ever fail,
-the Content Security Policy in the page still lets nothing run, load or be sent: it names the
-page's own style and script by their SHA-256 and forbids all else.
+Everything from documents, writers and judges passes Jinja2's autoescape. Should that ever fail, the
+page's Content Security Policy names its own style and script by their SHA-256 and forbids all else.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pnyx._version import __version__
 from pnyx.view.build import view_case
-from pnyx.view.wording import STATES
+from pnyx.view.model import STATES
 from pnyx.write.case import Case
 
 if TYPE_CHECKING:
@@ -30,14 +29,9 @@ _POLICY = (
 
 
 def render_html(case: Case) -> str:
-    """Return the report of a case as one self-contained HTML document.
+    """Return the report of a case as one self-contained HTML document; its text may be hostile.
 
-    Args:
-        case: an argued question; its text may be hostile.
-
-    Returns:
-        HTML with its own style and script inside. It can be encoded as UTF-8, opens from disk
-        and asks the network for nothing.
+    It can be encoded as UTF-8, opens from disk and asks the network for nothing.
     """
     from markupsafe import Markup
 
@@ -73,7 +67,7 @@ def _environment() -> jinja2.Environment:
 
 @cache
 def _template_file(name: str) -> str:
-    """Return a file that is put into the page as it is; it must not be able to end its element."""
+    """Return a file that is put into the page as it is; it must not end its element."""
     text = resources.files("pnyx.view").joinpath("templates", name).read_text("utf-8")
     if "</" in text:
         raise ValueError(f"{name} would end its element early")

@@ -1,8 +1,4 @@
-"""The parts of the SVG pictures.
-
-Plain SVG 1.1 with system fonts, so that a picture opens anywhere, prints, and can be edited; no
-script, nothing loaded.
-"""
+"""The parts of the SVG pictures: plain SVG 1.1 with system fonts, no script, nothing loaded."""
 
 from __future__ import annotations
 
@@ -10,20 +6,19 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import TextWrapper
 from typing import TypeAlias
 
 from pnyx.errors import shorten
 
 __all__ = ["COLOUR", "MARGIN", "Axes", "bar", "clean", "document", "drawn_line", "drawn_path"]
-__all__ += ["drawn_text", "ticks", "wrapped"]
+__all__ += ["drawn_text", "ticks"]
 
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
-COLOUR = _DOT
-"""Of what is shown first; greys and others stand beside it."""
+COLOUR = _DOT  # Of what is shown first; greys and others stand beside it
 Point: TypeAlias = tuple[float, float]
-_CHARACTER = 6.2
-"""Width of a character of a note."""
+_CHARACTER = 6.2  # Width of a character of a note
 
 _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: {_INK} }}
 .head {{ font-weight: 600 }}
@@ -39,17 +34,11 @@ _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-se
 
 
 def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequence[str]) -> str:
-    """Return a picture.
-
-    Args:
-        title: for screen readers and tooltips.
-        wide: in pixels.
-        high: of the parts, in pixels; the notes go below.
-        parts: SVG elements.
-        notes: lines below, wrapped to the width.
-    """
+    """Return a picture: its `parts`, and below their height the notes, wrapped to the width."""
     room = int((wide - 2 * MARGIN) / _CHARACTER)
-    lines = [line for note in notes for line in wrapped(note, room)]
+    wrapper = TextWrapper(room, break_long_words=False, break_on_hyphens=False)
+    whole = (" ".join(shorten(note, 2000).split()) for note in notes)
+    lines = [line for text in whole for line in wrapper.wrap(text) or [""]]
     below = [drawn_text(x, MARGIN, high + 18 * n, "note") for n, x in enumerate(lines, 1)]
     high += 18 * len(lines) + MARGIN
     return (
@@ -92,10 +81,7 @@ def bar(x: float, y: float, wide: float, high: float, title: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """A rectangle in which shares are drawn: (0, 0) is bottom left, (1, 1) top right.
-
-    Ticks are (share, label); marks are elements of SVG.
-    """
+    """A rectangle in which shares are drawn: (0, 0) is bottom left, (1, 1) top right."""
 
     left: float
     top: float
@@ -170,13 +156,3 @@ def ticks(low: float, high: float) -> list[float]:
 def clean(text: str) -> str:
     """Return text for XML, which knows no control characters, not even escaped ones."""
     return escape(shorten(text, 400))
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Return text in lines of at most `width` characters, longer words whole."""
-    lines = [""]
-    for word in shorten(text, 2000).split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines

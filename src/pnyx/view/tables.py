@@ -1,12 +1,4 @@
-"""Tables, with their notes and legends, as rows that are rendered once: text, Markdown, HTML, JSON.
-
-table = Table(
-(Column("run"), Column("nDCG@10", "figure"), Column("topics", "counts")),
-[("bm25.run", Marked(mean, "▲"), mean)],
-legend=("▲ higher than the baseline",),
-)
-print(table.text())
-"""
+"""Tables, with their notes and legends, as rows rendered once: text, Markdown, HTML, JSON."""
 
 from __future__ import annotations
 
@@ -23,16 +15,7 @@ from pnyx.measure.base import Measured
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = [
-    "Column",
-    "Kind",
-    "Marked",
-    "Table",
-    "filled",
-    "interval",
-    "number",
-    "terminal_width",
-]
+__all__ = ["Column", "Kind", "Marked", "Table", "filled", "interval", "number", "terminal_width"]
 
 Kind: TypeAlias = Literal["text", "number", "interval", "figure", "count", "counts", "share"]
 
@@ -46,17 +29,13 @@ _PAD: Final = "\u2800"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column.
+    """One column; `kind` says what its cells hold, `key` its name in `Table.json`.
 
-    Attributes:
-        name: its heading.
-        kind: what its cells hold, and so how they are shown. `text`: strings. `number`: a float,
-            with three digits. `interval`: a `Measured` or (low, high). `figure`: a `Measured`, its
-            value with its interval. `count`: an int. `counts`: a `Measured` or (scored, asked), one
-            number where they are the same.
-            `share`: a float in [0, 1], as a percentage. A cell that is a string is shown as it
-            is in a column of any kind, None as a dash (nothing in a column of text).
-        key: its name in `Table.json`; the heading where it is empty.
+    `text`: strings. `number`: a float, with three digits. `interval`: a `Measured` or (low, high).
+    `figure`: a `Measured`, its value with its interval. `count`: an int. `counts`: a `Measured` or
+    (scored, asked), one number where they are the same. `share`: a float in [0, 1], as a
+    percentage. A string is shown as it is in any column, None as a dash (nothing in a column of
+    text).
     """
 
     name: str
@@ -133,15 +112,9 @@ _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns, with what a reader must know of them.
+    """Rows under columns, an empty row between groups, with the notes and legend that stand below.
 
-    Attributes:
-        columns: at least one; those of text at the start name a row, and are repeated where a
-            table that is too wide continues below itself.
-        rows: a value for each column, see `Column.kind`; an empty row parts two groups.
-        notes: sentences below the table.
-        legend: what its signs and columns mean, below the notes.
-        title: a line above.
+    Columns of text at the start name a row, and are repeated where a table continues below itself.
     """
 
     columns: Sequence[Column]
@@ -151,10 +124,9 @@ class Table:
     title: str = ""
 
     def text(self, width: int | None = None) -> str:
-        """Return lines of at most `width` cells of a terminal, by default those that it has.
+        """Return lines of at most `width` cells, by default those that the terminal has.
 
-        Columns of text are folded, the widest first; where that is not enough, the table continues
-        below itself with its first columns repeated.
+        Text is folded, the widest column first; a table still too wide continues below itself.
         """
         width = max(1, width or terminal_width())
         shown = self._shown()
@@ -256,7 +228,7 @@ def filled(text: str, width: int | None = None, indent: str = "") -> str:
 def _split(
     shown: list[list[str]], columns: Sequence[Column], width: int
 ) -> Iterator[tuple[list[_Strip], list[bool]]]:
-    """Yield the columns in parts that fit, the first ones repeated in each; and which rows part."""
+    """Yield the columns in parts that fit, the first ones repeated, and which rows are there."""
     filled_rows = [row for row in shown if row]
     gaps = [bool(row) for row in shown]
     strips = [_strip([row[n] for row in filled_rows], c) for n, c in enumerate(columns)]

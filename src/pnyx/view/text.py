@@ -10,19 +10,10 @@ from typing import Literal, TypeAlias
 
 from pnyx.judge.quotes import find_words
 
-__all__ = [
-    "Segment",
-    "Span",
-    "clean",
-    "cut",
-    "escape_cell",
-    "escape_markdown",
-    "locate",
-    "one_line",
-]
+__all__ = ["Segment", "Span", "clean", "cut", "escape_cell", "escape_markdown", "locate"]
+__all__ += ["one_line"]
 
-Span: TypeAlias = tuple[int, int]
-"""Start and end (exclusive) in characters of the uncleaned text."""
+Span: TypeAlias = tuple[int, int]  # Start and end (exclusive) in characters of the uncleaned text
 
 MAX_SHOWN = 4000
 """A passage up to this many characters is shown whole; of a longer one, what is near the marks."""
@@ -30,7 +21,7 @@ MAX_SHOWN = 4000
 _LONGEST_WORD = 40
 
 CONTEXT = 900
-"""Characters kept on either side of a mark, and at the start, of a passage that is cut."""
+"""Characters kept at the start, and on either side of a mark, of a passage that is cut."""
 
 
 def _table() -> dict[int, str | None]:
@@ -49,8 +40,7 @@ _HARMLESS = _table()
 def clean(text: str) -> str:
     """Return `text` as it may be shown: control characters as U+FFFD, no bidirectional overrides.
 
-    Line ends of every kind become one newline. Whatever else a document holds (markup, right to
-    left script, emoji) is kept: escaping is the page's own work.
+    Line ends of every kind become one newline. All else is kept: escaping is the page's own work.
     """
     return text.replace("\r\n", "\n").translate(_HARMLESS)
 
@@ -70,19 +60,12 @@ def escape_cell(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return `text` harmless, on one line, showing itself and nothing else in Markdown.
-
-    It cannot start a heading, a quote, a list, a rule or an underline either.
-    """
+    """Return `text` harmless, on one line, showing itself and nothing else in Markdown."""
     return _BLOCK_START.sub(lambda m: f"{m[0]}\\" if m[0] else "\\", escape_cell(text))
 
 
 def locate(text: str, *candidates: str) -> Span | None:
-    """Find the first of `candidates` that occurs in `text`, verbatim if at all possible.
-
-    Failing that, white space, capitals and the closing full stop may differ: writers turn parts
-    of sentences into sentences.
-    """
+    """Find the first of `candidates` in `text`, verbatim if possible, else but for case."""
     for candidate in candidates:
         exact = candidate.strip()
         start = text.find(exact) if exact else -1
@@ -96,14 +79,7 @@ def locate(text: str, *candidates: str) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a passage.
-
-    Attributes:
-        kind: `text`, `mark` (evidence of one or more citations) or `gap` (characters left out).
-        text: what is shown; for a gap, how many characters were left out.
-        keys: the citations whose evidence covers this stretch.
-        opens: those of `keys` whose evidence begins here.
-    """
+    """A stretch of a passage: text, evidence of the citations `keys`, or how long a gap is."""
 
     kind: Literal["text", "mark", "gap"]
     text: str
@@ -112,16 +88,7 @@ class Segment:
 
 
 def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
-    """Cut a passage at the ends of its evidence spans, which may overlap.
-
-    Args:
-        text: the passage as it was judged.
-        spans: citation key -> where in `text` its evidence stands.
-
-    Returns:
-        Segments in reading order; their texts are cleaned. A passage longer than `MAX_SHOWN`
-        keeps its start and the surroundings of its marks.
-    """
+    """Cut a passage at the ends of its evidence spans, which may overlap; see `MAX_SHOWN`."""
     shown = _shown(text, spans.values())
     edges = {0, len(text)}
     edges.update(edge for span in (*spans.values(), *shown) for edge in span)
