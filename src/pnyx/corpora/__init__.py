@@ -1,7 +1,4 @@
-"""Corpora, questions, runs, judgments and responses: one reader, writer and check per format.
-
-`FORMATS` lists them; docs/formats.md shows each with an example.
-"""
+"""Corpora, questions, runs, judgments and responses: one module per format (docs/formats.md)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """The args.me corpus: `{"arguments": [...]}`, streaming (Ajjour et al., KI 2019).
 
-The stance of an args.me premise is its side towards the conclusion; an argument takes the side of
-its premises where they agree. `context` is carried along whole in `extra`; source and url are read
-from it. What args.me has no place for (topic, a stance of the argument's own, a body) is written
-as a further field of the argument, which other readers skip.
+An argument takes the side of its premises where they agree; source and url come from `context`.
+What args.me has no place for is written as a further field, which other readers skip.
 """
 
 from __future__ import annotations
@@ -85,7 +83,6 @@ def _premise_row(premise: Premise) -> dict[str, Any]:
 
 
 def _write(stream: IO[str], records: Iterable[Evidence]) -> None:
-    """Write one JSON document, an argument a line."""
     stream.write('{"arguments":[')
     separator = "\n"
     for record in records:

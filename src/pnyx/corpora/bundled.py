@@ -1,8 +1,4 @@
-"""The example that comes with the package: passages, questions, perspectives and labels.
-
-All of it was written for this project (Apache-2.0), with weak, one-sided, off-topic and hostile
-passages among the sound ones. The labels are the authors' own.
-"""
+"""The bundled example, written for this project (Apache-2.0); its labels are the authors' own."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from pnyx.records import Argument, Perspective, Qrel, Question
 __all__ = ["Example", "ExampleLabel", "load_example", "write_example"]
 
 _PASSAGES = 5
-"""Passages of a question that `items.jsonl` takes: enough to try the commands on."""
+"""Passages per question in `items.jsonl`."""
 
 _LABEL = ("question_id", "doc_id", "relevance", "stance", "quality")
 _SAID = ("no", PARTLY, "yes")
@@ -34,13 +30,9 @@ _SAID = ("no", PARTLY, "yes")
 class ExampleLabel:
     """What the authors say of one passage with regard to one question.
 
-    Attributes:
-        question_id: the question.
-        doc_id: the passage.
-        relevance: 0 off topic, 1 touches the question, 2 argues it.
-        stance: the side it serves; `both` weighs the sides, `none` is off topic.
-        quality: 1 weak, 2 sound, 3 strong.
-        perspectives: ids of the perspectives that it supports.
+    `relevance`: 0 off topic, 1 touches the question, 2 argues it. `stance`: the side it serves;
+    `both` weighs the sides, `none` is off topic. `quality`: 1 weak, 2 sound, 3 strong.
+    `perspectives`: ids of those it supports.
     """
 
     question_id: str
@@ -53,7 +45,7 @@ class ExampleLabel:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The bundled example, whole; it is small."""
+    """The bundled example, whole."""
 
     arguments: tuple[Argument, ...]
     questions: tuple[Question, ...]
@@ -83,23 +75,11 @@ def load_example() -> Example:
 
 
 def write_example(example: Example, folder: Path) -> None:
-    """Write the example as files that users' own may look like.
+    """Write the example into an existing folder as files that users' own may look like.
 
-    - `arguments.jsonl`: the passages;
-    - `questions.md`: the questions with what is relevant to each;
-    - `labels.jsonl`: people's labels of all 1,024 pairs by `QUESTION/PASSAGE`, as `pnyx annotate
-      sample` and `apply` name pairs. A passage that was written for another question is
-      irrelevant: the topics share words and no arguments; all pairs that share a question's words
-      were read;
-    - `qrels.txt`: the same of relevant passages, as TREC qrels, graded 1 and 2;
-    - `perspectives.jsonl`: the perspectives on the questions;
-    - `items.jsonl`: five passages of each question with each perspective on it, for `pnyx judge
-      support`;
-    - `item-labels.jsonl`: whether it supports it, according to people.
-
-    Args:
-        example: the bundled one.
-        folder: an existing folder.
+    `labels.jsonl` has all 1,024 pairs by `QUESTION/PASSAGE`: a passage written for another question
+    is irrelevant (the topics share words and no arguments). `items.jsonl` has five passages of each
+    question with each perspective on it.
     """
     passages = resources.files("pnyx.corpora") / "example" / "arguments.jsonl"
     (folder / "arguments.jsonl").write_bytes(passages.read_bytes())

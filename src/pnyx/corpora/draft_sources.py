@@ -1,9 +1,4 @@
-"""What questions with opposing perspectives are drafted from (BERDS, section 4.1 and Appendix B).
-
-Pairs of arguments that contradict each other (ArguAna), claims with the views on them
-(Perspectrum, Debatewise and other debates), and survey questions with answers to choose from
-(OpinionQA).
-"""
+"""Pairs, claims and surveys from which questions are drafted (BERDS, 4.1 and Appendix B)."""
 
 from __future__ import annotations
 
@@ -37,7 +32,7 @@ __all__ = [
 
 _POOL = "perspective_pool_v1.0.json"
 _MAX_TEXT = 2000
-"""Characters of a claim, a question or an answer; a longer one is something else."""
+"""Characters of a claim, a question or an answer."""
 _MAX_OPTIONS = 50
 
 
@@ -52,13 +47,7 @@ class ArgumentPair:
 
 @dataclass(frozen=True, slots=True)
 class DebateClaim:
-    """A claim, or a question, with the views on it.
-
-    Attributes:
-        id: unique in its file.
-        claim: what is debated, one line.
-        views: (text, side) of each; pro agrees with the claim.
-    """
+    """A claim or question, one line, with (text, side) of each view; pro agrees with it."""
 
     id: str
     claim: str
@@ -86,8 +75,8 @@ def read_argument_pairs(
     """Read pairs of contradicting arguments.
 
     Args:
-        path: JSON Lines with `a`, `b` and, if they have one, `id` (else it is the line); or the
-            ArguAna counterargs corpus, of which a point and its counter are a pair.
+        path: JSON Lines with `a`, `b` and maybe `id` (else it is the line); or the ArguAna
+            counterargs corpus, of which a point and its counter are a pair.
         columns: `id`, `a`, `b` -> the file's name for it.
         on_warning: called with one line for points that nothing counters.
 
@@ -107,7 +96,6 @@ def read_argument_pairs(
 
 
 def _numbered(rows: Iterable[Row[Any]]) -> Iterator[Row[tuple[int, Any]]]:
-    """Let the parser of a row know its number."""
     for row in rows:
         yield row if isinstance(row, InputError) else (row[0], row)
 
@@ -145,8 +133,7 @@ def read_claims(
 
     Args:
         path: JSON Lines with `id`, `claim` and `perspectives` (`text`, `stance`); Perspectrum; or
-            any corpus of arguments, whose topics are the claims and whose conclusions the views
-            (Debatewise, ProCon, idebate, args with `topic`, `conclusion` and `stance`).
+            any corpus of arguments, whose topics are the claims and whose conclusions the views.
         pool: Perspectrum's file of texts; by default the one beside it.
         on_warning: called with one line for what was left out.
 
@@ -170,7 +157,7 @@ def read_claims(
 
 
 def _claim(claim_id: str, text: str, views: Iterable[tuple[str, Any]]) -> DebateClaim:
-    """Make a claim of texts as lines, each with its words once."""
+    """Make a claim whose views each occur once."""
     seen: dict[tuple[str, ...], tuple[str, str | None]] = {}
     for view, stance in views:
         line = _line(view, "perspective")
@@ -283,8 +270,8 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
 
     Args:
         path: JSON Lines with `id`, `question`, `options`; or a CSV table like OpinionQA's
-            `info.csv`, whose columns are `key`, `question` and `references`, a list in Python's
-            own writing, which is read and never executed.
+            `info.csv` (`key`, `question`, `references`: a list in Python's own writing, never
+            executed).
         columns: `id`, `question`, `options` -> the file's name for it.
 
     Raises:
@@ -338,5 +325,4 @@ def _all(
     plural: str,
     unit: str = "line",
 ) -> list[Any]:
-    """Parse all rows, ids unique; the first fault is raised."""
     return [one for _, one in strict(scanned(path, parse, rows=rows, unit=unit), path, plural)]

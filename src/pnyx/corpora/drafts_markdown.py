@@ -7,9 +7,8 @@
 
     > drafted_by: "gpt-4o-mini (question-pair@1)"
 
-A perspective without a side is a `view`; one with an id of its own is `- pro (p7): ...`. What else
-a draft holds stands behind `> NAME:` as JSON; what else a perspective holds the same, indented
-below it. Any other line that is indented goes on the one before it.
+A perspective without a side is a `view`; one with an id of its own is `- pro (p7): ...`. Further
+fields are `> NAME: JSON`, indented for those of a perspective; other indented lines continue one.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ def scan_drafts_markdown(source: str) -> Iterator[Row[dict[str, Any]]]:
 
 
 def _rows(source: str) -> Iterator[Row[dict[str, Any]]]:
-    """Yield drafts; a fault in a draft is told in its place, once."""
     at, draft, fault = 0, None, None
     for number, line in scan_lines(source):
         if isinstance(line, InputError):
@@ -89,7 +87,6 @@ def _closed(
 
 
 def _add(draft: dict[str, Any], line: str, source: str, number: int) -> None:
-    """Add what a line says to the open draft."""
     if not line:
         return
     views: list[dict[str, Any]] = draft["perspectives"]
@@ -132,12 +129,7 @@ def _fault(line: str, source: str, number: int) -> InputError:
 
 
 def write_drafts_markdown(stream: IO[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write drafts as Markdown.
-
-    Raises:
-        InputError: a text of several lines, an id that does not fit, or a field whose name is no
-            word: JSON Lines hold all of them.
-    """
+    """Write drafts as Markdown; InputError for what only JSON Lines can hold."""
     for row in rows:
         shown = repr(shorten(row["id"], 40))
         if not re.fullmatch(r"\S+", row["id"]) or clean_text(row["id"]) != row["id"]:

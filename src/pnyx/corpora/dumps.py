@@ -28,7 +28,7 @@ _OPEN_END = re.compile(r"[(\[“]$")
 
 
 def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argument]]:
-    """Yield every point of every debate; a fault in one debate is told once, by its number."""
+    """Yield every point of every debate; a fault in a debate is reported once, by its number."""
     used: dict[str, int] = {}
     number = 0
     for row in scan_items(source, None, "debate"):
@@ -91,7 +91,7 @@ def _slug(url: str) -> str:
 
 
 def _point(value: Any, where: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    """Return title, pieces of text and what else is there (counter arguments, references)."""
+    """Return title, pieces of text and what else is there."""
     try:
         if not isinstance(value, dict):
             raise InputError(f"found {shorten(value, 40)}, expected an object")
@@ -133,11 +133,7 @@ def _joined(pieces: tuple[str, ...] | list[str]) -> str:
 
 
 def _scan_idebate(source: str) -> Iterator[Row[Argument]]:
-    """idebate: points with conclusion and premise; counters have a premise only.
-
-    `debates.jsonl.gz` or `debates.jsonl` beside the file gives the topic (the debate's title) and
-    the url; without it the topic is the debate's slug.
-    """
+    """Points and counters of idebate; `debates.jsonl(.gz)` beside it gives topic and url."""
     debates = _debates(source)
 
     def parse(row: dict[str, Any]) -> Argument:

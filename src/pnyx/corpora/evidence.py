@@ -53,11 +53,7 @@ def document(fields: Fields, identifier: str, text: str, title: str = "") -> Doc
 
 
 def parse_argument(row: Mapping[str, Any]) -> Argument:
-    """Read `id, conclusion, premises, stance, text, topic, source, url`; the rest is `extra`.
-
-    Premises are texts or objects `{text, stance, ...}`. `text` is kept only where it differs from
-    conclusion and premises joined.
-    """
+    """Read an argument; premises are texts or objects, what is not known is `extra`."""
     fields = Fields(row)
     identifier = fields.identifier(*ID_NAMES)
     premises = fields.take("premises")
@@ -143,10 +139,7 @@ def _evidence_row(record: Evidence) -> dict[str, Any]:
 
 
 def _pyserini(row: Mapping[str, Any]) -> Document:
-    """Read `id, contents`; a first line in double quotes is the title, as in DPR's Wikipedia.
-
-    Where there is a `title`, the contents are left as they are.
-    """
+    """Read `id, contents`; without a title, a first line in double quotes is it (as in DPR)."""
     fields = Fields(row)
     identifier = fields.identifier("id", "docid")
     title, text = fields.text("title"), fields.required("contents")
@@ -163,7 +156,7 @@ def _only_argument(row: Mapping[str, Any]) -> Argument:
 
 
 def only_arguments(record: Evidence, holder: str = "the format holds") -> Argument:
-    """Return the record, which must not be a plain document."""
+    """Return the record; InputError for a plain document."""
     if not isinstance(record, Argument):
         raise InputError(f"{shorten(record.id)!r} is a plain document, and {holder} arguments")
     return record

@@ -1,7 +1,4 @@
-"""Typed access to the fields of a decoded JSON object.
-
-Whatever is not as it must be is an InputError: what was found, what was expected.
-"""
+"""Typed access to the fields of a decoded JSON object; InputErrors say found and expected."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ def string(value: Any, name: str) -> str:
 
 
 def number(value: Any, name: str) -> float:
-    """Return `value` where it is a finite number; a bool is none."""
+    """Return `value` where it is a finite number and not a bool."""
     # Compared as it is: an integer of hundreds of digits cannot be turned into a float.
     if (
         isinstance(value, int | float)

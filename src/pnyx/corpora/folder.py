@@ -19,15 +19,7 @@ _MAX_BYTES = 256 * 1024 * 1024
 
 
 def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
-    """Yield a document for each readable file, in the order of their paths.
-
-    The id is the path within the folder, with forward slashes. Files that hold no text (a scanned
-    PDF, an empty page) are left out and named in one warning, and so are links that lead out of
-    the folder: files elsewhere are not meant to be indexed with it.
-
-    Raises:
-        MissingExtra: there are web pages or PDFs, and what reads them is not installed.
-    """
+    """Yield a document for each readable file by its path; what is left out is warned of."""
     if options.columns:
         raise InputError("a folder has no columns to map", path=source)
     root = Path(source)
@@ -63,10 +55,7 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
 
 
 def _walk(root: Path, outside: list[Path]) -> Iterator[Path]:
-    """Yield the files to read; links that lead out of the folder go to `outside`.
-
-    Links to folders are not followed: within the folder they lead to what is read anyway.
-    """
+    """Yield the files to read; links out of the folder go to `outside`."""
     real = Path(os.path.realpath(root))
     for folder, folders, names in os.walk(root):
         outside += (path for path in map(Path(folder).joinpath, folders) if _leaves(path, real))
@@ -103,7 +92,6 @@ def _text(path: Path, name: str) -> Document:
 
 
 def _html(path: Path, name: str) -> Document:
-    """Extract the main text of a web page, without navigation and boilerplate."""
     try:
         page = extract_page(_bytes(path))
     except InputError as error:
@@ -112,7 +100,6 @@ def _html(path: Path, name: str) -> Document:
 
 
 def _pdf(path: Path, name: str) -> Document:
-    """Extract the text of a PDF, a blank line between pages."""
     try:
         import pypdf
     except ImportError as error:
@@ -136,7 +123,7 @@ _READERS: dict[str, Callable[[Path, str], Document]] = {
 }
 _ENDINGS = ", ".join(_READERS)
 SUFFIXES = tuple(_READERS)
-"""The files that are read; others are passed over."""
+"""Files of other names are passed over."""
 
 FORMATS = (
     Format(

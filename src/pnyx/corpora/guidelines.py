@@ -5,8 +5,7 @@
     The question looks for ...
     - effects on turnout
 
-Everything between two such headings, without the blank lines around it, is the definition. A line
-that begins with `#` is escaped by a backslash, as everywhere in Markdown.
+Everything between two such headings is the definition; a leading `#` is escaped by a backslash.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ _EXPECTED = "expected a heading ## ID: QUESTION"
 
 @dataclass(slots=True)
 class _Open:
-    """A question whose definition is being read."""
-
     line: int
     question: Question
     lines: list[str] = field(default_factory=list)
@@ -82,7 +79,7 @@ def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
 
 
 def _holds(definition: str) -> bool:
-    """Whether lines can represent it: no other line ends, no NUL, and more than white space."""
+    """Whether Markdown lines give this definition back."""
     if "\r" in definition or clean_text(definition) != definition:
         return False
     return bool(definition.strip()) or not definition

@@ -17,12 +17,7 @@ _TITLES = ("title", "headline")
 
 
 def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
-    """Yield the documents of a dataset, numbered from 1; those of args.me as arguments.
-
-    Raises:
-        MissingExtra: `ir_datasets` is not installed.
-        InputError: the dataset is unknown, has no documents or cannot be fetched.
-    """
+    """Yield the documents of a dataset, numbered from 1; those of args.me as arguments."""
     if options.columns:
         raise InputError("a dataset has no columns to map", path=source)
     try:

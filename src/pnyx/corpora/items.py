@@ -1,7 +1,6 @@
 """The files that judges read and write (docs/formats.md, "Files that judges read and write").
 
-Items, answers and labels stay plain objects: unknown fields are carried along untouched. Only the
-`id` is normalised to text.
+Items, answers and labels stay plain objects: unknown fields are carried along untouched.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ def _list(value: Any, name: str) -> list[Any]:
 
 
 def _names(value: Any, name: str) -> None:
-    """A list of names, at least one, none twice."""
     if not _list(value, name):
         raise InputError(f"{name} is empty")
     seen: set[str] = set()
@@ -48,13 +46,11 @@ def _names(value: Any, name: str) -> None:
 
 
 def _documents(value: Any, name: str) -> None:
-    """A list of texts, or of objects each with a text."""
     for i, item in enumerate(_list(value, name)):
         string(item.get("text") if isinstance(item, dict) else item, f"{name}[{i}]")
 
 
 def _ranked(value: Any, name: str) -> None:
-    """A list of documents as above, at least one; their ids, where given, are no two the same."""
     _documents(value, name)
     if not value:
         raise InputError(f"{name} is empty")
@@ -69,7 +65,6 @@ def _ranked(value: Any, name: str) -> None:
 
 
 def _views(value: Any, name: str) -> None:
-    """A list of perspectives, at least one: texts, or objects with text, stance and own id."""
     if not _list(value, name):
         raise InputError(f"{name} is empty")
     seen: set[str] = set()
@@ -135,8 +130,6 @@ def _flag_or_number(value: Any, name: str) -> None:
 
 
 def _one_of(options: tuple[str, ...]) -> Check:
-    """Return the check of a field that is one of `options`, in any case, or empty."""
-
     def check(value: Any, name: str) -> None:
         Fields({name: value}).choice(name, options)
 
@@ -170,7 +163,7 @@ _USUAL: dict[str, Check] = {
     "stance": _one_of(SIDES),
     "unscored": _reason,
 }
-"""Field -> its check, where a format does not say another; all others are text."""
+"""Field -> its check, where a format does not give another; all others are text."""
 
 
 def _checks(names: str, others: Mapping[str, Check]) -> dict[str, Check]:
@@ -181,14 +174,8 @@ def _checks(names: str, others: Mapping[str, Check]) -> dict[str, Check]:
 class ItemFormat:
     """The fields of one kind of judges' file.
 
-    Attributes:
-        name: as given to `--format`.
-        description: one line for people.
-        example: one valid line.
-        required: field -> check; the field must be there.
-        optional: field -> check; applied where the field is there and not null.
-        key: the fields that together occur once.
-        whole: a check of the row as a whole.
+    `optional` fields are checked where they are there and not null; the fields of `key` occur once
+    together; `whole` checks the row as a whole.
     """
 
     name: str
@@ -221,7 +208,7 @@ class ItemFormat:
 
 
 def _answered_or_not(row: Mapping[str, Any]) -> None:
-    """An answer has a value or the reason why it has none, never both, never neither."""
+    """An answer has either a value or the reason why it has none."""
     scored, unscored = row["value"] is not None, row["unscored"] is not None
     if scored:
         _value(row["value"], "value")
@@ -232,7 +219,7 @@ def _answered_or_not(row: Mapping[str, Any]) -> None:
 
 
 def _labelled_or_not(row: Mapping[str, Any]) -> None:
-    """What is open has no probability, what is not has no reason, and only a yes is partial."""
+    """An open pair has no probability, an answered one no reason; only a yes is partial."""
     value = row["value"]
     if value is not None and row.get("unscored") is not None:
         raise InputError("both value and unscored, expected one of them to be null")
@@ -254,7 +241,7 @@ def _items(
     whole: Callable[[Mapping[str, Any]], None] | None = None,
     **others: Check,
 ) -> ItemFormat:
-    """Return a format of the names of its fields; `others` are checks that are not the usual."""
+    """Return a format of the names of its fields; `others` replace the usual checks."""
     checks = _checks(required, others), _checks(optional, {"question": string, **others})
     return ItemFormat(name, description, example, *checks, tuple(key.split()), whole)
 

@@ -19,11 +19,7 @@ _INT64 = 1 << 63
 
 
 def require_parquet() -> None:
-    """Check that Parquet can be read and written.
-
-    Raises:
-        MissingExtra: it cannot.
-    """
+    """Raise MissingExtra unless Parquet can be read and written."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
@@ -39,14 +35,9 @@ def write_parquet(
 
     Args:
         path: the file.
-        rows: returns the rows; called twice, since a column's type is that of all its values.
-        types: column -> its type (str, bool, int or float) where it is fixed, also where all of
-            its values are null. Other columns have the type of their values, or, where these are
-            of several types or are lists or objects, text that holds JSON.
-
-    Raises:
-        MissingExtra: pyarrow is not installed.
-        PnyxError: the file cannot be written.
+        rows: called twice, since a column's type is that of all its values.
+        types: column -> its type (str, bool, int or float) where it is fixed. Other columns have
+            the type of their values; mixed types, lists and objects become text that holds JSON.
     """
     require_parquet()
     import pyarrow as pa
@@ -66,12 +57,7 @@ def write_parquet(
 
 
 def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (1-based row number, row) of a Parquet file, streaming.
-
-    Raises:
-        InputError: it cannot be read.
-        MissingExtra: pyarrow is not installed.
-    """
+    """Yield (1-based row number, row) of a Parquet file, streaming."""
     require_parquet()
     import pyarrow as pa
     import pyarrow.parquet as pq

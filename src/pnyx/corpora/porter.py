@@ -1,8 +1,7 @@
-"""Porter's stemmer as Lucene has it: that of his paper with the departures of his own program.
+"""Porter's stemmer as Lucene has it: of his paper (Program 14, 1980), as his own program departs.
 
-M. F. Porter, An algorithm for suffix stripping, Program 14 (1980). The departures: words of one or
-two characters stay; -bli becomes -ble and -logi becomes -log. Snowball's "porter" has neither, and
-its newer "english" is another stemmer.
+Words of one or two characters stay; -bli becomes -ble and -logi becomes -log. Snowball's "porter"
+has neither.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ _STEP_3: Final = {
     "l": (("ical", "ic"), ("ful", "")),
     "s": (("ness", ""),),
 }
-"""By the last letter."""
 _STEP_4: Final = {
     "a": ("al",),
     "c": ("ance", "ence"),

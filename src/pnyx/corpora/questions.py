@@ -38,10 +38,7 @@ _RESERVED = (*_DESCRIPTIONS, *_NARRATIVES, "definition")
 
 
 def parse_question(row: Mapping[str, Any]) -> Question:
-    """Read a question in any dialect: BEIR, report requests, TREC topics, Pnyx's own.
-
-    Of several names for the same thing the first in the list counts; the others stay in `extra`.
-    """
+    """Read a question in any dialect; the first of several names for a field counts."""
     fields = Fields(row)
     identifier = fields.identifier(*_IDS)
     for name in _IDS:  # topic_id and narrative_id often mirror request_id

@@ -34,9 +34,9 @@ class RatedText:
 
     Attributes:
         text: holds a word.
-        quality: on any scale; of what is no argument it does not count.
-        is_argument: whether it is one; true where the file does not say.
-        topic: what it is about; empty where the file does not say.
+        quality: on any scale; meaningless where it is not an argument.
+        is_argument: true where the file does not say.
+        topic: empty where the file does not say.
         flagged: the file says whether it is an argument.
     """
 

@@ -32,11 +32,7 @@ def find_format(
     kind: Kind | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Format:
-    """Return the format `name`, or recognise that of `source`.
-
-    Raises:
-        InputError: there is no such format, it is of another kind, or none fits.
-    """
+    """Return the format `name`, or recognise that of `source`; InputError if none fits."""
     if name is None:
         name = sniff(source, kind, tuple((columns or {}).values()))
     found = FORMATS.get(name)
@@ -73,51 +69,27 @@ def read_evidence(
 
 
 def read_questions(path: str, format: str | None = None) -> Iterator[Question]:  # noqa: A002
-    """Yield questions or topics: JSONL in any dialect, TSV or Touché XML.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield questions or topics; InputError at the first fault or where nothing is there."""
     return cast("Iterator[Question]", find_format(path, format, "questions").reader(path))
 
 
 def read_run(path: str) -> Iterator[RunEntry]:
-    """Yield the lines of a TREC run.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield the lines of a TREC run; InputError at the first fault or where nothing is there."""
     return cast("Iterator[RunEntry]", FORMATS["run"].reader(path))
 
 
 def read_qrels(path: str) -> Iterator[Qrel]:
-    """Yield judgments from TREC qrels, diversity qrels or BEIR qrels.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield TREC, diversity or BEIR qrels; InputError at the first fault or if there are none."""
     return cast("Iterator[Qrel]", find_format(path, None, "qrels").reader(path))
 
 
 def read_responses(path: str) -> Iterator[Response]:
-    """Yield responses in any of the three layouts and citation styles, also mixed.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield responses in any layout and citation style; InputError at the first fault."""
     return cast("Iterator[Response]", ANY_RESPONSES.reader(path))
 
 
 def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line, object) of a judges' file; `id` is text, unknown fields are kept.
-
-    Args:
-        path: the file, or `-`.
-        name: a name in `ITEM_FORMATS`: `support-items`, `relevance-items`, `answers`, `labels` ...
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield (line, object) of a judges' file named in `ITEM_FORMATS`; `id` is text."""
     if name not in ITEM_FORMATS:
         raise ValueError(f"no items format {name!r}")
     return strict(FORMATS[name].scan(path, Options()), path, "items")
@@ -129,14 +101,7 @@ def check(
     columns: Mapping[str, str] | None = None,
     on_warning: Callable[[str], None] | None = None,
 ) -> Iterator[Row[Any]]:
-    """Yield every record and every fault of `source`; being empty is one, and ends it.
-
-    Args:
-        source: as for `read_evidence`.
-        found: the format to read it in.
-        columns: as for `read_evidence`.
-        on_warning: as for `read_evidence`.
-    """
+    """Yield every record and every fault of `source`; being empty is one, and ends it."""
     empty = True
     try:
         for row in found.scan(source, Options(dict(columns or {}), on_warning)):
@@ -150,12 +115,7 @@ def check(
 
 
 def faults(path: str, format: str | None = None) -> Iterator[InputError]:  # noqa: A002
-    """Yield everything that is wrong with a file, in the order of its lines.
-
-    Args:
-        path: as for `read_evidence`.
-        format: a name in `FORMATS`; recognised from the first bytes where None.
-    """
+    """Yield everything that is wrong with a file, in the order of its lines."""
     try:
         found = find_format(path, format)
     except InputError as error:

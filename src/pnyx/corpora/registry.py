@@ -1,7 +1,6 @@
-"""All formats by name: what tests, `pnyx validate`, `pnyx convert` and the docs go through.
+"""All formats by name.
 
-A further format is a module with its own `FORMATS`, and its name here (and a line in
-`pnyx.corpora.sniff`, if it can be recognised).
+A further format is a module with its own `FORMATS`, its name here, and a line in `corpora.sniff`.
 """
 
 from __future__ import annotations
@@ -33,4 +32,3 @@ _MODULES = (
 )  # fmt: skip
 
 FORMATS: dict[str, Format] = {f.name: f for module in _MODULES for f in module.FORMATS}
-"""Every format by the name that `--format`, `--from` and `--to` take."""

@@ -1,9 +1,4 @@
-"""Cited answers and reports: TREC RAG 2024, RAG 2025/26 and RAGTIME/NeuCLIR/DRAGUN.
-
-The three layouts differ in where the sentences are (`answer` or `responses`) and in what stands
-beside them; in each, citations may be written in any of the three styles. Reading turns indices
-into document ids; writing takes any style in any layout.
-"""
+"""Cited answers and reports: TREC RAG 2024, RAG 2025/26 and RAGTIME/NeuCLIR/DRAGUN."""
 
 from __future__ import annotations
 
@@ -30,8 +25,7 @@ __all__ = [
 ]
 
 Layout: TypeAlias = Literal["rag24", "rag25", "ragtime"]
-"""`rag24`: flat with `answer`; `rag25`: metadata, references, `answer`; `ragtime`: metadata,
-`responses`."""
+"""Flat with `answer`; metadata, references, `answer`; or metadata, `responses`."""
 
 LAYOUTS: tuple[Layout, ...] = ("rag24", "rag25", "ragtime")
 _TOPIC_IDS: dict[Layout, tuple[str, ...]] = {
@@ -73,12 +67,7 @@ def _layout_of(row: Mapping[str, Any]) -> Layout:
 
 
 def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Response:
-    """Read one line.
-
-    Args:
-        row: the decoded line.
-        layout: refuse any other; None takes the line as it comes.
-    """
+    """Read one line, of any layout unless one is given."""
     found = _layout_of(row)
     if layout not in (None, found):
         raise InputError(f"found the {found} layout, expected {layout}")
@@ -211,16 +200,7 @@ def write_responses(
     style: CitationStyle = "ids",
     layout: Layout = "rag25",
 ) -> None:
-    """Write one response a line.
-
-    Documents that are cited but not listed are appended to the references, in the order of their
-    first citation, so that a reader finds all of them there.
-
-    Args:
-        stream: a text stream.
-        responses: what to write.
-        style: how citations are written; see `CitationStyle`.
-        layout: `rag24`, `rag25` or `ragtime`.
+    """Write one response a line; cited documents that are not listed are added to the references.
 
     Raises:
         InputError: the layout or the style cannot hold what a response has.

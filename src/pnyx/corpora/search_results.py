@@ -59,11 +59,7 @@ def result_row(result: SearchResult) -> dict[str, Any]:
 
 
 def read_search_results(path: str) -> Iterator[QuestionResults]:
-    """Yield the results of each question.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield the results of each question; InputError at the first fault or if empty."""
     return FORMATS[0].reader(path)
 
 

@@ -12,19 +12,11 @@ _PIECE = 20_000
 """Longest stretch handed to the segmenter; a longer one is a hostile or broken text."""
 
 _WORD = re.compile(r"\S{1,64}")
-"""A longer run of signs counts as several words: without spaces it can be arbitrarily long."""
+"""A longer run of characters counts as several words."""
 
 
 def split_sentences(text: str, language: str = "en") -> list[str]:
-    """Split text into its sentences, in order; each is a verbatim substring without outer space.
-
-    Args:
-        text: any text, of any length.
-        language: ISO 639-1 code of the segmentation rules.
-
-    Returns:
-        The sentences; empty for text without visible characters.
-    """
+    """Split text into its sentences (ISO 639-1 rules), verbatim and without outer space."""
     from sentencex import segment
 
     sentences: list[str] = []
@@ -40,17 +32,9 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
 
 
 def split_words(text: str, words: int) -> list[str]:
-    """Cut text into disjoint passages of `words` words, as BERDS (4.2) does with 100.
+    """Cut text into disjoint verbatim passages of `words` words; the last may be shorter.
 
-    Args:
-        text: any text, of any length.
-        words: at least 1; what stands between white space is a word, of at most 64 characters.
-
-    Returns:
-        Verbatim substrings, in order; the last may be shorter. Empty for text without words.
-
-    Raises:
-        ValueError: `words` is below 1.
+    A word is what stands between white space, of at most 64 characters.
     """
     if words < 1:
         raise ValueError(f"the number of words is {words}, expected at least 1")

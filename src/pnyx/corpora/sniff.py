@@ -84,13 +84,7 @@ _PLAIN_FALLBACK: dict[Kind | None, str] = {
 
 
 def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) -> str:
-    """Return the name of the format of `source`.
-
-    Args:
-        source: a file, a folder, `-` or `ir_datasets:ID`.
-        kind: only formats of this kind are meant.
-        columns: column names that the user has mapped; a header that holds them is a table's.
-    """
+    """Return the name of the format of `source`; mapped `columns` in a header make it a table's."""
     if not source:  # which would stand for the current folder
         raise InputError("found an empty name, expected a file")
     if source.startswith(PREFIX):
@@ -174,7 +168,6 @@ _QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
-    """Tell tables by their first line."""
     line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
     if line == BEIR_HEADER:
         return "beir-qrels"

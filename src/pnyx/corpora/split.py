@@ -15,19 +15,9 @@ __all__ = ["split_evidence", "split_passages"]
 
 
 def split_passages(text: str, words: int, *, sentences: bool = False) -> list[str]:
-    """Cut text into disjoint passages of at most `words` words.
+    """Cut text into disjoint verbatim passages of at most `words` words.
 
-    Args:
-        text: any text, of any length.
-        words: at least 1.
-        sentences: cut between sentences only, so that passages are shorter; a sentence that is
-            longer than a passage is cut all the same.
-
-    Returns:
-        Verbatim substrings, in order. Empty for text without words.
-
-    Raises:
-        ValueError: `words` is below 1.
+    Between `sentences` only, if asked; one that is longer than a passage is cut all the same.
     """
     if not sentences:
         return split_words(text, words)
@@ -55,14 +45,12 @@ def split_evidence(
 
     A passage is called `ID#0`, `ID#1` ... and keeps title, url, source and unknown fields; `origin`
     holds the record's id and `passage` the number. Passages of an argument keep its topic and
-    stance as fields; premises and their annotations become running text. Its conclusion is their
-    title, and counts once in each: it is left out at the start of the text, and where a passage
-    holds it all the same, that passage has no title.
+    stance as fields, its conclusion as title; it counts once in each, in the title or in the text.
 
     Args:
         records: documents or arguments.
         words: the most words of a passage, at least 1.
-        sentences: as for `split_passages`.
+        sentences: cut between sentences only, where they are not longer than a passage.
 
     Raises:
         InputError: a record has a field of its own named `origin` or `passage`.
@@ -100,7 +88,6 @@ def _repeats(record: Evidence, passage: str) -> bool:
 
 
 def _extra(record: Evidence) -> dict[str, Any]:
-    """Return what a passage carries along of its record."""
     extra = dict(record.extra)
     if record.id == f"{extra.get('origin')}#{extra.get('passage')}":  # a passage that is cut again
         del extra["origin"], extra["passage"]

@@ -40,13 +40,7 @@ def _scan(delimiter: str) -> Scan:
 def scan_cells(
     source: str, delimiter: str, check_header: Callable[[list[str], int], object] | None = None
 ) -> Iterator[Row[dict[str, str]]]:
-    """Yield each row of a table as column -> cell, numbered by the line on which it starts.
-
-    Args:
-        source: a file, or `-`.
-        delimiter: `,` or a tab; quoting is RFC 4180's.
-        check_header: called with the names of the columns and their line; may raise InputError.
-    """
+    """Yield each row of a table (RFC 4180) as column -> cell, numbered by its first line."""
     if csv.field_size_limit() < MAX_LINE_BYTES:
         csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
     faults: list[InputError] = []
@@ -134,12 +128,6 @@ def _premises(cell: str) -> list[str]:
 
 def _writer(delimiter: str) -> Writer:
     def write(stream: IO[str], records: Iterable[Evidence]) -> None:
-        """Write a table whose columns are those of the first record.
-
-        Raises:
-            InputError: a record does not fit: another kind than the first, an unknown field that
-                the first has not or that is no text, a premise with a stance or annotations.
-        """
         rest = iter(records)
         first = next(rest, None)
         if first is None:

@@ -19,9 +19,7 @@ _APOSTROPHES: Final = "'\u2019\uff07"
 class EnglishWords:
     """How English texts become terms: exactly those of Lucene 8's EnglishAnalyzer.
 
-    Words of UAX #29, possessive 's removed, lower case, 33 stop words left out, Porter's stemmer
-    (docs/decisions/english-analyzer.md). `benchmarks/search/analysis.py` compares them with
-    Lucene's.
+    See docs/decisions/english-analyzer.md; `benchmarks/search/analysis.py` compares them.
     """
 
     def words(self, text: str) -> list[str]:
@@ -49,11 +47,7 @@ class EnglishWords:
 
 
 def _lower(word: str) -> str:
-    """Return a word with each letter in lower case by itself, as Java's Character does it.
-
-    Python's `str.lower` writes a sigma by its place in the word, and the dotted capital I as two
-    characters.
-    """
+    """Lower each letter by itself, as Java's Character does (sigma, dotted capital I)."""
     if word.isascii():
         return word.lower()
     return "".join(map(str.lower, word.replace("\u0130", "i")))
@@ -63,9 +57,7 @@ def _lower(word: str) -> str:
 class Tokenizer:
     """Turns text into terms; two tokenizers with the same manifest give the same terms.
 
-    Attributes:
-        language: `english` (Lucene's EnglishAnalyzer), another Snowball language (stemmed, nothing
-            left out), or `none` (neither stemmed nor stopped).
+    `language` is `english`, another Snowball language (stemmed, nothing left out), or `none`.
     """
 
     language: str = "english"
@@ -90,7 +82,7 @@ class Tokenizer:
 
     @property
     def automaton(self) -> Automaton:
-        """What finds the words in a text that `prepared` returned, but for their case."""
+        """What finds the words in a `prepared` text, but for their case."""
         return automaton() if isinstance(self._words, EnglishWords) else spaces()
 
     def prepared(self, text: str) -> str:
@@ -103,11 +95,7 @@ class Tokenizer:
 
     @classmethod
     def from_manifest(cls, entry: Mapping[str, Any]) -> Tokenizer:
-        """Return the tokenizer that an index was built with.
-
-        Raises:
-            ValueError: no such tokenizer is known here.
-        """
+        """Return the tokenizer that an index was built with; ValueError if unknown."""
         language = entry.get("language")
         if isinstance(language, str) and language in languages():
             tokenizer = cls(language)

@@ -45,8 +45,7 @@ class _Topics:
     def push(self, data: bytes, *, at_once: bool = False) -> None:
         """Parse some more, or keep it until there is enough.
 
-        Expat before 2.6 reads a token that is not at its end (a tag of thousands of lines) anew
-        with each push. Waiting until there is as much again makes that linear.
+        Expat before 2.6 reads an unfinished token anew with each push; waiting makes that linear.
         """
         self._held.append(data)
         self._held_bytes += len(data)
@@ -124,7 +123,6 @@ def _parse(fields: dict[str, str]) -> Question:
 
 
 def _write(stream: IO[str], records: Iterable[Question]) -> None:
-    """Write Touché topics."""
     stream.write("<topics>\n")
     for q in records:
         if q.definition:

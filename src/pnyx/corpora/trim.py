@@ -8,10 +8,7 @@ _LETTERS_PER_WORD = 8
 
 
 def word_weight(text: str) -> int:
-    """Return for how many words a text counts: a long word for several, by its letters.
-
-    A "word" without spaces can be arbitrarily long.
-    """
+    """Return for how many words a text counts; a long word counts for several."""
     return sum(map(_one, text.split()))
 
 
@@ -20,12 +17,7 @@ def _one(word: str) -> int:
 
 
 def trim(text: str, words: int) -> str:
-    """Return the beginning of a text at a word boundary, with ` …` behind where anything is lost.
-
-    Args:
-        text: anything; white space becomes single spaces.
-        words: how many to keep, as `word_weight` counts, at least 1; something is always kept.
-    """
+    """Return the first `words` words (see `word_weight`), with ` …` where anything is lost."""
     kept: list[str] = []
     left = words
     for word in text.split():

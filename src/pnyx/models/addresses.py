@@ -1,7 +1,6 @@
 """The addresses and keys of endpoints, as the user gives them.
 
-An address that is accepted holds no user, password, query or fragment, so that it may be shown
-and stored as it is; one that is refused is shown by `shown_address`.
+An accepted address has no user, password, query or fragment; `shown_address` shows a refused one.
 """
 
 from __future__ import annotations
@@ -24,11 +23,7 @@ _KIND = re.compile(r"(?:[a-z][a-z0-9+.-]*://|https?:/?|openai:|gguf:)", re.IGNOR
 
 
 def read_key(variable: str) -> str | None:
-    """Return the key that an environment variable holds; None where it is empty.
-
-    Raises:
-        InputError: it holds what no header can carry.
-    """
+    """Return the key in an environment variable; None where it is empty."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"{variable} holds characters that cannot be part of a key")
@@ -36,7 +31,7 @@ def read_key(variable: str) -> str | None:
 
 
 def is_address(url: str) -> bool:
-    """Say whether an http(s) address can be asked, and has no user, password, query or fragment."""
+    """Whether an http(s) address can be asked and has nothing that must not be shown."""
     if len(url) > _LONGEST or not url.isprintable() or re.search(r"[\s?#\\]", url):
         return False
     try:
@@ -49,7 +44,7 @@ def is_address(url: str) -> bool:
 
 
 def _has_host(url: str) -> bool:
-    """Say whether the HTTP client understands an address, and its host can be a host's name."""
+    """Whether the HTTP client understands an address, and its host can be a host's name."""
     import httpx2
 
     try:
@@ -66,11 +61,7 @@ def _has_host(url: str) -> bool:
 
 
 def check_address(url: str) -> str:
-    """Return an address without the slash at its end.
-
-    Raises:
-        InputError: it cannot be asked, or holds what must not be shown.
-    """
+    """Return an address without the slash at its end; InputError if it is not valid."""
     if not is_address(url):
         raise InputError(
             f"found {shorten(shown_address(url))!r}, expected the address of an API: "
@@ -80,7 +71,7 @@ def check_address(url: str) -> str:
 
 
 def read_spec(spec: str) -> tuple[str, str] | None:
-    """Return (base URL, model) of `http://HOST:PORT/v1#MODEL`; None where it is no such thing."""
+    """Return (base URL, model) of `http://HOST:PORT/v1#MODEL`, or None."""
     base_url, _, model = spec.partition("#")
     name = urllib.parse.unquote(model)
     # A query in the place of the model's name, or behind it, may hold a key.
@@ -90,10 +81,7 @@ def read_spec(spec: str) -> tuple[str, str] | None:
 
 
 def shown_address(spec: str) -> str:
-    """Return an address that may be shown: without user, password, query and their like.
-
-    It is for whatever was given as an address, so it hides too much rather than too little.
-    """
+    """Return an address that may be shown; it hides too much rather than too little."""
     found = _KIND.match(spec)
     kind, rest = (found[0], spec[found.end() :]) if found else ("", spec)
     if "@" in rest:

@@ -40,15 +40,16 @@ def endpoint_from(
 
     Args:
         specs: `http://HOST:PORT/v1#MODEL` (or https) for any OpenAI-compatible server,
-            `openai:MODEL`, `local` for the packaged model, or `gguf:PATH`. Several addresses of
-            one model share its requests. The key is read from PNYX_API_KEY, for `openai:` also
-            from OPENAI_API_KEY.
+            `openai:MODEL`, `local` for the packaged model, or `gguf:PATH`. Several addresses of one
+            model share its requests. The key is read from PNYX_API_KEY, for `openai:` also from
+            OPENAI_API_KEY.
         patience: time limits and retries.
-        concurrency: the most requests ever under way at each address.
+        concurrency: the most requests ever under way at once, at all addresses together.
         ledger: counts what is used, and keeps to its budget.
 
     Raises:
-        InputError: none of these forms, `openai:` without a key, or several models.
+        InputError: none of these forms, no key, or models that differ; see `open_local`.
+        MissingExtra: a local model needs xllamacpp.
     """
     given = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
     if not given:
@@ -71,7 +72,6 @@ def endpoint_from(
 
 
 def _read_spec(spec: str) -> tuple[str, str, str | None]:
-    """Return (base URL, model, key) of what `--llm` names."""
     key = read_key("PNYX_API_KEY")
     kind, _, rest = spec.partition(":")
     if spec == "local" or kind == "gguf":

@@ -1,7 +1,6 @@
-"""Asking a chat model behind any OpenAI-compatible endpoint, patiently and without surprises.
+"""Asking a chat model behind any OpenAI-compatible endpoint.
 
-Every wait and every failure is visible. What an endpoint refuses is learnt from its errors
-(`pnyx.models.negotiate`), how much it bears from how it bears it (`pnyx.models.pace`).
+Refusals are learnt by `pnyx.models.negotiate`, the load it bears by `pnyx.models.pace`.
 """
 
 from __future__ import annotations
@@ -27,19 +26,11 @@ _RESUMES = "what was answered is kept, and the same command resumes"
 
 
 class ChatEndpoint(Endpoint):
-    """A chat model behind an OpenAI-compatible address.
+    """A chat model behind an OpenAI-compatible address (up to and without `/chat/completions`).
 
-    Args:
-        base_url: up to and without `/chat/completions`.
-        model: its name there.
-        api_key: sent as bearer token; None sends none.
-        patience: time limits and retries.
-        concurrency: the most requests ever under way at once; how many are is learnt.
-        ledger: counts what is used, and keeps to its budget.
-
-    Attributes:
-        dialect: how requests are worded by now; it may be set, to ask in another way.
-        replies: replies so far.
+    `api_key` is sent as bearer token; `concurrency` is the most requests ever under way at once;
+    `ledger` counts what is used, and keeps to its budget. `dialect` says how requests are worded by
+    now and may be set; `replies` counts.
     """
 
     path = "/chat/completions"
@@ -70,18 +61,15 @@ class ChatEndpoint(Endpoint):
     ) -> Reply | CallFailed:
         """Ask once, however many attempts that takes.
 
-        Args:
-            request: what is asked.
-            keep: called with the reply as soon as its last byte is read.
-
         Returns:
-            The reply, or why there is none: `timeout`, `rate_limit`, `server_error`,
-            `connection`, `not_json`, `malformed`, `empty`, `too_long`, `rejected` or `budget`.
+            The reply (handed to `keep` as soon as its last byte is read), or why there is none:
+            `timeout`, `rate_limit`, `server_error`, `connection`, `not_json`, `malformed`, `empty`,
+            `too_long`, `rejected` or `budget`.
 
         Raises:
             ModelError: the endpoint cannot be used at all: nothing listens there, it refuses the
-                key, does not know the model, has only ever sent something else than replies, or
-                has answered none of many requests in a row.
+                key, does not know the model, has only sent something else than replies, or has
+                answered none of many requests in a row.
         """
         async with self.connected() as wire:
             attempt, before = 1, self.replies
@@ -106,12 +94,7 @@ class ChatEndpoint(Endpoint):
         keep: Callable[[Reply], None] | None,
         elsewhere: Callable[[], bool],
     ) -> Reply | CallFailed | Again:
-        """Make one attempt, as soon as the endpoint has room; see `complete` and `Pace.slot`.
-
-        Raises:
-            Elsewhere: nothing was asked, because another endpoint can be at once.
-            ModelError: the endpoint cannot be used at all.
-        """
+        """Make one attempt, as soon as there is room; `Elsewhere` if another has it first."""
         async with self.connected() as wire:
             try:
                 outcome = await self._attempt(wire, request, keep, elsewhere)
@@ -122,11 +105,7 @@ class ChatEndpoint(Endpoint):
             return outcome
 
     async def give_up(self, last: Again, attempts: int) -> CallFailed:
-        """Fail a request while no other is answered.
-
-        Raises:
-            ModelError: it is not the request: the endpoint cannot be used.
-        """
+        """Fail a request while no other is answered; ModelError if it is the endpoint."""
         async with self.connected() as wire:
             return await self._given_up(wire, last, attempts, alone=False)
 
@@ -154,7 +133,6 @@ class ChatEndpoint(Endpoint):
         )
 
     async def _answers(self, wire: Wire) -> bool:
-        """Whether the endpoint answers the simplest of requests."""
         greeting = ChatRequest((Message("user", "Reply with the word: ok"),), max_tokens=16)
         try:
             return isinstance(await self._attempt(wire, greeting), Reply)
@@ -219,7 +197,7 @@ class ChatEndpoint(Endpoint):
     async def _exchanged(
         self, wire: Wire, body: dict[str, Any], form: str, keep: Callable[[Reply], None] | None
     ) -> Reply | CallFailed | Again | Refused:
-        """Send a request and sort what comes back; a reply is kept before anything else can run."""
+        """Send a request and sort what comes back; a reply is kept before anything else runs."""
         sorted_: list[Reply | CallFailed | Again | Refused] = []
 
         def heed(answer: Answer) -> None:
@@ -233,7 +211,6 @@ class ChatEndpoint(Endpoint):
         return sorted_[0] if sorted_ else self._sorter.sort(answer, form)
 
     async def _reworded(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a request as it is sent."""
         return body
 
     def _simpler(
@@ -255,7 +232,6 @@ class ChatEndpoint(Endpoint):
 
 
 def _parameters(dialect: Dialect, request: ChatRequest) -> dict[str, Any]:
-    """Return what is sent beside model and messages."""
     parameters: dict[str, Any] = dialect.parameters(
         max_tokens=request.max_tokens,
         temperature=request.temperature,
@@ -267,7 +243,6 @@ def _parameters(dialect: Dialect, request: ChatRequest) -> dict[str, Any]:
 
 
 def _enter(ticket: Ticket, outcome: Reply | CallFailed | Again) -> None:
-    """Tell the ledger what an attempt used."""
     if isinstance(outcome, Reply):
         ticket.settle(outcome.usage)
     elif outcome.maybe_billed if isinstance(outcome, Again) else outcome.reason[:5] == "empty":

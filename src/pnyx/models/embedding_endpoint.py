@@ -1,8 +1,6 @@
 """An embedding model behind any address with an `/embeddings` in the form of OpenAI's.
 
-It is asked over the same wire, with the same patience and at the same pace as a chat model
-(`pnyx.models.wire`, `patience`, `pace`). What comes back is believed only if it is one finite
-vector of the expected length for each text.
+What comes back is believed only if it is one finite vector of the expected length for each text.
 """
 
 from __future__ import annotations
@@ -41,9 +39,8 @@ Vectors = NDArray[np.float32]
 class EmbeddingEndpoint(Endpoint):
     """Embeds texts by asking an endpoint; equal texts of a call are asked for once.
 
-    A text that the model finds too long is cut in half until it is taken; a batch that is refused
-    is halved, and later batches are as small. It may be used from several threads. Its name is
-    `endpoint:MODEL`: where the model is served does not change its vectors. See `Endpoint`.
+    A text that is too long is halved until it is taken; so is a batch that is refused, and later
+    batches are as small. It may be used from several threads. Its name is `endpoint:MODEL`.
     """
 
     path, longest = "/embeddings", MAX_BODY_BYTES
@@ -66,22 +63,14 @@ class EmbeddingEndpoint(Endpoint):
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector, by the first answer; asks for one vector if there was none yet.
-
-        Raises:
-            ModelError: the endpoint cannot be used.
-        """
+        """Length of a vector, by the first answer; asks for one if there was none."""
         if self._dimensions is None:
             self.encode([_BLANK])
         assert self._dimensions is not None  # noqa: S101 - set by every answer that is believed
         return self._dimensions
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts; see `pnyx.models.embedding.Embedder`.
-
-        Raises:
-            ModelError: the endpoint cannot be reached, refuses, or sends what are no vectors.
-        """
+        """Embed texts; see `pnyx.models.embedding.Embedder`."""
         unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         if not unique:
             return np.zeros((0, self.dimensions), dtype=np.float32)
@@ -139,7 +128,6 @@ class EmbeddingEndpoint(Endpoint):
     async def _patiently(
         self, wire: Wire, texts: list[str], parameters: dict[str, Any]
     ) -> list[Vectors] | Refused:
-        """Ask once, however many attempts that takes."""
         body = {"model": self.model, "input": texts, **parameters}
         raw = json.dumps(body, separators=(",", ":")).encode()
         attempt = 0
@@ -173,7 +161,6 @@ class EmbeddingEndpoint(Endpoint):
         return self._believed(_raw_vectors(value, count, self._sorter.safe))
 
     def _believed(self, found: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
-        """Return unit vectors, or why these are none."""
         if isinstance(found, str):
             return CallFailed(f"malformed: {self._sorter.safe(found)}")
         with self._lock:

@@ -16,24 +16,7 @@ __all__ = ["Endpoint"]
 
 
 class Endpoint:
-    """A model behind an address: its connections, its pace, and waits that can be seen.
-
-    What the endpoint refuses and what it bears is remembered for the life of this object. It can
-    be used from any event loop; each keeps connections open while requests are under way. A key is
-    sent to the server and goes nowhere else: no log, store, repr or error text holds it.
-
-    Args:
-        base_url: up to and without the `path` of a kind of endpoint.
-        model: its name there.
-        api_key: sent as bearer token; None sends none.
-        patience: time limits and retries.
-        concurrency: the most requests ever under way at once; how many are is learnt.
-
-    Attributes:
-        on_retry: called with one line before each further attempt, so that a wait can be shown.
-        on_wait: called with one line when nothing at all has come back for `patience.silence`.
-        retries: attempts beyond the first of each request, so far.
-    """
+    """A model behind an address: its connections, its pace, and waits that can be seen."""
 
     path = ""
     longest = MAX_REPLY_BYTES
@@ -87,7 +70,7 @@ class Endpoint:
             self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
 
     def heed(self, outcome: Again) -> bool:
-        """Start nothing for as long as the endpoint asks for, if it does; a long rest is told."""
+        """Start nothing for as long as the endpoint asks for; a long rest is reported."""
         if outcome.retry_after is None:
             return False
         seconds = self.patience.wait(1, outcome.retry_after)
@@ -99,7 +82,6 @@ class Endpoint:
         return True
 
     async def _rest(self, outcome: Again, attempt: int) -> None:
-        """Wait before a further attempt."""
         import anyio
 
         self.announce(outcome, attempt, self.attempts(outcome))
@@ -107,7 +89,6 @@ class Endpoint:
             await anyio.sleep(self.patience.wait(attempt, None))
 
     def _learn(self, slot: Slot, outcome: object) -> None:
-        """Tell the pace how the endpoint bore an attempt."""
         if not isinstance(outcome, Again):
             slot.served()
         elif outcome.overloaded:

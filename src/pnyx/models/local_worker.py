@@ -1,13 +1,4 @@
-"""The process in which a local language model runs: llama.cpp's server, through xllamacpp.
-
-Started by `pnyx.models.local` as a script of its own, so that nothing that a model file or
-llama.cpp does can harm the process that asks. It imports nothing of Pnyx.
-
-Lines of JSON on standard input and output: first the settings come in (the key among them, which
-must not show in a list of processes) and `{"address", "window"}` or `{"error"}` goes out; then
-each `{"schema"}` is answered by the `{"grammar"}` that holds a reply to it. When standard input
-ends, or the parent is gone, this process ends, whatever it is doing.
-"""
+"""The process in which a local language model runs: llama.cpp's server, through xllamacpp."""
 
 from __future__ import annotations
 
@@ -72,10 +63,7 @@ def _watch_parent(parent: int) -> None:
 
 
 def _die_with_parent(wanted: bool) -> None:
-    """Have Linux end this process when the thread that started it ends.
-
-    That thread waits until the model is loaded, and may go then: the wish holds until then only.
-    """
+    """Have Linux end this process with the thread that started it, while it loads."""
     if sys.platform == "linux":
         import ctypes
 
@@ -101,7 +89,6 @@ def _grammar(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serve(settings: dict[str, Any], window: int) -> Any:
-    """Load the model and listen on a port that the system picks."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -126,11 +113,7 @@ def _serve(settings: dict[str, Any], window: int) -> Any:
 
 
 def _window(settings: dict[str, Any]) -> int:
-    """Return how many tokens of context to hold.
-
-    The model's own window, unless its keys and values would then take more than a quarter of the
-    memory that is available.
-    """
+    """Return the tokens of context: the model's own, within a quarter of the free memory."""
     own, per_token = _shape(Path(settings["path"]))
     room = _available_memory() // 4 // per_token // max(1, settings["slots"])
     wanted = settings["context"] or max(_LEAST_WINDOW, min(room, _LARGEST_WINDOW))

@@ -1,8 +1,7 @@
 """What an endpoint accepts, learnt from its own errors and remembered.
 
-Servers differ in how they take a JSON schema and in which parameters they allow. Nothing is
-guessed from a model's name: the strongest form is tried first, and a refusal that names the form
-or the parameter moves on to the next.
+Nothing is guessed from a model's name: the strongest form is tried first, and a refusal that names
+the form or the parameter moves on to the next.
 """
 
 from __future__ import annotations
@@ -40,10 +39,8 @@ _TOO_LONG = re.compile(
 class Dialect:
     """One way to word a request.
 
-    Attributes:
-        form: index into `FORMATS`.
-        limit: index into the names that the output limit goes by; the last is none at all.
-        dropped: parameters that the server refused.
+    `form` indexes `FORMATS`, `limit` the names of the output limit (the last is none at all);
+    `dropped` are parameters that the server refused.
     """
 
     form: int = 0
@@ -103,12 +100,7 @@ class Dialect:
 
 
 def refused_parameter(body: str, sent: Mapping[str, Any]) -> str | None:
-    """Return which of the `sent` parameters an error names as refused, or None.
-
-    Args:
-        body: the error's body as text.
-        sent: the request's parameters, without its messages.
-    """
+    """Return which of the `sent` parameters an error's body names as refused, or None."""
     named = _named_parameter(body)
     if named:
         parts = re.split(r"[./\[\]]", named)
@@ -133,5 +125,5 @@ def _named_parameter(body: str) -> str | None:
 
 
 def is_too_long(body: str) -> bool:
-    """Say whether an error means that the request does not fit the model's window."""
+    """Whether an error means that the request does not fit the model's window."""
     return _TOO_LONG.search(body) is not None

@@ -25,13 +25,10 @@ _TOO_MUCH = {429, 502, 503, 504, 529}
 class Patience:
     """How long an endpoint is waited for.
 
-    Attributes:
-        timeout: seconds for one attempt, from connecting to the last byte.
-        attempts: attempts for one request.
-        connect_attempts: attempts while nothing even listens.
-        first_wait: seconds before the second attempt; doubles from there, with jitter.
-        longest_wait: the most seconds ever waited between attempts, whatever Retry-After says.
-        silence: seconds without any sign of life after which a first one is given to the user.
+    `timeout`: seconds for one attempt, from connecting to the last byte. `connect_attempts` while
+    nothing even listens. `first_wait`: seconds before the second attempt; doubles from there, with
+    jitter, up to `longest_wait`, whatever Retry-After says. `silence`: seconds without any sign of
+    life after which the user is told.
     """
 
     timeout: float = 120.0
@@ -73,11 +70,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 class Again:
     """An attempt that failed in a way that may pass.
 
-    Attributes:
-        failed: why.
-        kind: `http`, `body` (200 but no completion), `connection`, `timeout` or `unreachable`.
-        retry_after: seconds that the server asks to wait.
-        overloaded: whether it is a sign of more requests than the endpoint bears.
+    `kind`: `http`, `body` (200 but no completion), `connection`, `timeout` or `unreachable`.
+    `retry_after`: seconds that the server asks to wait. `overloaded`: whether it is a sign of too
+    many requests.
     """
 
     failed: CallFailed
@@ -101,24 +96,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Sorter:
-    """Sorts what one endpoint sends.
-
-    Attributes:
-        base_url: for messages.
-        model: the model asked for.
-        secrets: taken out of whatever is shown or kept, should the server echo them.
-    """
+    """Sorts what one endpoint sends; `secrets` are taken out of whatever is shown or kept."""
 
     base_url: str
     model: str
     secrets: Secrets
 
     def sort(self, answer: Answer | NoAnswer, form: str) -> Reply | CallFailed | Again | Refused:
-        """Say what came back to a request that asked for its reply's shape by `form`.
-
-        Raises:
-            ModelError: nothing will ever come of this endpoint.
-        """
+        """Return what came back to a request; ModelError if the endpoint is of no use."""
         if isinstance(answer, NoAnswer) or answer.status != 200:
             return self.trouble(answer)
         hide = self.secrets.hide_in_reply
@@ -146,11 +131,7 @@ class Sorter:
         return replace(reply, tokens=None) if spelt else reply
 
     def trouble(self, answer: Answer | NoAnswer) -> CallFailed | Again | Refused:
-        """Say what became of a request that was not answered with HTTP 200.
-
-        Raises:
-            ModelError: nothing will ever come of this endpoint.
-        """
+        """Return the outcome of a request that was not answered with HTTP 200."""
         if isinstance(answer, NoAnswer):
             failed = CallFailed(self.safe(answer.detail))
             if answer.kind == "too_big":
@@ -182,11 +163,7 @@ class Sorter:
         return CallFailed(f"rejected: HTTP {status}: {self.safe(body)}")
 
     def rejected(self, refused: Refused, *, too_long: bool) -> CallFailed:
-        """Return the failure of a request that no dialect made acceptable.
-
-        Raises:
-            ModelError: no other request will fare better.
-        """
+        """Return the failure of a request that no dialect made acceptable."""
         if refused.status in _HOPELESS:
             raise ModelError(self.hopeless(refused.status, refused.body))
         word = "too_long" if too_long else "rejected"

@@ -1,7 +1,6 @@
-"""What an endpoint can do, found out by asking it: few and small requests, each told.
+"""What an endpoint can do, found out by asking it few and small requests.
 
-Nothing is concluded from a model's name. The first request is one that a judge would send, so that
-what it negotiates is what a judge will negotiate; the others change one thing each.
+The first request is one that a judge would send; the others change one thing each.
 """
 
 from __future__ import annotations
@@ -31,11 +30,8 @@ _ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
 class Shape:
     """One way to ask for an answer's shape, tried.
 
-    Attributes:
-        form: one of `negotiate.FORMATS`.
-        outcome: `followed` (the judge's reader reads the reply), `not followed`, `cut off`,
-            `refused`, `failed` or `not tried`.
-        detail: what is wrong, in one line; else empty.
+    `outcome`: `followed` (the judge's reader reads the reply), `not followed`, `cut off`,
+    `refused`, `failed` or `not tried`; `detail` says what is wrong.
     """
 
     form: str
@@ -48,16 +44,11 @@ class Findings:
     """What was found out about an endpoint; None is not known.
 
     Attributes:
-        address: a URL or a file.
-        model: its name.
         notice: what is known of a local model's verdicts; else empty.
-        usable: whether it completed a chat.
-        problem: why it is not usable, or why the probe ended early; one line, else empty.
+        usable: whether it completed a chat; else `problem` says why not, in a line.
         published: what the server publishes; None for a local file.
-        window: tokens of context, by the server's or the local model's own word.
-        window_from: who says so.
-        shapes: each way to ask for an answer's shape, strongest first.
-        used: the form that a judge will use.
+        window: tokens of context, by the word of `window_from`.
+        shapes: each way to ask for an answer's shape, strongest first; a judge will use `used`.
         reply: the judge-like request's reply.
         alternatives: most alternatives of a token that came with a shaped answer; 0 is none.
         alternatives_alone: the same without a shape; only asked where the other is 0.
@@ -66,7 +57,6 @@ class Findings:
         usage: token counts that were reported (`prompt_tokens`, `cached_tokens` ...).
         requests: requests that the probe took, refused ones included.
         tokens: prompt and completion tokens it took, by the server's count.
-        seconds: how long it took.
         late: whether it ran out of time.
     """
 
@@ -106,17 +96,11 @@ async def probe(
     timeout: float = 20.0,
     seconds: float = 60.0,
 ) -> Findings:
-    """Ask an endpoint what it can do. Nothing goes through the judgement store.
+    """Ask an endpoint what it can do; one that cannot be used is not `usable` and has a `problem`.
 
-    Args:
-        model: an endpoint or a local model, which nothing else uses meanwhile.
-        request: what a judge would ask, with a schema and `logprobs`.
-        read: reads a reply to it; ValueError where it cannot be read.
-        timeout: seconds for one request; loading a local model is given all there is.
-        seconds: for everything.
-
-    Returns:
-        What was found out; an endpoint that cannot be used is not `usable` and has a `problem`.
+    Nothing goes through the judgement store. `request` is what a judge would ask, with a schema and
+    `logprobs`; `read` reads a reply to it. `timeout` is for one request (loading a local model is
+    given all there is), `seconds` for everything.
     """
     import anyio
 
@@ -139,8 +123,6 @@ async def probe(
 
 
 class _Probe:
-    """A probe in progress."""
-
     def __init__(
         self,
         model: ChatModel,
@@ -261,7 +243,6 @@ class _Probe:
 
     @contextlib.contextmanager
     def _worded(self, dialect: Dialect) -> Iterator[None]:
-        """Have requests worded in another way for a while."""
         if self.endpoint is None:
             yield
             return

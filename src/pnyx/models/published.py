@@ -1,8 +1,8 @@
 """What a server publishes of its models: their names and how long a window each has.
 
-The dialects: vLLM and SGLang (`max_model_len`), llama.cpp (`/props`, `meta.n_ctx_train`), LM Studio
+vLLM and SGLang (`max_model_len`), llama.cpp (`/props`, `meta.n_ctx_train`), LM Studio
 (`loaded_context_length`, `max_context_length`), OpenRouter and Together (`context_length`), Groq
-(`context_window`). A window that nobody publishes is not known; it is never guessed from a name.
+(`context_window`). A window that nobody publishes is never guessed.
 """
 
 from __future__ import annotations
@@ -33,14 +33,7 @@ _LARGEST = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a server publishes.
-
-    Attributes:
-        models: the names it lists; None where it lists none.
-        problem: why it lists none; else empty.
-        window: tokens of context that the model has; None where that is not published.
-        window_from: which field says so; empty without a window.
-    """
+    """What a server publishes; `models` None where it lists none, for a `problem`."""
 
     models: tuple[str, ...] | None
     problem: str = ""
@@ -49,13 +42,7 @@ class Published:
 
 
 async def read_published(wire: Wire, base_url: str, model: str) -> Published:
-    """Read `/models` and, where that is there but leaves the window open, llama.cpp's `/props`.
-
-    Args:
-        wire: connected to the server.
-        base_url: its address, as in `--llm`.
-        model: the model's name there.
-    """
+    """Read `/models` and, if that leaves the window open, llama.cpp's `/props`."""
     path = urllib.parse.urlsplit(base_url).path.rstrip("/")
     answer = await wire.get(path + "/models")
     if not isinstance(answer, Answer):

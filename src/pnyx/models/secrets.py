@@ -1,9 +1,7 @@
 """Keys and passwords taken out of what a server sends, before any of it is cut, shown or kept.
 
-A server may echo the key in an error, a header or a reply, and rarely as it was sent: inside JSON
-it is escaped, in an address percent-encoded, on a page written in HTML entities, in what a gateway
-logs base64. All of these are found, mixed as well, and so is a key that the server itself cut
-short. A server that means to smuggle the key out cannot be stopped: it has the key.
+A server may echo a key as it was sent, escaped (JSON, percent, HTML entities), in base64, mixed, or
+cut short: all of these are found.
 """
 
 from __future__ import annotations
@@ -24,11 +22,7 @@ _ENCODED = re.compile(r"\\u|\\x|%[2-7][0-9A-Fa-f]|&#|&[a-z]+;")
 
 
 class Secrets:
-    """What must not be seen; made of nothing, it hides nothing.
-
-    Args:
-        values: keys and passwords; None and empty ones are passed over.
-    """
+    """What must not be seen; None and empty values are ignored."""
 
     def __init__(self, *values: str | None) -> None:
         given = sorted({value for value in values if value}, key=len, reverse=True)

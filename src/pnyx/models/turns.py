@@ -64,10 +64,9 @@ class Turn:
 
 
 class Gate:
-    """Lets through, in order of arrival, whoever can have what it wants.
+    """Lets through, in order of arrival, whoever can have what it wants; safe in threads and loops.
 
-    Safe in several threads and event loops at once. What is wanted, and whether it can be had, is
-    said by the methods that kinds of gates override; they are called with the lock held.
+    The methods that kinds of gates override are called with the lock held.
     """
 
     def __init__(self) -> None:
@@ -87,7 +86,7 @@ class Gate:
         return math.inf
 
     def _is_hopeless(self, wanted: Any) -> bool:  # noqa: ARG002 - for kinds of gates
-        """Say whether a turn is to be called although it cannot have what it wants."""
+        """Whether a turn is to be called although it cannot have what it wants."""
         return False
 
     @property
@@ -96,7 +95,6 @@ class Gate:
         return len(self._turns)
 
     async def _enter(self, wanted: Any) -> None:
-        """Return once what is wanted was taken."""
         with self._lock:
             if not self._turns and self._take(wanted):
                 return
@@ -121,7 +119,6 @@ class Gate:
             raise
 
     def _leave(self, wanted: Any) -> None:
-        """Give back what was taken, and let others through."""
         self._free(wanted)
         self._grant()
 
@@ -149,9 +146,8 @@ class Gate:
 class Room(Gate):
     """A number of bytes in memory that all answers under way share.
 
-    An answer takes room as it is read. Where there is none left, one answer at a time may go
-    beyond the limit and the others wait, so that something always gets done: at most the limit and
-    one whole answer are `held`. `most` is the most that ever was.
+    Where there is no room left, one answer at a time may go beyond the limit and the others wait:
+    at most the limit and one whole answer are `held`; `most` is the most that ever was.
     """
 
     def __init__(self, size: int) -> None:

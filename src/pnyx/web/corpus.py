@@ -2,7 +2,7 @@
 
     OUT/archive.sqlite     what was searched and fetched, each committed before it is used
     OUT/results.jsonl      the results of the searches, to be used again
-    OUT/pages.jsonl        what became of each page
+    OUT/pages.jsonl        the outcome of each page
     OUT/passages/*.jsonl   one file for each question: what `pnyx index` reads
     OUT/manifest.json      counts, settings and which file is for which question
 
@@ -51,7 +51,7 @@ class WebPlan:
 
     Attributes:
         contact: e-mail address or web page of the person who fetches; sites see it.
-        results: how many results of each search are fetched, at least 1.
+        results: results of each search that are fetched, at least 1.
         words: the most words of a passage, at least 1.
         sentences: whether passages end where sentences do.
         limits: how far a page is followed.
@@ -70,12 +70,7 @@ class WebPlan:
 
 @dataclass(frozen=True, slots=True)
 class WebCorpus:
-    """What came of it.
-
-    Attributes:
-        path: the folder.
-        manifest: what its manifest.json says.
-    """
+    """A corpus: its folder, and what its manifest.json says."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -103,12 +98,13 @@ def build_web_corpus(
     Args:
         questions: with distinct ids.
         out: the folder; new, empty, or one that this function made.
-        search: what to search with, or the results that are there: question id -> results.
+        search: what to search with, or results: question id -> results.
         plan: how.
         on_progress: called with steps done, of how many, and what is being done.
 
     Raises:
-        InputError: the folder holds something else, the contact is none, or a question comes twice.
+        InputError: the folder holds something else, the contact is invalid, or a question comes
+            twice.
         MissingExtra: what reads web pages is not installed.
         PnyxError: the search API answers nothing more, or the folder cannot be written; what was
             searched and fetched is kept.
@@ -155,7 +151,6 @@ def _search(
     searched: Searched,
     on_progress: Report,
 ) -> None:
-    """Put what is found for each question into `searched`, as far as the search comes."""
     if isinstance(search, Mapping):
         look_up(asked, search, plan.results, searched)
     else:
@@ -184,7 +179,7 @@ async def _fetch(
 
 
 def _settings(plan: WebPlan) -> dict[str, Any]:
-    """Return what the manifest says of the plan, after all it needs was found to be there."""
+    """Return what the manifest says of the plan, once all it needs was found to be there."""
     require_robots()
     return {
         "agent": agent_of(plan.contact),
@@ -211,7 +206,6 @@ def _distinct(questions: Iterable[Question]) -> list[Question]:
 
 
 def _folder(out: str | Path) -> Path:
-    """Return the folder, which is there and is ours."""
     if str(out) in ("", "-"):
         raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
     folder = Path(out)

@@ -33,11 +33,11 @@ class FetchLimits:
     """How far a page is followed.
 
     Attributes:
-        seconds: for one page with its redirects, waits between requests and robots.txt not counted.
+        seconds: for one page with its redirects, without waits between requests and robots.txt.
         bytes: of a page, before and after decompression.
         redirects: at most so many.
-        delay: seconds between two requests to a host; a longer one of its robots.txt counts, up to
-            a minute, and one beyond that forbids the host.
+        delay: seconds between two requests to a host; a longer one of its robots.txt counts, and
+            one of more than a minute forbids the host.
         concurrency: hosts asked at once.
     """
 
@@ -49,14 +49,7 @@ class FetchLimits:
 
 
 def agent_of(contact: str) -> str:
-    """Return the header `User-Agent`.
-
-    Args:
-        contact: an e-mail address or a web page by which a site's operator can reach the user.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Return the header `User-Agent`; `contact` is the user's e-mail address or web page."""
     page = re.fullmatch(r"https?://[!-'*-:<-~]+", contact)
     if not page and not re.fullmatch(r"[!-'*-:<-?A-~]+@[!-'*-:<-?A-~]+\.[A-Za-z]+", contact):
         found = shorten(contact, 60)
@@ -65,10 +58,7 @@ def agent_of(contact: str) -> str:
 
 
 class Fetcher:
-    """Fetches pages, each with everything that this takes; for one event loop.
-
-    `contact` is as for `agent_of`; robots.txt files are kept in the archive.
-    """
+    """Fetches pages within limits, robots.txt files kept in the archive; for one event loop."""
 
     def __init__(
         self,
@@ -85,7 +75,7 @@ class Fetcher:
         self._locks: dict[str, anyio.Lock] = {}
 
     async def fetch(self, url: str) -> Fetched:
-        """Return a page, or why there is none; whatever happens on the way."""
+        """Return a page, or why there is none."""
         trail = [url]
         try:
             got = await self._page(url, trail)
@@ -110,7 +100,6 @@ class Fetcher:
         raise NotFetchedError("redirects", f"more than {self.limits.redirects}")
 
     async def _step(self, target: Target, seconds: Seconds) -> Got:
-        """Ask for one address if its site allows it."""
         rules = await self._allowed_by(target)
         if not rules.allow(target.url):
             raise NotFetchedError("robots", target.origin)
@@ -172,7 +161,7 @@ class Fetcher:
 
 
 def _next(where: str, target: Target, trail: list[str]) -> Target:
-    """Return what a redirect leads to; NotFetchedError where nowhere, or back."""
+    """Return where a redirect leads; NotFetchedError where nowhere, or back."""
     if not where:
         raise NotFetchedError("redirects", "to nowhere")
     found = parse_target(where, target)
@@ -182,7 +171,7 @@ def _next(where: str, target: Target, trail: list[str]) -> Target:
 
 
 def _check_page(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is no page of text: `pdf` or `content_type`."""
+    """Refuse a body that is not a page of text: `pdf` or `content_type`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("application/pdf", "application/x-pdf"):
         raise NotFetchedError("pdf")
@@ -205,9 +194,8 @@ async def fetch_all(
 ) -> int:
     """Fetch and read what the archive has not, and return how many were fetched.
 
-    The addresses (as of `addresses`) of one host follow each other; the hosts with most of them
-    come first. With `retry`, what failed in a way that may pass is fetched again. `on_progress` is
-    called with addresses done, of how many, and a word.
+    The addresses of one host follow each other, hosts with most of them first. With `retry`, what
+    failed in a way that may pass is fetched again.
     """
     hosts: dict[str, list[str]] = {}
     for url in urls:

@@ -39,10 +39,7 @@ class Seconds:
 class Got:
     """An answer: `body` is decompressed, header names are lower case.
 
-    Attributes:
-        status: HTTP status.
-        headers: of the answer.
-        body: empty for redirects and errors, which are not read.
+    The body of redirects and errors is empty: it is not read.
     """
 
     status: int
@@ -74,12 +71,9 @@ class Getter:
     ) -> Got:
         """Ask for one address; redirects are not followed.
 
-        Args:
-            target: what to ask for.
-            seconds: how long it may take, looking up the name included; what it takes is spent.
-            limit: bytes of the body, before and after decompression.
-            accept: looks at the headers of a good answer, and raises to refuse its body.
-            cut: take the first `limit` bytes of a longer body.
+        The time it takes is taken from `seconds`. `limit` is bytes of the body, before and after
+        decompression (`cut`: take the first of a longer body); `accept` raises to refuse a body by
+        its headers.
         """
         import anyio
 

@@ -32,13 +32,10 @@ def write_passages(
     words: int,
     sentences: bool,
 ) -> dict[str, dict[str, Any]]:
-    """Write one file of passages for each question that has any, all of them or none.
+    """Write `passages/` with a file for each question that has any, all of them or none.
 
-    They go to `passages/` in the folder, in place of an older one, with at most `words` words each.
-
-    Returns:
-        Question id -> `file` (None where it has no passage), `results`, `pages`, `repeated` (pages
-        that are another result's again) and `passages`.
+    Returns question id -> `file` (None where it has no passage), `results`, `pages`, `repeated`
+    (pages that are another result's again) and `passages`.
     """
     counts: dict[str, dict[str, Any]] = {}
     with atomic_folder(folder / "passages", replace=True) as temporary:
@@ -61,11 +58,7 @@ def write_passages(
 
 
 def write_pages(path: Path, archive: Archive, found: Sequence[QuestionResults]) -> dict[str, int]:
-    """Write what became of each page, one a line.
-
-    Returns:
-        How many were `asked` for and `fetched`, and how many had each outcome.
-    """
+    """Write the outcome of each page, one a line, and count `asked`, `fetched` and outcomes."""
     counts = Counter[str]()
     with atomic_text(path) as stream:
         for url in addresses(result.url for asked in found for result in asked.results):
@@ -120,5 +113,4 @@ def _document(question_id: str, result: SearchResult, page: Fetched) -> Document
 
 
 def _slug(identifier: str) -> str:
-    """Return what of an id can be part of a file's name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", identifier)[:60].strip(".-") or "question"

@@ -26,10 +26,7 @@ _MOST_ANSWER = 256 * 1024 * 1024
 
 
 class Reader:
-    """Reads pages, several at once; an async context manager, for one event loop.
-
-    A page may take `seconds`; there are at most so many `processes` at once.
-    """
+    """Reads pages in at most `processes`, `seconds` for each; an async context manager."""
 
     def __init__(self, seconds: float = 30.0, processes: int | None = None) -> None:
         self.seconds = seconds

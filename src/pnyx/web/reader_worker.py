@@ -1,10 +1,8 @@
 """The process that takes the text out of fetched pages: `python -m pnyx.web.reader_worker`.
 
-A hostile page of one megabyte can keep the parser busy for minutes, or take all memory. Here that
-does no harm: the parent kills this process after its time limit.
-
-On standard input: a line of JSON `{"size", "plain", "charset", "seconds"}`, then the page's bytes;
-on standard output a line of JSON: `{"title", "text"}`, or `{"error"}`. It ends with its input.
+A hostile page can keep the parser busy for minutes, or take all memory: the parent kills this
+process after its time limit. In: a line of JSON `{"size", "plain", "charset", "seconds"}`, then the
+page's bytes; out: a line of JSON, `{"title", "text"}` or `{"error"}`.
 """
 
 from __future__ import annotations

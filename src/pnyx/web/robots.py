@@ -35,7 +35,7 @@ class Rules:
             self._rules = require_robots().parse("\n".join(map(_ours, text.splitlines())))
 
     def allow(self, url: str) -> bool:
-        """Say whether an address may be fetched."""
+        """Whether an address may be fetched."""
         if self._rules is None:
             return True
         try:
@@ -50,11 +50,7 @@ class Rules:
 
 
 def require_robots() -> Any:
-    """Return the parser.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Return the parser; MissingExtra if it is not installed."""
     try:
         from protego import Protego
     except ImportError as error:
@@ -65,8 +61,7 @@ def require_robots() -> Any:
 def _ours(line: str) -> str:
     """Make one agent of all others.
 
-    The parser keeps each rule once for each agent that it is for: with thousands of agents above
-    thousands of rules, an unbounded amount of memory.
+    The parser keeps each rule once for each of its agents: an unbounded amount of memory.
     """
     found = _AGENT.match(line)
     if found is None:

@@ -60,10 +60,7 @@ class SearchFailedError(Exception):
 
 @runtime_checkable
 class SearchApi(Protocol):
-    """What answers queries with addresses of pages.
-
-    `name` is what its results are kept under.
-    """
+    """What answers queries with addresses of pages; results are kept under its `name`."""
 
     name: str
 
@@ -88,11 +85,7 @@ class SearchApi(Protocol):
 
 
 class Serper:
-    """Google's results by serper.dev.
-
-    `POST /search` with `{"q", "num", "page"}` and the header `X-API-KEY`; the results are in
-    `organic`, each with `title`, `link`, `snippet` and `position`. What answers in the same way at
-    another address may be asked too.
+    """Google's results by serper.dev, or by what answers in the same way at another address.
 
     Args:
         key: sent to that address, and nowhere else.
@@ -100,7 +93,7 @@ class Serper:
         patience: time limits and retries.
 
     Raises:
-        InputError: there is no key, or the address is none.
+        InputError: there is no key, or the address is invalid.
     """
 
     name = "serper"
@@ -175,7 +168,6 @@ class Serper:
         return shown, None, 1
 
     def _check_hope(self, answer: Answer) -> None:
-        """Raise PnyxError for an API that will answer nothing more."""
         meaning = _HOPELESS.get(answer.status)
         if 300 <= answer.status < 400:
             to = self._safe(answer.headers.get("location", "")) or "elsewhere"
@@ -192,11 +184,7 @@ class Serper:
 
 
 def read_serper(body: bytes) -> list[SearchResult]:
-    """Return the results of an answer of serper.dev; what has no link is left out.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """Return the results of an answer of serper.dev that have a link; ValueError for others."""
     try:
         value = json.loads(body)
     except RecursionError as error:
@@ -225,7 +213,7 @@ def _serper(base_url: str | None) -> SearchApi:
 
 
 APIS: dict[str, Callable[[str | None], SearchApi]] = {"serper": _serper}
-"""Search APIs by the name that `--search` takes; made with their address, or None for the usual."""
+"""Search APIs by the name that `--search` takes; made with their address, or None."""
 
 
 @dataclass(slots=True)
@@ -264,12 +252,7 @@ async def search_all(
 ) -> None:
     """Search for each question, unless the archive has its results, and fill `into`.
 
-    `count` results are wanted for a question: a page that holds fewer is followed by the next, up
-    to one page for each ten. The API is closed at the end. `on_progress` is called with questions
-    done, of how many, and a word.
-
-    Raises:
-        PnyxError: the API answers nothing more.
+    Up to one page for each ten of `count` results is asked for. The API is closed at the end.
     """
     in_a_row = 0
 
