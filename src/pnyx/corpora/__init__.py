@@ -5,6 +5,7 @@ from __future__ import annotations
 from pnyx.corpora.base import Format, Kind, Options, Row
 from pnyx.corpora.evidence import argument_row, write_arguments, write_beir, write_jsonl
 from pnyx.corpora.reading import (
+    FORMATS,
     check,
     faults,
     find_format,
@@ -14,10 +15,9 @@ from pnyx.corpora.reading import (
     read_questions,
     read_responses,
     read_run,
+    sniff,
 )
-from pnyx.corpora.registry import FORMATS
 from pnyx.corpora.responses import response_row, response_writer, write_responses
-from pnyx.corpora.sniff import sniff
 from pnyx.corpora.trec import write_qrels, write_run
 
 __all__ = [

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pnyx.corpora import read_evidence, read_questions, write_qrels
-from pnyx.corpora.guidelines import write_guidelines
 from pnyx.corpora.items import PARTLY
+from pnyx.corpora.markdown import write_guidelines
 from pnyx.corpora.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Qrel, Question

@@ -14,8 +14,7 @@ from pnyx.corpora.drafts import clean, words_of
 from pnyx.corpora.fields import Fields, rename
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.corpora.jsonstream import scan_items, top_level_keys
-from pnyx.corpora.reading import read_evidence
-from pnyx.corpora.sniff import sniff
+from pnyx.corpora.reading import read_evidence, sniff
 from pnyx.corpora.tables import scan_cells
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head

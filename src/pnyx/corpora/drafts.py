@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.base import Options, Row, encode, strict
-from pnyx.corpora.drafts_markdown import write_drafts_markdown
 from pnyx.corpora.fields import Fields
+from pnyx.corpora.markdown import write_drafts_markdown
 from pnyx.corpora.perspectives import read_perspectives
-from pnyx.corpora.registry import FORMATS
-from pnyx.corpora.sniff import sniff
+from pnyx.corpora.reading import FORMATS, sniff
 from pnyx.errors import InputError
 from pnyx.files import atomic_text
 from pnyx.records import STANCES, Perspective, Question

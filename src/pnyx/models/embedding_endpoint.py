@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from pnyx.errors import ModelError, shorten
 from pnyx.models.endpoint import Endpoint
 from pnyx.models.flow import run_all, run_blocking
-from pnyx.models.negotiate import is_too_long, refused_parameter
-from pnyx.models.outcomes import Again, Patience, Refused
+from pnyx.models.outcomes import Again, Patience, Refused, is_too_long, refused_parameter
 from pnyx.models.replies import CallFailed, printable
 from pnyx.models.wire import MAX_BODY_BYTES, Answer, NoAnswer, Wire
 

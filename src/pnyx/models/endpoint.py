@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from pnyx.models.addresses import check_address
+from pnyx.models.addresses import Secrets, check_address
 from pnyx.models.flow import PerLoop
 from pnyx.models.outcomes import Again, Patience, Sorter
 from pnyx.models.pace import Pace, Slot
-from pnyx.models.secrets import Secrets
 from pnyx.models.wire import MAX_REPLY_BYTES, Wire
 
 __all__ = ["Endpoint"]

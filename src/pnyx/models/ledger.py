@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.flow import Gate, Turn
 from pnyx.models.prices import Price
 from pnyx.models.replies import ChatRequest
-from pnyx.models.turns import Gate, Turn
 
 __all__ = [
     "Bound",

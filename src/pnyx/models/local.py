@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.errors import InputError, MissingExtra, ModelError, shorten
-from pnyx.models.chat_endpoint import ChatEndpoint
+from pnyx.models.chat import ChatEndpoint
 from pnyx.models.flow import PerLoop
-from pnyx.models.local_files import (
+from pnyx.models.local_process import (
     WEIGHTS_COMMAND,
+    Worker,
     fingerprint,
     model_files,
     packaged_weights,
 )
-from pnyx.models.local_process import Worker
 from pnyx.models.outcomes import Patience
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from pnyx.models.turns import Gate, Turn
+from pnyx.models.flow import Gate, Turn
 
 __all__ = ["Elsewhere", "Limit", "Pace", "Slot"]
 

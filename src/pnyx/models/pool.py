@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.models.chat_endpoint import ChatEndpoint
+from pnyx.models.chat import ChatEndpoint
 from pnyx.models.outcomes import Again
 from pnyx.models.pace import Elsewhere
 from pnyx.models.replies import CallFailed, ChatRequest, Reply

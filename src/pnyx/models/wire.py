@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 from pnyx._version import __version__
 from pnyx.errors import ModelError, shorten
 from pnyx.files import MAX_LINE_BYTES
-from pnyx.models.addresses import is_address, shown_address
+from pnyx.models.addresses import Secrets, is_address, shown_address
+from pnyx.models.flow import Room
 from pnyx.models.inflate import DamagedError, read_body
-from pnyx.models.secrets import Secrets
-from pnyx.models.turns import Room
 
 if TYPE_CHECKING:
     import ssl

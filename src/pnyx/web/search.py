@@ -12,10 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 from pnyx.corpora.search_results import QuestionResults, SearchResult
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import clean_text
-from pnyx.models.addresses import check_address, read_key
+from pnyx.models.addresses import Secrets, check_address, read_key
 from pnyx.models.flow import run_all
 from pnyx.models.outcomes import Patience, retry_after
-from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Answer, NoAnswer, Wire
 from pnyx.records import Question
 from pnyx.web.archive import Archive
