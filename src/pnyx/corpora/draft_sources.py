@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from pnyx.corpora.base import Row, parse_rows, scan_json_objects, scanned, strict
 from pnyx.corpora.drafts import clean, words_of
-from pnyx.corpora.fields import Fields, rename
+from pnyx.corpora.fields import Fields, a_list, rename, unlike
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.corpora.jsonstream import scan_items, top_level_keys
 from pnyx.corpora.reading import read_evidence, sniff
@@ -84,19 +84,16 @@ def read_argument_pairs(
     """
     if not columns and _sniffed(path) == "idebate":
         return _countered(path, on_warning)
-    pairs = ITEM_FORMATS["argument-pairs"]
 
     def parse(row: tuple[int, dict[str, Any]]) -> ArgumentPair:
         fields = {"id": str(row[0]), **rename(row[1], columns or {})}
-        found = pairs.parse(fields)
+        found = ITEM_FORMATS["argument-pairs"].parse(fields)
         return ArgumentPair(found["id"], found["a"], found["b"])
 
-    return _all(_numbered(scan_json_objects(path)), parse, path, "pairs of arguments")
-
-
-def _numbered(rows: Iterable[Row[Any]]) -> Iterator[Row[tuple[int, Any]]]:
-    for row in rows:
-        yield row if isinstance(row, InputError) else (row[0], row)
+    rows = (
+        row if isinstance(row, InputError) else (row[0], row) for row in scan_json_objects(path)
+    )
+    return _all(rows, parse, path, "pairs of arguments")
 
 
 def _countered(path: str, on_warning: Callable[[str], None] | None) -> list[ArgumentPair]:
@@ -142,14 +139,12 @@ def read_claims(
     if _is_perspectrum(path):
         return _perspectrum(path, pool)
     if _sniffed(path) == "debate-claims":
-        claims = ITEM_FORMATS["debate-claims"]
 
         def parse(row: dict[str, Any]) -> DebateClaim:
-            found = claims.parse(row)
+            found = ITEM_FORMATS["debate-claims"].parse(row)
             views = [v if isinstance(v, dict) else {"text": v} for v in found["perspectives"]]
-            return _claim(
-                found["id"], found["claim"], ((v["text"], v.get("stance")) for v in views)
-            )
+            sided = ((view["text"], view.get("stance")) for view in views)
+            return _claim(found["id"], found["claim"], sided)
 
         return _all(scan_json_objects(path), parse, path, "claims")
     return _topics(path, on_warning)
@@ -222,9 +217,7 @@ def _perspectrum(path: str, pool: str | None) -> list[DebateClaim]:
     def parse(row: Any) -> DebateClaim:
         fields = Fields(row if isinstance(row, dict) else {})
         name, text = fields.identifier("cId"), fields.required("text")
-        clusters = fields.take("perspectives")
-        if not isinstance(clusters, list):
-            raise InputError(f"perspectives: found {shorten(clusters, 40)}, expected a list")
+        clusters = a_list(fields.take("perspectives"), "perspectives")
         return _claim(name, text, (_view(cluster, texts) for cluster in clusters))
 
     return _all(scan_items(path, None, "claim"), parse, path, "claims", "claim")
@@ -233,7 +226,7 @@ def _perspectrum(path: str, pool: str | None) -> list[DebateClaim]:
 def _view(cluster: Any, texts: Mapping[str, str]) -> tuple[str, str | None]:
     ids = cluster.get("pids") if isinstance(cluster, dict) else None
     if not isinstance(ids, list) or not ids:
-        raise InputError(f"perspectives: found {shorten(cluster, 40)}, expected pids")
+        raise unlike(cluster, "perspectives", "pids")
     if str(ids[0]) not in texts:
         raise InputError(f"perspective {shorten(str(ids[0]), 40)} is not in the pool")
     return texts[str(ids[0])], _PERSPECTRUM_SIDES.get(str(cluster.get("stance_label_3")))
@@ -276,17 +269,14 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    survey = ITEM_FORMATS["survey-questions"]
     table = read_head(path, 64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"")
-    named = dict(columns or {})
-    if table:
-        named = {"id": "key", "options": "references", **named}
+    named = {**({"id": "key", "options": "references"} if table else {}), **(columns or {})}
 
     def parse(row: dict[str, Any]) -> SurveyQuestion:
         renamed = rename(row, named)
         if table:
             renamed["options"] = _python_list(renamed["options"])
-        found = survey.parse(renamed)
+        found = ITEM_FORMATS["survey-questions"].parse(renamed)
         options = [_line(option, "options") for option in found["options"]]
         kept = tuple(o for o in options if not _NO_ANSWER.fullmatch(o.strip(" .()[]")))
         if not 2 <= len(kept) <= _MAX_OPTIONS:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pnyx.corpora.base import Format, Row, encode, located, scan_json_objects, scanned, with_options
 from pnyx.corpora.evidence import argument_row, check_body, only_arguments, parse_argument
-from pnyx.corpora.fields import Fields
+from pnyx.corpora.fields import Fields, a_list, an_object, within
 from pnyx.corpora.jsonstream import scan_items
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Argument, Evidence, Premise, Side, Stance
@@ -28,14 +28,12 @@ _UNIT = "argument"
 
 
 def _parse(row: Any) -> Argument:
-    if not isinstance(row, dict):
-        raise InputError(f"found {shorten(row, 40)}, expected a JSON object")
-    if "premises" not in row:
+    if "premises" not in an_object(row, expected="a JSON object"):
         raise InputError("no premises")
     argument = parse_argument(row)
     context = argument.extra.get("context")
-    if context is not None and not isinstance(context, dict):
-        raise InputError(f"context: found {shorten(context, 40)}, expected an object")
+    if context is not None:
+        an_object(context, "context")
     return replace(
         argument,
         stance=argument.stance if "stance" in row else _shared(argument.premises),
@@ -120,8 +118,7 @@ ARGSME = Format(
 )
 
 _SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
-_LINK = re.compile(r"(https?://|www\.)\S+$")
-_CONTINUES = re.compile(r"[a-z,.;:!?)\]’”%]")
+_GOES_ON = re.compile(r"[a-z,.;:!?)\]’”%]")  # also a link
 _OPEN_END = re.compile(r"[(\[“]$")
 
 
@@ -144,9 +141,7 @@ def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argumen
 
 
 def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterator[Argument]:
-    if not isinstance(row, dict):
-        raise InputError(f"found {shorten(row, 40)}, expected a JSON object")
-    fields = Fields(row)
+    fields = Fields(an_object(row, expected="a JSON object"))
     url, topic = fields.required("url"), fields.required("claim_title")
     try:
         slug = _slug(url)
@@ -159,11 +154,9 @@ def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterato
     tags = fields.take("topic")
     shared = {"topics": tags} if tags else {}
     for side, stance in _SIDES:
-        points = fields.take(f"perspectives_{side}")
-        if not isinstance(points, list):
-            raise InputError(f"perspectives_{side}: found {shorten(points, 40)}, expected a list")
-        for position, point in enumerate(points, start=1):
-            conclusion, pieces, extra = _point(point, f"perspectives_{side}[{position}]")
+        key = f"perspectives_{side}"
+        for position, point in enumerate(a_list(fields.take(key), key), start=1):
+            conclusion, pieces, extra = _point(point, f"{key}[{position}]")
             texts = [text for text in premises(pieces) if text]
             if not conclusion and not texts:
                 continue
@@ -190,18 +183,11 @@ def _slug(url: str) -> str:
 
 def _point(value: Any, where: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
     """Return title, pieces of text and what else is there."""
-    try:
-        if not isinstance(value, dict):
-            raise InputError(f"found {shorten(value, 40)}, expected an object")
-        fields = Fields(value)
+    with within(where):
+        fields = Fields(an_object(value))
         title = fields.text("perspective_title").strip()
-        argument = fields.take("argument")
-        if not isinstance(argument, dict):
-            raise InputError(f"argument: found {shorten(argument, 40)}, expected an object")
-        inner = Fields(argument)
+        inner = Fields(an_object(fields.take("argument"), "argument"))
         pieces = inner.strings("description")
-    except InputError as error:
-        raise InputError(f"{where}: {error.problem}") from error
     extra = {k: v for k, v in {**inner.rest, **fields.rest}.items() if v not in ([], "", None)}
     return title, pieces, extra
 
@@ -209,20 +195,12 @@ def _point(value: Any, where: str) -> tuple[str, tuple[str, ...], dict[str, Any]
 def _paragraphs(pieces: tuple[str, ...]) -> list[str]:
     """Rejoin pieces that were one sentence before a link was cut out of it."""
     groups: list[list[str]] = []
-    for piece in (p.strip() for p in pieces):
-        if not piece:
-            continue
-        if groups and _belongs(groups[-1][-1], piece):
+    for piece in filter(None, map(str.strip, pieces)):
+        if groups and (_GOES_ON.match(piece) or _OPEN_END.search(groups[-1][-1])):
             groups[-1].append(piece)
         else:
             groups.append([piece])
     return [_joined(group) for group in groups]
-
-
-def _belongs(before: str, piece: str) -> bool:
-    if _LINK.match(piece) or _OPEN_END.search(before):
-        return True
-    return _CONTINUES.match(piece) is not None
 
 
 def _joined(pieces: tuple[str, ...] | list[str]) -> str:

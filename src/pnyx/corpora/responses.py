@@ -9,7 +9,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from pnyx.corpora.base import Format, Writer, json_lines, row_writer
 from pnyx.corpora.evidence import document
-from pnyx.corpora.fields import Fields, merged, number, string
+from pnyx.corpora.fields import Fields, a_list, an_object, merged, number, string, unlike, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
 
@@ -72,7 +72,7 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
     if layout not in (None, found):
         raise InputError(f"found the {found} layout, expected {layout}")
     fields = Fields(row)
-    meta = fields if found == "rag24" else Fields(_object(fields.take("metadata"), "metadata"))
+    meta = fields if found == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
     topic_id = _mirrored_id(meta, _TOPIC_IDS[found])
     references = _references(fields)
     sentences = _sentences(fields, "responses" if found == "ragtime" else "answer", references)
@@ -93,12 +93,6 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
         metadata={} if found == "rag24" else meta.rest,
         extra=fields.rest,
     )
-
-
-def _object(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
-    return value
 
 
 def _mirrored_id(fields: Fields, names: tuple[str, ...]) -> str:
@@ -123,20 +117,15 @@ def _references(fields: Fields) -> tuple[str, ...]:
 
 
 def _sentences(fields: Fields, name: str, references: tuple[str, ...]) -> tuple[Sentence, ...]:
-    values = fields.take(name)
-    if not isinstance(values, list):
-        raise InputError(f"{name}: found {shorten(values, 40)}, expected a list of sentences")
-    return tuple(_sentence(v, f"{name}[{i}]", references) for i, v in enumerate(values))
+    values = enumerate(a_list(fields.take(name), name, "a list of sentences"))
+    return tuple(_sentence(value, f"{name}[{i}]", references) for i, value in values)
 
 
 def _sentence(value: Any, where: str, references: tuple[str, ...]) -> Sentence:
-    fields = Fields(_object(value, where))
-    try:
+    fields = Fields(an_object(value, where))
+    with within(where):
         text = string(fields.rest.pop("text", None), "text")
-        citations = _citations(fields.take("citations"), references)
-    except InputError as error:
-        raise InputError(f"{where}: {error.problem}") from error
-    return Sentence(text, citations, fields.rest)
+        return Sentence(text, _citations(fields.take("citations"), references), fields.rest)
 
 
 def _citations(value: Any, references: tuple[str, ...]) -> tuple[Citation, ...]:
@@ -145,14 +134,10 @@ def _citations(value: Any, references: tuple[str, ...]) -> tuple[Citation, ...]:
         return ()
     if isinstance(value, dict):
         return tuple(Citation(k, number(v, f"citations[{k!r}]")) for k, v in value.items())
-    if not isinstance(value, list):
-        found = shorten(value, 40)
-        raise InputError(f"citations: found {found}, expected a list or an object")
-    if all(isinstance(v, str) for v in value):
+    if all(isinstance(v, str) for v in a_list(value, "citations", "a list or an object")):
         return tuple(Citation(v) for v in value)
     if not all(isinstance(v, int) and not isinstance(v, bool) for v in value):
-        found = shorten(value, 40)
-        raise InputError(f"citations: found {found}, expected only ids or only indices")
+        raise unlike(value, "citations", "only ids or only indices")
     bad = next((v for v in value if not 0 <= v < len(references)), None)
     if bad is not None:
         count = len(references)
@@ -174,21 +159,18 @@ def _check_cited(
 
 
 def _documents(value: Any) -> dict[str, Document]:
-    if value is None:
-        return {}
-    return {k: _document(k, v) for k, v in _object(value, "documents").items()}
+    given = {} if value is None else an_object(value, "documents")
+    return {key: _document(key, document) for key, document in given.items()}
 
 
 def _document(key: str, value: Any) -> Document:
     where = f"documents[{shorten(key, 40)!r}]"
-    fields = Fields(_object(value, where))
-    try:
+    fields = Fields(an_object(value, where))
+    with within(where):
         identifier = fields.identifier("id") if "id" in fields.rest else key
         if identifier != key:
             raise InputError(f"its id is {shorten(identifier, 40)!r}")
         return document(fields, key, fields.text("text"))
-    except InputError as error:
-        raise InputError(f"{where}: {error.problem}") from error
 
 
 # Writing -----------------------------------------------------------------------------------------
@@ -219,11 +201,8 @@ def response_row(
     """Return one line as an object; see `write_responses`."""
     if style not in CITATION_STYLES or layout not in LAYOUTS:
         raise ValueError(f"unknown style {style!r} or layout {layout!r}")
-    try:
+    with within(f"response {shorten(_named(response))!r}"):
         return _row(response, style, layout)
-    except InputError as error:
-        shown = shorten(_named(response))
-        raise InputError(f"response {shown!r}: {error.problem}") from error
 
 
 def _named(response: Response) -> str:

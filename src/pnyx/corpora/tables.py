@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from pnyx.corpora.base import Format, Options, Row, Scan, Writer, scanned
 from pnyx.corpora.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
-from pnyx.corpora.fields import rename
+from pnyx.corpora.fields import rename, unlike
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, clean_value, scan_lines
 from pnyx.records import Argument, Document, Evidence
@@ -121,8 +121,7 @@ def _premises(cell: str) -> list[str]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        found = shorten(cell, 40)
-        raise InputError(f"premises: found {found}, expected a JSON list of text")
+        raise unlike(cell, "premises", "a JSON list of text")
     return value
 
 
