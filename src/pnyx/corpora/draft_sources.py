@@ -136,7 +136,8 @@ def read_claims(
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    if _is_perspectrum(path):
+    opening, keys = top_level_keys(read_head(path, 1 << 16).removeprefix(b"\xef\xbb\xbf"))
+    if opening == "[" and {"cId", "perspectives"} <= set(keys):
         return _perspectrum(path, pool)
     if _sniffed(path) == "debate-claims":
 
@@ -200,11 +201,6 @@ def _unique_names(topics: Iterable[str]) -> dict[str, str]:
         used[slug] = used.get(slug, 0) + 1
         names[topic] = slug if used[slug] == 1 else f"{slug}~{used[slug]}"
     return names
-
-
-def _is_perspectrum(path: str) -> bool:
-    opening, keys = top_level_keys(read_head(path, 1 << 16).removeprefix(b"\xef\xbb\xbf"))
-    return opening == "[" and {"cId", "perspectives"} <= set(keys)
 
 
 _PERSPECTRUM_SIDES = {"SUPPORT": "pro", "UNDERMINE": "con"}

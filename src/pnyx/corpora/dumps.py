@@ -24,8 +24,6 @@ from pnyx.records import SIDES, Argument, Evidence, Premise, Side, Stance
 
 __all__ = ["ARGSME", "FORMATS"]
 
-_UNIT = "argument"
-
 
 def _parse(row: Any) -> Argument:
     if "premises" not in an_object(row, expected="a JSON object"):
@@ -50,11 +48,6 @@ def _shared(premises: Iterable[Premise]) -> Stance | None:
 def _named(context: Mapping[str, Any] | None, name: str) -> str:
     value = (context or {}).get(name)
     return value if isinstance(value, str) else ""
-
-
-def _scan(source: str) -> Iterator[Row[Argument]]:
-    rows = scan_items(source, "arguments", _UNIT)
-    return scanned(source, _parse, rows=rows, unit=_UNIT)
 
 
 def _argsme_row(argument: Argument) -> dict[str, Any]:
@@ -110,7 +103,11 @@ ARGSME = Format(
     "argsme",
     "evidence",
     'the args.me corpus: {"arguments": [...]}, read as a stream',
-    with_options(_scan),
+    with_options(
+        lambda source: scanned(
+            source, _parse, rows=scan_items(source, "arguments", "argument"), unit="argument"
+        )
+    ),
     '{"arguments":[\n{"id": "c1-2019", "conclusion": "Tea is healthy", "premises": '
     '[{"text": "It holds antioxidants.", "stance": "PRO"}], '
     '"context": {"sourceId": "c1", "sourceDomain": "debate.org"}}\n]}\n',

@@ -111,10 +111,8 @@ def argument_row(argument: Argument) -> dict[str, Any]:
 
 
 def _document_row(document: Document) -> dict[str, Any]:
-    row = {"id": document.id}
-    row |= {k: v for k in ("title",) if (v := document.title)}
-    row["text"] = document.text
-    row |= {k: v for k, v in (("url", document.url), ("source", document.source)) if v}
+    row = {name: getattr(document, name) for name in ("id", "title", "text", "url", "source")}
+    row = {name: value for name, value in row.items() if value or name in ("id", "text")}
     return dict(merged(row, document.extra, _DOCUMENT))
 
 

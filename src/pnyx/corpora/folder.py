@@ -10,7 +10,7 @@ from pathlib import Path
 from pnyx.corpora.base import Format, Options, Row
 from pnyx.corpora.pages import extract_page
 from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.files import clean_text, guarded, open_binary, scan_lines
+from pnyx.files import clean_text, guarded, open_binary, read_lines
 from pnyx.records import Document
 
 __all__ = ["FORMATS", "SUFFIXES", "scan_folder"]
@@ -83,12 +83,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _text(path: Path, name: str) -> Document:
-    lines = []
-    for _, line in scan_lines(path):
-        if isinstance(line, InputError):
-            raise line
-        lines.append(line)
-    return Document(id=name, text="\n".join(lines).strip())
+    return Document(id=name, text="\n".join(line for _, line in read_lines(path)).strip())
 
 
 def _html(path: Path, name: str) -> Document:

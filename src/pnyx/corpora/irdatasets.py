@@ -61,7 +61,8 @@ def _evidence(doc: Any) -> Evidence:
 
 def _argument(doc: Any) -> Argument:
     """Map args.me: the stance of a premise is its side towards the conclusion."""
-    premises = tuple(Premise(p.text, _side(p.stance)) for p in doc.premises)
+    sides = {side.upper(): side for side in SIDES}
+    premises = tuple(Premise(p.text, sides.get(p.stance.name.upper())) for p in doc.premises)
     stances = {p.stance for p in premises}
     stance: Stance | None = stances.pop() if len(stances) == 1 else None
     domain = getattr(doc.source_domain, "name", "")
@@ -76,11 +77,6 @@ def _argument(doc: Any) -> Argument:
         source=source.get(domain, domain),
         url=doc.source_url or "",
     )
-
-
-def _side(stance: Any) -> Any:
-    name = stance.name.lower()
-    return name if name in SIDES else None
 
 
 FORMATS = (

@@ -52,8 +52,8 @@ def write_parquet(
         with pq.ParquetWriter(binary, schema, compression="zstd") as writer:
             waiting = iter(rows())
             while some := list(islice(waiting, _AT_ONCE)):
-                shaped = [_shaped(row, columns) for row in some]
-                writer.write_table(pa.Table.from_pylist(shaped, schema=schema))
+                cells = {name: [_cell(r.get(name), k) for r in some] for name, k in columns.items()}
+                writer.write_table(pa.Table.from_pydict(cells, schema=schema))
 
 
 def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -98,10 +98,6 @@ def _kind(value: Any) -> type | None:
     if isinstance(value, int):
         return int if -_INT64 <= value < _INT64 else str
     return float if isinstance(value, float) else str
-
-
-def _shaped(row: Mapping[str, Any], columns: Mapping[str, type | None]) -> dict[str, Any]:
-    return {name: _cell(row.get(name), kind) for name, kind in columns.items()}
 
 
 def _cell(value: Any, kind: type | None) -> Any:

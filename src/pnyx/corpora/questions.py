@@ -61,17 +61,11 @@ def _row(question: Question, names: Mapping[str, str] = _OWN) -> dict[str, Any]:
     for field in ("description", "narrative", "definition"):
         if value := getattr(question, field):
             row[names.get(field, field)] = value
-    clash = {*_IDS, *_TEXTS, *_RESERVED}.intersection(question.extra)
-    higher = _precedes(_IDS, names["id"]) | _precedes(_TEXTS, names["text"])
-    if taken := clash & (higher | set(_RESERVED)):
+    preferred = {*_IDS[: _IDS.index(names["id"]) + 1], *_TEXTS[: _TEXTS.index(names["text"]) + 1]}
+    if taken := {*_RESERVED, *preferred}.intersection(question.extra):  # a reader's fields
         shown, name = shorten(question.id), min(taken)
         raise InputError(f"{shown!r}: the format cannot hold an unknown field named {name}")
     return dict(merged(row, question.extra, ()))
-
-
-def _precedes(names: tuple[str, ...], name: str) -> set[str]:
-    """Return the names that a reader would prefer to `name`."""
-    return set(names[: names.index(name) + 1])
 
 
 def _tsv(line: str) -> Question:
@@ -79,10 +73,6 @@ def _tsv(line: str) -> Question:
     if not tab or not identifier.strip() or not text.strip():
         raise InputError(f"found {shorten(line, 40)!r}, expected id, a tab and a text")
     return Question(identifier, text)
-
-
-def _scan_tsv(source: str) -> Iterator[Row[Question]]:
-    return scanned(source, _tsv, rows=scan_text_lines(source))
 
 
 def _write_tsv(stream: IO[str], records: Iterable[Question]) -> None:
@@ -267,7 +257,7 @@ FORMATS = (
         "topics-tsv",
         "questions",
         "one question a line: id, tab, text (TREC RAG 2024)",
-        with_options(_scan_tsv),
+        with_options(lambda source: scanned(source, _tsv, rows=scan_text_lines(source))),
         "q1\tIs tea healthy?\n",
         _write_tsv,
     ),

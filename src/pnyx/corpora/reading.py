@@ -150,6 +150,10 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     return _by_content(_head(source), source, kind, columns)
 
 
+def _head(source: str) -> bytes:
+    return read_head(source, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+
+
 def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
     if not head.strip():
         raise InputError("is empty", path=source)
@@ -183,11 +187,6 @@ def _folder(source: str) -> str:
     return "folder"
 
 
-def _head(source: str) -> bytes:
-    """Return the first bytes, decompressed; they stay there to be read."""
-    return read_head(source, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
-
-
 def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     opening, keys = top_level_keys(head)
     found = frozenset(keys)
@@ -197,7 +196,8 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
         return "procon" if b"procon.org" in head else "debatewise"
     for name, of_kind, needed in _JSON_LINES:
         if kind in (None, of_kind) and needed <= found:
-            if name == "beir" and kind is None and "title" not in found and _queries(source):
+            named = "quer" in Path(source).name.lower()
+            if name == "beir" and kind is None and "title" not in found and named:
                 return "beir-queries"
             return name
     first = head.lstrip().partition(b"\n")[0].strip()
@@ -209,10 +209,6 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     except (ValueError, RecursionError):
         return _FALLBACK.get(kind, "jsonl")
     return None if kind is None else _FALLBACK.get(kind, "jsonl")
-
-
-def _queries(source: str) -> bool:
-    return "quer" in Path(source).name.lower()
 
 
 _ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id

@@ -56,12 +56,6 @@ def _run_entry(line: str) -> RunEntry:
     return RunEntry(topic, doc, _parse_int(rank, "rank"), _parse_float(score, "score"), tag)
 
 
-def _scan_run(source: str) -> Iterator[Row[RunEntry]]:
-    rows = scan_text_lines(source)
-    key = attrgetter("topic_id", "doc_id")
-    return scanned(source, _run_entry, key, rows=rows, what="topic and document")
-
-
 def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
     """Yield entries (a topic's together, best first) with scores that keep this order in trec_eval.
 
@@ -163,7 +157,15 @@ FORMATS = (
         "run",
         "run",
         "TREC run: topic, Q0, document, rank, score, tag",
-        with_options(_scan_run),
+        with_options(
+            lambda source: scanned(
+                source,
+                _run_entry,
+                attrgetter("topic_id", "doc_id"),
+                rows=scan_text_lines(source),
+                what="topic and document",
+            )
+        ),
         "q1 Q0 d1 1 14.89 bm25\n",
         write_run,
     ),

@@ -27,6 +27,8 @@ __all__ = [
 
 _LEAST_GIVEN_UP = 20
 _SILENT_TIMEOUTS, _LEAST_SILENCE = 3, 60.0
+_FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"
+_OPENAI_URL = "https://api.openai.com/v1"
 _RESUMES = "what was answered is kept, and the same command resumes"
 
 
@@ -77,19 +79,14 @@ class ChatEndpoint(Endpoint):
                 answered none of many requests in a row.
         """
         async with self.connected() as wire:
-            attempt, before = 1, self.replies
-            while True:
-                try:
-                    outcome = await self._attempt(wire, request, keep)
-                except BudgetReached as error:
-                    return CallFailed(f"budget: {error}")
-                if not isinstance(outcome, Again):
-                    return outcome
-                if attempt >= self.attempts(outcome):
-                    return await self._given_up(wire, outcome, attempt, self.replies > before)
-                self._check_silence(outcome, wire.silent)
-                await self._rest(outcome, attempt)
-                attempt += 1
+            before = self.replies
+            outcome, attempts = await self._patiently(
+                lambda: self._attempt(wire, request, keep),
+                lambda failed: self._check_silence(failed, wire.silent),
+            )
+            if isinstance(outcome, Again):
+                return await self._given_up(wire, outcome, attempts, self.replies > before)
+            return outcome
 
     # One attempt at a time, for who has several endpoints to choose from.
 
@@ -101,10 +98,7 @@ class ChatEndpoint(Endpoint):
     ) -> Reply | CallFailed | Again:
         """Make one attempt, as soon as there is room; `Elsewhere` if another has it first."""
         async with self.connected() as wire:
-            try:
-                outcome = await self._attempt(wire, request, keep, elsewhere)
-            except BudgetReached as error:
-                return CallFailed(f"budget: {error}")
+            outcome = await self._attempt(wire, request, keep, elsewhere)
             if isinstance(outcome, Again):
                 self._check_silence(outcome, wire.silent)
             return outcome
@@ -139,10 +133,10 @@ class ChatEndpoint(Endpoint):
 
     async def _answers(self, wire: Wire) -> bool:
         greeting = ChatRequest((Message("user", "Reply with the word: ok"),), max_tokens=16)
-        try:
-            return isinstance(await self._attempt(wire, greeting), Reply)
-        except BudgetReached:
+        outcome = await self._attempt(wire, greeting)
+        if isinstance(outcome, CallFailed) and outcome.reason.startswith("budget"):
             return True  # nothing more will be asked in any case
+        return isinstance(outcome, Reply)
 
     def _check_silence(self, outcome: Again, silent: float) -> None:
         """Give up an endpoint that takes requests and sends nothing at all."""
@@ -160,17 +154,20 @@ class ChatEndpoint(Endpoint):
         keep: Callable[[Reply], None] | None = None,
         elsewhere: Callable[[], bool] | None = None,
     ) -> Reply | CallFailed | Again:
-        """Make one attempt when the endpoint has room; BudgetReached where it is not allowed."""
+        """Make one attempt when the endpoint has room and the budget allows it."""
         admitted: Any = contextlib.nullcontext()
-        if self.ledger is not None:
-            self.ledger.check(request)
-            admitted = self.ledger.admit(request)
-        async with self.pace.slot(elsewhere) as slot, admitted as ticket:
-            outcome = await self._negotiated(wire, request, keep)
-            self._learn(slot, outcome)
-            if ticket is not None:
-                _enter(ticket, outcome)
-            return outcome
+        try:
+            if self.ledger is not None:
+                self.ledger.check(request)
+                admitted = self.ledger.admit(request)
+            async with self.pace.slot(elsewhere) as slot, admitted as ticket:
+                outcome = await self._negotiated(wire, request, keep)
+                self._learn(slot, outcome)
+                if ticket is not None:
+                    _enter(ticket, outcome)
+                return outcome
+        except BudgetReached as error:
+            return CallFailed(f"budget: {error}")
 
     async def _negotiated(
         self, wire: Wire, request: ChatRequest, keep: Callable[[Reply], None] | None
@@ -254,10 +251,6 @@ def _enter(ticket: Ticket, outcome: Reply | CallFailed | Again) -> None:
         ticket.lose()
 
 
-_FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"
-_OPENAI_URL = "https://api.openai.com/v1"
-
-
 def endpoint_from(
     specs: str | Sequence[str],
     *,
@@ -287,12 +280,8 @@ def endpoint_from(
         from pnyx.models.local import open_local
 
         return open_local(given[0], patience=patience)
-    endpoints = []
-    for spec in given:
-        url, model, key = _read_spec(spec)
-        endpoints.append(
-            ChatEndpoint(url, model, key, patience=patience, concurrency=concurrency, ledger=ledger)
-        )
+    shared: dict[str, Any] = {"patience": patience, "concurrency": concurrency, "ledger": ledger}
+    endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in given]
     if len(endpoints) == 1:
         return endpoints[0]
     from pnyx.models.pool import EndpointPool

@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pnyx.errors import ModelError, shorten
 from pnyx.models.endpoint import Endpoint
 from pnyx.models.flow import run_all, run_blocking
-from pnyx.models.outcomes import Again, Patience, Refused, is_too_long, refused_parameter
+from pnyx.models.outcomes import Again, Refused, is_too_long, refused_parameter
 from pnyx.models.replies import CallFailed, printable
 from pnyx.models.wire import MAX_BODY_BYTES, Answer, NoAnswer, Wire
 
@@ -42,23 +42,15 @@ class EmbeddingEndpoint(Endpoint):
     batches are as small. It may be used from several threads. Its name is `endpoint:MODEL`.
     """
 
-    path, longest = "/embeddings", MAX_BODY_BYTES
+    path, longest, usual_concurrency = "/embeddings", MAX_BODY_BYTES, 8
+    _batch = _BATCH
+    _parameters: Mapping[str, Any] = MappingProxyType({"encoding_format": "base64"})
+    _dimensions: int | None = None
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        api_key: str | None = None,
-        *,
-        patience: Patience | None = None,
-        concurrency: int = 8,
-    ) -> None:
-        super().__init__(base_url, model, api_key, patience=patience, concurrency=concurrency)
-        self.name = f"endpoint:{model}"
-        self._batch = _BATCH
-        self._parameters: dict[str, Any] = {"encoding_format": "base64"}
-        self._dimensions: int | None = None
-        self._lock = threading.Lock()
+    @property
+    def name(self) -> str:
+        """Identifies the vectors, wherever the model is served."""
+        return f"endpoint:{self.model}"
 
     @property
     def dimensions(self) -> int:
@@ -102,7 +94,7 @@ class EmbeddingEndpoint(Endpoint):
     async def _ask(self, wire: Wire, texts: list[str]) -> list[Vectors]:
         """Return a vector for each text, in smaller batches or of a shorter text if need be."""
         sent = self._parameters
-        outcome = await self._patiently(wire, texts, sent)
+        outcome = await self._exchanged(wire, texts, sent)
         if not isinstance(outcome, Refused):
             return outcome
         if outcome.status not in _ITS_WORDING:
@@ -124,26 +116,26 @@ class EmbeddingEndpoint(Endpoint):
             return await self._ask(wire, texts)
         raise self._failed(self._sorter.rejected(outcome, too_long=is_too_long(outcome.body)))
 
-    async def _patiently(
-        self, wire: Wire, texts: list[str], parameters: dict[str, Any]
+    async def _exchanged(
+        self, wire: Wire, texts: list[str], parameters: Mapping[str, Any]
     ) -> list[Vectors] | Refused:
         body = {"model": self.model, "input": texts, **parameters}
         raw = json.dumps(body, separators=(",", ":")).encode()
-        attempt = 0
-        while True:
-            attempt += 1
+
+        async def attempt() -> list[Vectors] | CallFailed | Again | Refused:
             async with self.pace.slot() as slot:
                 outcome = self._sort(await wire.post(raw), len(texts))
                 self._learn(slot, outcome)
-            if isinstance(outcome, CallFailed):
-                raise self._failed(outcome)
-            if not isinstance(outcome, Again):
                 return outcome
-            if attempt >= self.attempts(outcome):
-                no = "cannot be reached" if outcome.kind == "unreachable" else "gives no vectors"
-                why = f"{outcome.failed.reason} ({attempt} attempts)"
-                raise ModelError(f"{self.base_url} {no}: {why}")
-            await self._rest(outcome, attempt)
+
+        outcome, attempts = await self._patiently(attempt)
+        if isinstance(outcome, CallFailed):
+            raise self._failed(outcome)
+        if isinstance(outcome, Again):
+            no = "cannot be reached" if outcome.kind == "unreachable" else "gives no vectors"
+            why = f"{outcome.failed.reason} ({attempts} attempts)"
+            raise ModelError(f"{self.base_url} {no}: {why}")
+        return outcome
 
     def _sort(
         self, answer: Answer | NoAnswer, count: int
@@ -172,17 +164,12 @@ class EmbeddingEndpoint(Endpoint):
                 if not np.isfinite(vector).all() or not vector.any():
                     return CallFailed("malformed: a vector is not finite, or all zero")
             self._dimensions = expected
-        return [_unit(vector) for vector in found]
+        # The largest entry is scaled to 1 first, so that no square overflows or vanishes.
+        scaled = (vector / np.abs(vector).max() for vector in found)
+        return [(vector / np.linalg.norm(vector)).astype(np.float32) for vector in scaled]
 
     def _failed(self, failed: CallFailed) -> ModelError:
         return ModelError(f"{self.base_url} gives no vectors: {failed.reason}")
-
-
-def _unit(vector: NDArray[np.float64]) -> Vectors:
-    """Scale to length 1; the largest entry first, so that no square overflows or vanishes."""
-    scaled = vector / np.abs(vector).max()
-    unit: Vectors = (scaled / np.linalg.norm(scaled)).astype(np.float32)
-    return unit
 
 
 def _raw_vectors(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from typing import TypeVar
 
 from pnyx.models.addresses import Secrets, check_address
 from pnyx.models.flow import PerLoop
@@ -13,12 +15,15 @@ from pnyx.models.wire import MAX_REPLY_BYTES, Wire
 
 __all__ = ["Endpoint"]
 
+T = TypeVar("T")
+
 
 class Endpoint:
     """A model behind an address: its connections, its pace, and waits that can be seen."""
 
     path = ""
     longest = MAX_REPLY_BYTES
+    usual_concurrency = 32
 
     def __init__(
         self,
@@ -27,12 +32,13 @@ class Endpoint:
         api_key: str | None = None,
         *,
         patience: Patience | None = None,
-        concurrency: int = 32,
+        concurrency: int | None = None,
     ) -> None:
         self.base_url = check_address(base_url)
         self.model = model
         self.patience = patience or Patience()
-        self.pace = Pace(concurrency)
+        self.pace = Pace(self.usual_concurrency if concurrency is None else concurrency)
+        self._lock = threading.Lock()
         self.on_retry: Callable[[str], None] | None = None
         self.on_wait: Callable[[str], None] | None = None
         self.retries = 0
@@ -80,12 +86,26 @@ class Endpoint:
             self.on_wait(f"{wanted}; it is asked again after {seconds:.0f} s")
         return True
 
-    async def _rest(self, outcome: Again, attempt: int) -> None:
+    async def _patiently(
+        self,
+        ask: Callable[[], Awaitable[T]],
+        check: Callable[[Again], None] = lambda _: None,
+    ) -> tuple[T, int]:
+        """Ask until something else than `Again` comes, or for the last time; return how often.
+
+        `check` may raise to give up before the next attempt.
+        """
         import anyio
 
-        self.announce(outcome, attempt, self.attempts(outcome))
-        if not self.heed(outcome):
-            await anyio.sleep(self.patience.wait(attempt, None))
+        attempt = 0
+        while True:
+            outcome, attempt = await ask(), attempt + 1
+            if not isinstance(outcome, Again) or attempt >= (limit := self.attempts(outcome)):
+                return outcome, attempt
+            check(outcome)
+            self.announce(outcome, attempt, limit)
+            if not self.heed(outcome):
+                await anyio.sleep(self.patience.wait(attempt, None))
 
     def _learn(self, slot: Slot, outcome: object) -> None:
         if not isinstance(outcome, Again):
