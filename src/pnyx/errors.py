@@ -51,13 +51,9 @@ class InputError(PnyxError):
         self.problem = problem
         self.path = None if path is None else str(path)
         self.line = line
-        super().__init__(self._place() + problem)
-
-    def _place(self) -> str:
-        if self.path is None:
-            return ""
         name = "standard input" if self.path == "-" else shorten(self.path or "''", 200)
-        return f"{name}: " if self.line is None else f"{name}:{self.line}: "
+        place = name if line is None else f"{name}:{line}"
+        super().__init__(problem if path is None else f"{place}: {problem}")
 
 
 class IndexFolderError(InputError):

@@ -24,6 +24,16 @@ from pnyx.records import SIDES, Argument, Evidence, Premise, Side, Stance
 
 __all__ = ["ARGSME", "FORMATS"]
 
+_SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
+_GOES_ON = re.compile(r"[a-z,.;:!?)\]’”%]")  # also a link
+_OPEN_END = re.compile(r"[(\[“]$")
+_EXAMPLE = (
+    '[{"url": "https://debatewise.org/debates/7-tea/", "claim_title": "Tea is healthy", '
+    '"perspectives_for": [{"perspective_title": "It relaxes", "argument": '
+    '{"description": ["Tea calms."], "reference": []}, "counter_argument": []}], '
+    '"perspectives_against": []}]\n'
+)
+
 
 def _parse(row: Any) -> Argument:
     if "premises" not in an_object(row, expected="a JSON object"):
@@ -113,10 +123,6 @@ ARGSME = Format(
     '"context": {"sourceId": "c1", "sourceDomain": "debate.org"}}\n]}\n',
     _write,
 )
-
-_SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
-_GOES_ON = re.compile(r"[a-z,.;:!?)\]’”%]")  # also a link
-_OPEN_END = re.compile(r"[(\[“]$")
 
 
 def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argument]]:
@@ -264,13 +270,6 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
             del found[(slug,)]  # ambiguous
     return found
 
-
-_EXAMPLE = (
-    '[{"url": "https://debatewise.org/debates/7-tea/", "claim_title": "Tea is healthy", '
-    '"perspectives_for": [{"perspective_title": "It relaxes", "argument": '
-    '{"description": ["Tea calms."], "reference": []}, "counter_argument": []}], '
-    '"perspectives_against": []}]\n'
-)
 
 FORMATS = (
     Format(

@@ -36,6 +36,16 @@ __all__ = [
 _HEADING = re.compile(r"##[ \t]+(?P<id>\S+):[ \t]+(?P<text>\S.*)")
 _A_HEADING = "expected a heading ## ID: QUESTION"
 
+_NO_SIDE = "view"
+_VIEW = re.compile(
+    rf"[-*+][ \t]+(?P<side>{'|'.join((*STANCES, _NO_SIDE))})(?:[ \t]+\((?P<id>\S+)\))?:"
+    r"[ \t]+(?P<text>\S.*)",
+    re.IGNORECASE,
+)
+_MORE = re.compile(r">[ \t]*(?P<name>\w+):[ \t]*(?P<value>\S.*)")
+_KNOWN = ("id", "question", "perspectives")
+_EXPECTED = f"expected ## ID: QUESTION, - {' | '.join((*STANCES, _NO_SIDE))}: TEXT or > NAME: JSON"
+
 
 @dataclass(slots=True)
 class _Open:
@@ -103,16 +113,6 @@ GUIDELINES = Format(
     "## q1: Is tea healthy?\n\nEffects of tea on health:\n- on the heart\n- on sleep\n",
     write_guidelines,
 )
-
-_NO_SIDE = "view"
-_VIEW = re.compile(
-    rf"[-*+][ \t]+(?P<side>{'|'.join((*STANCES, _NO_SIDE))})(?:[ \t]+\((?P<id>\S+)\))?:"
-    r"[ \t]+(?P<text>\S.*)",
-    re.IGNORECASE,
-)
-_MORE = re.compile(r">[ \t]*(?P<name>\w+):[ \t]*(?P<value>\S.*)")
-_KNOWN = ("id", "question", "perspectives")
-_EXPECTED = f"expected ## ID: QUESTION, - {' | '.join((*STANCES, _NO_SIDE))}: TEXT or > NAME: JSON"
 
 
 def scan_drafts_markdown(source: str) -> Iterator[Row[dict[str, Any]]]:

@@ -38,6 +38,11 @@ _REQUEST = {
 """What a report request calls the fields."""
 _RESERVED = (*_DESCRIPTIONS, *_NARRATIVES, "definition")
 
+_FIELDS = ("number", "title", "description", "narrative")
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]*")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 
 def parse_question(row: Mapping[str, Any]) -> Question:
     """Read a question in any dialect; the first of several names for a field counts."""
@@ -88,12 +93,6 @@ def _write_tsv(stream: IO[str], records: Iterable[Question]) -> None:
 
 
 write_questions = row_writer(_row)
-
-
-_FIELDS = ("number", "title", "description", "narrative")
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
-_NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]*")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class _Topics:

@@ -135,6 +135,10 @@ _PLAIN_FALLBACK: dict[Kind | None, str] = {
 }
 """Where only one format can be meant: its reader will say what is wrong, and where."""
 
+_ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
+_RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
+_QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
+
 
 def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) -> str:
     """Return the name of the format of `source`; mapped `columns` in a header make it a table's."""
@@ -209,11 +213,6 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     except (ValueError, RecursionError):
         return _FALLBACK.get(kind, "jsonl")
     return None if kind is None else _FALLBACK.get(kind, "jsonl")
-
-
-_ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
-_RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
-_QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:

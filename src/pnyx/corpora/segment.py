@@ -27,6 +27,8 @@ _PIECE = 20_000
 _WORD = re.compile(r"\S{1,64}")
 """A longer run of characters counts as several words."""
 
+_LETTERS_PER_WORD = 8
+
 
 def split_sentences(text: str, language: str = "en") -> list[str]:
     """Split text into its sentences (ISO 639-1 rules), verbatim and without outer space."""
@@ -142,9 +144,6 @@ def _extra(record: Evidence) -> dict[str, Any]:
     if isinstance(record, Argument):
         extra |= {k: v for k in ("topic", "stance") if (v := getattr(record, k))}
     return extra
-
-
-_LETTERS_PER_WORD = 8
 
 
 def word_weight(text: str) -> int:

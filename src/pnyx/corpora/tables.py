@@ -15,7 +15,7 @@ from pnyx.corpora.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
 from pnyx.corpora.fields import rename, unlike
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, clean_value, scan_lines
-from pnyx.records import Argument, Document, Evidence
+from pnyx.records import Argument, Evidence
 
 __all__ = ["FORMATS", "scan_cells"]
 
@@ -163,27 +163,21 @@ def _record_cells(record: Evidence, columns: Mapping[str, str], kind: type[Any])
         if not isinstance(value, str) or value == "" or name in reserved:
             raise refuse(f"the field {shorten(name)} (only text that is not empty)")
         cells[name] = value
-    cells |= _argument_cells(record, refuse) if isinstance(record, Argument) else _plain(record)
+    if isinstance(record, Argument):
+        cells |= _argument_cells(record, refuse)
+    else:
+        cells |= {name: getattr(record, name) for name in _DOCUMENT}
     if any("\0" in cell for cell in cells.values()):
         raise refuse("a NUL character")
     return (cells.get(name, "") for name in columns)
-
-
-def _plain(document: Document) -> dict[str, str]:
-    return {name: getattr(document, name) for name in _DOCUMENT}
 
 
 def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
     if any(p.stance is not None or p.extra for p in argument.premises):
         raise refuse("the stance or annotations of a premise")
     premises = json.dumps([p.text for p in argument.premises], ensure_ascii=False)
-    return {
-        **{name: getattr(argument, name) for name in ("id", "conclusion", "text", "topic")},
-        "premises": premises.replace("\0", "\\u0000"),
-        "stance": argument.stance or "",
-        "url": argument.url,
-        "source": argument.source,
-    }
+    cells = {name: getattr(argument, name) or "" for name in _ARGUMENT}
+    return {**cells, "premises": premises.replace("\0", "\\u0000")}
 
 
 def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:

@@ -21,6 +21,12 @@ _HIDDEN = "***"
 _QUERY = re.compile("[?&=]")
 _KIND = re.compile(r"(?:[a-z][a-z0-9+.-]*://|https?:/?|openai:|gguf:)", re.IGNORECASE)
 
+_HEAD = 12
+"""So many first characters of a longer key give it away already."""
+_TELLING = 8
+"""A shorter key (EMPTY, test) may be any word: it is not taken out of good replies."""
+_ENCODED = re.compile(r"\\u|\\x|%[2-7][0-9A-Fa-f]|&#|&[a-z]+;")
+
 
 def read_key(variable: str) -> str | None:
     """Return the key in an environment variable; None where it is empty."""
@@ -90,13 +96,6 @@ def shown_address(spec: str) -> str:
     base, fragment, name = rest.partition("#")
     name = _HIDDEN if _QUERY.search(name) else name
     return f"{kind}{base}{fragment}{name}{f'?{_HIDDEN}' if query else ''}"
-
-
-_HEAD = 12
-"""So many first characters of a longer key give it away already."""
-_TELLING = 8
-"""A shorter key (EMPTY, test) may be any word: it is not taken out of good replies."""
-_ENCODED = re.compile(r"\\u|\\x|%[2-7][0-9A-Fa-f]|&#|&[a-z]+;")
 
 
 class Secrets:

@@ -28,12 +28,10 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Identifies the vectors: two embedders of one name embed equally."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts, possibly none; what a model cannot hold of a text is left out.
@@ -44,7 +42,6 @@ class Embedder(Protocol):
         Raises:
             ModelError: the model cannot be used.
         """
-        ...
 
 
 def embedder_from(spec: str | None = None, *, patience: Patience | None = None) -> Embedder:

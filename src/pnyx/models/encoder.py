@@ -52,9 +52,12 @@ class Encoder:
         self.card = folder.joinpath("card.md").read_text(encoding="utf-8")
         self._recent: dict[str, npt.NDArray[np.float32]] = {}
         self._session = open_session(_read(folder, "model.onnx", files["model.onnx"]))
-        self._tokenizer = _tokenizer(
-            _read(folder, "tokenizer.json", files["tokenizer.json"]), self.max_tokens
-        )
+        import tokenizers
+
+        tokenizer = _read(folder, "tokenizer.json", files["tokenizer.json"]).decode("utf-8")
+        self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer)
+        self._tokenizer.enable_truncation(self.max_tokens)
+        self._tokenizer.no_padding()
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed texts; a text that occurs twice, or was embedded lately, is embedded once.
@@ -140,15 +143,6 @@ def open_session(model: bytes) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _tokenizer(data: bytes, max_tokens: int) -> Any:
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_str(data.decode("utf-8"))
-    tokenizer.enable_truncation(max_tokens)
-    tokenizer.no_padding()
-    return tokenizer
 
 
 def _printable(text: str) -> str:

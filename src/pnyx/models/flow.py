@@ -164,7 +164,8 @@ class Gate:
         with self._lock:
             if not self._turns and self._take(wanted):
                 return
-            turn = self._join(wanted)
+            turn = Turn(wanted)
+            self._turns[turn] = None
         try:
             while True:
                 with self._lock:
@@ -187,11 +188,6 @@ class Gate:
     def _leave(self, wanted: Any) -> None:
         self._free(wanted)
         self._grant()
-
-    def _join(self, wanted: Any) -> Turn:
-        turn = Turn(wanted)
-        self._turns[turn] = None
-        return turn
 
     def _head(self) -> Turn | None:
         return next(iter(self._turns), None)

@@ -29,6 +29,10 @@ _MIB = 1 << 20
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 
+_WORKER = Path(__file__).with_name("local_worker.py")
+_END_SECONDS = 5.0
+_TAIL_BYTES = 16_384
+
 
 def packaged_weights() -> Path:
     """Return the packaged weights; their package's own code is never imported."""
@@ -79,11 +83,6 @@ def fingerprint(paths: Sequence[Path]) -> str:
             file.seek(max(0, size - _MIB))
             digest.update(file.read(_MIB))
     return digest.hexdigest()[:12]
-
-
-_WORKER = Path(__file__).with_name("local_worker.py")
-_END_SECONDS = 5.0
-_TAIL_BYTES = 16_384
 
 
 class Worker:
@@ -152,8 +151,9 @@ class Worker:
         """Return how the process ended and, where it said so, why; one line."""
         code = self._process.poll()
         how = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
-        said = _why_aborted(self._log())
-        return f"{said} ({how})" if said else how
+        # A failed assertion; earlier errors were answers to requests.
+        said = [line for line in self._log() if "ASSERT" in line or "what():" in line]
+        return f"{shorten(said[-1], 200)} ({how})" if said else how
 
     def _loaded(self, settings: dict[str, Any], seconds: float) -> dict[str, Any]:
         late = threading.Event()
@@ -176,8 +176,10 @@ class Worker:
         self.ended(_END_SECONDS)
         why = f"not loaded within {seconds:.0f} s"
         if not late.is_set():
-            said = _why_not_loaded(self._log()) or shorten(started.get("error", ""), 200)
-            why = said or self.last_words()
+            log = self._log()  # llama.cpp's first error says most, else the last line
+            errors = [line.split(": ", 1)[-1] for line in log if " E " in line[:20]]
+            said = next(iter(errors or log[-1:]), "") or started.get("error", "")
+            why = shorten(said, 200) or self.last_words()
         self.end()
         raise ModelError(f"the model cannot be loaded: {why}")
 
@@ -197,18 +199,6 @@ class Worker:
             tail = os.pread(self._errors.fileno(), _TAIL_BYTES, start).decode("utf-8", "replace")
             return [line.strip() for line in tail.splitlines() if line.strip()]
         return []
-
-
-def _why_not_loaded(log: list[str]) -> str:
-    """Return the line that says most: llama.cpp's first error, else the last line."""
-    errors = [line.split(": ", 1)[-1] for line in log if " E " in line[:20]]
-    return shorten(next(iter(errors or log[-1:]), ""), 200)
-
-
-def _why_aborted(log: list[str]) -> str:
-    """Return the failed assertion, if there is one; earlier errors were answers to requests."""
-    said = [line for line in log if "ASSERT" in line or "what():" in line]
-    return shorten(said[-1], 200) if said else ""
 
 
 def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> None:

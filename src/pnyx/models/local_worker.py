@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -178,31 +179,18 @@ def _value(file: BinaryIO, kind: int) -> Any:
 
 def _available_memory() -> int:
     """Return the bytes that can be had: of the machine, or of the container if that is less."""
-    rooms = [room for find in (_machine_room, _container_room) if (room := find()) is not None]
+    rooms: list[int] = []
+    with contextlib.suppress(OSError, ValueError):  # not Linux, or it does not say
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        rooms += [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
+    with contextlib.suppress(OSError, ValueError):  # no container, or one without a limit
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text(encoding="ascii"))
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+        rooms.append(max(0, limit - used))
     if not rooms and hasattr(os, "sysconf"):
         rooms.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     return min(rooms, default=1 << 32)
-
-
-def _machine_room() -> int | None:
-    """Return the bytes that Linux says can be had; None elsewhere, and where it does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found = [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
-    except (OSError, ValueError):
-        return None
-    return min(found, default=None)
-
-
-def _container_room() -> int | None:
-    """Return the bytes that are left of a container's limit; None where it has none."""
-    group = Path("/sys/fs/cgroup")
-    try:
-        limit = (group / "memory.max").read_text(encoding="ascii").strip()
-        used = int((group / "memory.current").read_text(encoding="ascii"))
-        return None if limit == "max" else max(0, int(limit) - used)
-    except (OSError, ValueError):
-        return None
 
 
 if __name__ == "__main__":

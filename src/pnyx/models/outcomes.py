@@ -49,6 +49,10 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
+_HOPELESS = {401, 402, 403, 404, 405}
+_PASSING = {408, 409, 425, 429}
+_TOO_MUCH = {429, 502, 503, 504, 529}
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -96,22 +100,16 @@ class Dialect:
     def without(self, parameter: str) -> Dialect | None:
         """Return the next dialect after a refusal of `parameter`, or None where there is none."""
         if parameter == "response_format":
-            if self.response_format == "text":
-                return None
-            return Dialect(self.form + 1, self.limit, self.dropped)
+            return None if self.response_format == "text" else replace(self, form=self.form + 1)
         if parameter in LIMITS:
-            if self.limit + 1 >= len(LIMITS):
-                return None
-            return Dialect(self.form, self.limit + 1, self.dropped)
-        return Dialect(self.form, self.limit, self.dropped | {parameter})
+            last = self.limit + 1 == len(LIMITS)
+            return None if last else replace(self, limit=self.limit + 1)
+        return replace(self, dropped=self.dropped | {parameter})
 
     def merged(self, other: Dialect) -> Dialect:
         """Return the dialect that heeds the refusals that both have met."""
-        return Dialect(
-            max(self.form, other.form),
-            max(self.limit, other.limit),
-            self.dropped | other.dropped,
-        )
+        form, limit = max(self.form, other.form), max(self.limit, other.limit)
+        return Dialect(form, limit, self.dropped | other.dropped)
 
 
 def refused_parameter(body: str, sent: Mapping[str, Any]) -> str | None:
@@ -142,11 +140,6 @@ def _named_parameter(body: str) -> str | None:
 def is_too_long(body: str) -> bool:
     """Whether an error means that the request does not fit the model's window."""
     return _TOO_LONG.search(body) is not None
-
-
-_HOPELESS = {401, 402, 403, 404, 405}
-_PASSING = {408, 409, 425, 429}
-_TOO_MUCH = {429, 502, 503, 504, 529}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,10 @@ _MAX_MODELS = 10_000
 _MAX_NAME = 200
 _LARGEST = 1 << 40
 
+_PLAIN = ChatRequest((Message("user", "Reply with the single word yes."),), max_tokens=16)
+_ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
+"""Failures of one request; with any other, further requests would fare no better."""
+
 
 @dataclass(frozen=True, slots=True)
 class Published:
@@ -90,8 +94,7 @@ def window_in(entry: Mapping[str, Any]) -> tuple[int, str] | None:
 
 def _window(entries: Sequence[Mapping[str, Any]], model: str) -> tuple[int, str] | None:
     """Return the window of a model; a server of one model may take any name for it."""
-    named = [entry for entry in entries if entry["id"] == model]
-    if named:
+    if named := [entry for entry in entries if entry["id"] == model]:
         return window_in(named[0])
     found = window_in(entries[0]) if len(entries) == 1 else None
     return None if found is None else (found[0], f"{found[1]} of the only model listed")
@@ -113,11 +116,6 @@ def _decoded(body: bytes) -> Any:
 
 def _tokens(value: object) -> int | None:
     return value if type(value) is int and 0 < value < _LARGEST else None
-
-
-_PLAIN = ChatRequest((Message("user", "Reply with the single word yes."),), max_tokens=16)
-_ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
-"""Failures of one request; with any other, further requests would fare no better."""
 
 
 @dataclass(frozen=True, slots=True)

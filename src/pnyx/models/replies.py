@@ -36,6 +36,7 @@ MAX_REPLY_BYTES = 1024 * 1024
 _MAX_TOKENS_BYTES = 6 * 1024 * 1024
 _LONGEST_NAME = 1000
 _OVERSIZED = "oversized"
+_USAGE = tuple(f"{k}_tokens" for k in ("prompt", "completion", "total", "cached", "reasoning"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -141,26 +142,21 @@ class ChatModel(Protocol):
     @property
     def concurrency(self) -> int:
         """The most requests ever under way at once."""
-        ...
 
     @property
     def address(self) -> str:
         """Where it is, for people: a URL or a file."""
-        ...
 
     @property
     def response_format(self) -> str:
         """How the shape of answers is asked for by now: one of `negotiate.FORMATS`."""
-        ...
 
     @property
     def retries(self) -> int:
         """Attempts beyond the first of each request, so far."""
-        ...
 
     def connected(self) -> AbstractAsyncContextManager[Any]:
         """Hold what is needed for asking open; nested and parallel uses share it."""
-        ...
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
@@ -170,7 +166,6 @@ class ChatModel(Protocol):
         `keep` is called with the reply as soon as it is read, so that it can be stored before
         anything else happens.
         """
-        ...
 
 
 def read_reply(
@@ -287,18 +282,10 @@ def _usage(value: object) -> dict[str, int]:
     if not isinstance(value, dict):
         return {}
     details = [value, value.get("prompt_tokens_details"), value.get("completion_tokens_details")]
-    names = (
-        "prompt_tokens",
-        "completion_tokens",
-        "total_tokens",
-        "cached_tokens",
-        "reasoning_tokens",
-    )
-    counts: dict[str, int] = {}
-    for part in details:
-        if isinstance(part, dict):
-            for name in names:
-                count = part.get(name)
-                if type(count) is int and 0 <= count < 2**53:
-                    counts[name] = count
-    return counts
+    return {
+        name: count
+        for part in details
+        if isinstance(part, dict)
+        for name in _USAGE
+        if type(count := part.get(name)) is int and 0 <= count < 2**53
+    }

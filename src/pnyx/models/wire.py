@@ -211,19 +211,16 @@ class Wire:
                 if longer:
                     size = self._longest // _MB
                     return NoAnswer("too_big", f"malformed: the body is longer than {size} MB")
-                answer = self._answer(response, body)
+                # An error is without what must not be seen, headers always are.
+                headers = {n.lower(): self.secrets.hide(v) for n, v in response.headers.items()}
+                body = body if response.status_code == 200 else self.secrets.hide_bytes(body)
+                answer = Answer(response.status_code, headers, body)
                 if on_whole is not None:
                     on_whole(answer)
                 return answer
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
-
-    def _answer(self, response: httpx2.Response, body: bytes) -> Answer:
-        """Return an answer; an error without what must not be seen, headers always."""
-        status = response.status_code
-        headers = {n.lower(): self.secrets.hide(v) for n, v in response.headers.items()}
-        return Answer(status, headers, body if status == 200 else self.secrets.hide_bytes(body))
 
     def _transport(self) -> httpx2.AsyncHTTPTransport:
         import httpx2

@@ -1,4 +1,13 @@
-"""A corpus for each question from the results of a web search (BERDS, 4.2)."""
+"""A corpus for each question from the results of a web search (BERDS, 4.2).
+
+    OUT/archive.sqlite     what was searched and fetched, each committed before it is used
+    OUT/results.jsonl      the results of the searches, to be used again
+    OUT/pages.jsonl        the outcome of each page
+    OUT/passages/*.jsonl   one file for each question: what `pnyx index` reads
+    OUT/manifest.json      counts, settings and which file is for which question
+
+Everything else is made from the archive, again each time.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +25,7 @@ from urllib.parse import urlsplit
 from pnyx._version import __version__
 from pnyx.corpora.evidence import write_jsonl
 from pnyx.corpora.pages import extractor_name
-from pnyx.corpora.search_results import QuestionResults, SearchResult, write_search_results
+from pnyx.corpora.search_results import QuestionResults, write_search_results
 from pnyx.corpora.segment import split_evidence
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder, atomic_text, json_line, make_folder
@@ -24,7 +33,7 @@ from pnyx.models.flow import run_blocking
 from pnyx.records import Document, Question
 from pnyx.web.archive import PAGE_FIELDS, Archive
 from pnyx.web.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all, require_robots
-from pnyx.web.outcomes import OUTCOMES, TEXT, Fetched, now
+from pnyx.web.outcomes import OUTCOMES, TEXT, now
 from pnyx.web.search import SearchApi, Searched, look_up, search_all
 from pnyx.web.targets import Network, Reach
 
@@ -32,6 +41,9 @@ __all__ = ["WebCorpus", "WebPlan", "build_web_corpus", "write_pages", "write_pas
 
 _LONGEST_PREFIX = 64
 _FETCHED = (TEXT, "no_text", "unreadable")
+
+_ARCHIVE = "archive.sqlite"
+Report = Callable[[int, int, str], None]
 
 
 def write_passages(
@@ -95,7 +107,18 @@ def _documents(asked: QuestionResults, archive: Archive, count: Counter[str]) ->
             continue
         seen.add(key)
         count["pages"] += 1
-        yield _document(asked.question_id, result, page)
+        yield Document(
+            id=f"{_prefix(asked.question_id)}/{result.rank}",
+            text=page.text,
+            title=page.title or result.title,
+            url=page.final_url,
+            source=urlsplit(page.final_url).hostname or "",
+            extra={
+                "question_id": asked.question_id,
+                "rank": result.rank,
+                "retrieved_at": page.retrieved_at,
+            },
+        )
 
 
 def _prefix(question_id: str) -> str:
@@ -106,33 +129,8 @@ def _prefix(question_id: str) -> str:
     return f"{_slug(question_id)[:40].rstrip('.-')}-{digest}"
 
 
-def _document(question_id: str, result: SearchResult, page: Fetched) -> Document:
-    return Document(
-        id=f"{_prefix(question_id)}/{result.rank}",
-        text=page.text,
-        title=page.title or result.title,
-        url=page.final_url,
-        source=urlsplit(page.final_url).hostname or "",
-        extra={
-            "question_id": question_id,
-            "rank": result.rank,
-            "retrieved_at": page.retrieved_at,
-        },
-    )
-
-
 def _slug(identifier: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", identifier)[:60].strip(".-") or "question"
-
-
-_ARCHIVE = "archive.sqlite"
-_RESULTS = "results.jsonl"
-_PAGES = "pages.jsonl"
-_MANIFEST = "manifest.json"
-_FORMAT = "pnyx-web-corpus"
-_FORMAT_VERSION = 1
-
-Report = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +204,22 @@ def build_web_corpus(
     searched = Searched()
     with Archive(folder / _ARCHIVE) as archive:
         try:
-            _search(asked, search, archive, plan, searched, on_progress)
+            if isinstance(search, Mapping):
+                look_up(asked, search, plan.results, searched)
+            else:
+                wanted = (asked, search, archive, plan.results, searched, on_progress)
+                run_blocking(lambda: search_all(*wanted))
         finally:
             found = [searched.results[q.id] for q in asked if q.id in searched.results]
             if found:
-                with atomic_text(folder / _RESULTS) as stream:
+                with atomic_text(folder / "results.jsonl") as stream:
                     write_search_results(stream, found)
         fetched = run_blocking(lambda: _fetch(found, archive, plan, on_progress))
         files = write_passages(folder, archive, found, plan.words, plan.sentences)
-        pages = write_pages(folder / _PAGES, archive, found)
+        pages = write_pages(folder / "pages.jsonl", archive, found)
     manifest = {
-        "format": _FORMAT,
-        "format_version": _FORMAT_VERSION,
+        "format": "pnyx-web-corpus",
+        "format_version": 1,
         "pnyx": __version__,
         "python": platform.python_version(),
         "settings": settings,
@@ -228,25 +230,9 @@ def build_web_corpus(
         "started": started,
         "finished": now(),
     }
-    with atomic_text(folder / _MANIFEST) as stream:
+    with atomic_text(folder / "manifest.json") as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return WebCorpus(folder, manifest)
-
-
-def _search(
-    asked: Sequence[Question],
-    search: SearchApi | Mapping[str, QuestionResults],
-    archive: Archive,
-    plan: WebPlan,
-    searched: Searched,
-    on_progress: Report,
-) -> None:
-    if isinstance(search, Mapping):
-        look_up(asked, search, plan.results, searched)
-    else:
-        run_blocking(
-            lambda: search_all(asked, search, archive, plan.results, searched, on_progress)
-        )
 
 
 def _counts(

@@ -45,6 +45,10 @@ ROBOTS_BYTES = 500 * 1024
 _AGENT = re.compile(r"\s*user[- \t]*agent(?:[ \t]*:|[ \t])[ \t]*([^#]*)", re.IGNORECASE)
 _NOBODY = "nobody-else"
 
+_PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+_OF_THE_SITE = frozenset({"private", "port", "dns", "unreachable"})
+_LONGEST_DELAY = 60.0
+
 
 class Rules:
     """What one robots.txt says to us; None allows everything."""
@@ -113,11 +117,6 @@ class Manners:
                 yield
             finally:
                 rested[0] = time.monotonic() + max(self._delay, delay)
-
-
-_PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
-_OF_THE_SITE = frozenset({"private", "port", "dns", "unreachable"})
-_LONGEST_DELAY = 60.0
 
 
 @dataclass(frozen=True, slots=True)

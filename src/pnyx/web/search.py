@@ -76,11 +76,9 @@ class SearchApi(Protocol):
             SearchFailedError: this query is not answered; others may be.
             PnyxError: none will be.
         """
-        ...
 
     async def close(self) -> None:
         """Close all connections."""
-        ...
 
 
 class Serper:
@@ -154,16 +152,17 @@ class Serper:
                     wrong = f"malformed: {self._safe(str(error))}"
 
         answer = await wire.post(body, on_whole=heed)
+        patience = self._patience
         if isinstance(answer, NoAnswer):
-            if answer.kind == "unreachable":
-                return self._safe(answer.detail), None, self._patience.connect_attempts
-            return self._safe(answer.detail), None, self._patience.attempts
+            lost = answer.kind != "unreachable"
+            most = patience.attempts if lost else patience.connect_attempts
+            return self._safe(answer.detail), None, most
         if answer.status == 200:
             return wrong, None, 2  # it was paid for, and may be again
         self._check_hope(answer)
         shown = f"HTTP {answer.status}: {self._safe(answer.text)}"
         if answer.status in _TOO_MUCH or answer.status >= 500:
-            return shown, retry_after(answer.headers), self._patience.attempts
+            return shown, retry_after(answer.headers), patience.attempts
         return shown, None, 1
 
     def _check_hope(self, answer: Answer) -> None:
@@ -202,16 +201,12 @@ def read_serper(body: bytes) -> list[SearchResult]:
 
 def _text(entry: dict[str, Any], name: str) -> str:
     value = entry.get(name)
-    if not isinstance(value, str):
-        return ""
-    return clean_text(value).strip()
+    return clean_text(value).strip() if isinstance(value, str) else ""
 
 
-def _serper(base_url: str | None) -> SearchApi:
-    return Serper(read_key(SERPER_KEY), base_url or SERPER_URL)
-
-
-APIS: dict[str, Callable[[str | None], SearchApi]] = {"serper": _serper}
+APIS: dict[str, Callable[[str | None], SearchApi]] = {
+    "serper": lambda base_url: Serper(read_key(SERPER_KEY), base_url or SERPER_URL)
+}
 """Search APIs by the name that `--search` takes; made with their address, or None."""
 
 
