@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from pnyx.corpora import read_evidence, read_questions, write_qrels
+from pnyx.corpora.base import Writer
 from pnyx.corpora.items import PARTLY
 from pnyx.corpora.markdown import write_guidelines
 from pnyx.corpora.perspectives import write_perspectives
@@ -83,8 +84,8 @@ def write_example(example: Example, folder: Path) -> None:
     """
     passages = resources.files("pnyx.corpora") / "example" / "arguments.jsonl"
     (folder / "arguments.jsonl").write_bytes(passages.read_bytes())
-    with (folder / "questions.md").open("w", encoding="utf-8") as stream:
-        write_guidelines(stream, (replace(q, description="") for q in example.questions))
+    questions = (replace(question, description="") for question in example.questions)
+    _write(folder / "questions.md", questions, write_guidelines)
     own = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
     labels = (
         {
@@ -95,26 +96,18 @@ def write_example(example: Example, folder: Path) -> None:
         for question in example.questions
         for argument in example.arguments
     )
-    _write_rows(folder / "labels.jsonl", labels)
-    with (folder / "qrels.txt").open("w", encoding="utf-8") as stream:
-        graded = (
-            Qrel(label.question_id, label.doc_id, label.relevance)
-            for label in example.labels
-            if label.relevance
-        )
-        write_qrels(stream, graded)
+    _write(folder / "labels.jsonl", labels)
+    qrels = (Qrel(*pair, relevance) for pair, relevance in own.items() if relevance)
+    _write(folder / "qrels.txt", qrels, write_qrels)
     asked = {question.id: question.text for question in example.questions}
-    with (folder / "perspectives.jsonl").open("w", encoding="utf-8") as stream:
-        write_perspectives(
-            stream,
-            (
-                replace(p, extra={**p.extra, "question": asked[p.question_id]})
-                for p in example.perspectives
-            ),
-        )
+    perspectives = (
+        replace(one, extra={**one.extra, "question": asked[one.question_id]})
+        for one in example.perspectives
+    )
+    _write(folder / "perspectives.jsonl", perspectives, write_perspectives)
     items, said = zip(*_items(example, asked), strict=True)
-    _write_rows(folder / "items.jsonl", items)
-    _write_rows(folder / "item-labels.jsonl", said)
+    _write(folder / "items.jsonl", items)
+    _write(folder / "item-labels.jsonl", said)
 
 
 def _items(
@@ -140,11 +133,14 @@ def _items(
                 yield {**pair, **item, **group}, {**pair, "value": value, **group}
 
 
-def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def _write_rows(stream: IO[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    stream.writelines(json_line(row) + "\n" for row in rows)
+
+
+def _write(path: Path, records: Iterable[Any], writer: Writer = _write_rows) -> None:
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(json_line(row) + "\n" for row in rows)
+        writer(stream, records)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for _, row in read_jsonl(path):
-        yield row
+    return (row for _, row in read_jsonl(path))

@@ -51,7 +51,7 @@ def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
         yield InputError(error.problem, path=source, line=error.line or line)
 
 
-class _Builder:
+class _Builder:  # ijson's own `items` takes quadratic memory on nested input
     """The end of an ijson push pipeline: builds the items of one list, refuses deep nesting."""
 
     def __init__(self, key: str | None) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import IO, Any
 
@@ -47,35 +46,31 @@ _KNOWN = ("id", "question", "perspectives")
 _EXPECTED = f"expected ## ID: QUESTION, - {' | '.join((*STANCES, _NO_SIDE))}: TEXT or > NAME: JSON"
 
 
-@dataclass(slots=True)
-class _Open:
-    line: int
-    question: Question
-    lines: list[str] = field(default_factory=list)
-
-    def row(self) -> Row[Question]:
-        text = "\n".join(self.lines).strip("\n")
-        return self.line, replace(self.question, definition=text if text.strip() else "")
-
-
 def _questions(source: str) -> Iterator[Row[Question]]:
-    current: _Open | None = None
+    opened: tuple[int, re.Match[str]] | None = None
+    lines: list[str] = []
+
+    def closed() -> Iterator[Row[Question]]:
+        if opened is not None:
+            at, heading = opened
+            text = "\n".join(lines).strip("\n")
+            definition = text if text.strip() else ""
+            yield at, Question(heading["id"], heading["text"], definition=definition)
+
     for number, line in scan_lines(source):
         if isinstance(line, InputError):
             yield line
         elif line.startswith("##") and not line.startswith("###"):
-            if current is not None:
-                yield current.row()
+            yield from closed()
             found = _HEADING.fullmatch(line.rstrip())
-            current = found and _Open(number, Question(found["id"], found["text"]))
+            opened, lines = found and (number, found), []
             if found is None:
                 yield _fault(line, source, number, _A_HEADING)
-        elif current is not None:
-            current.lines.append(line[1:] if re.match(r"\\+#", line) else line)
+        elif opened is not None:
+            lines.append(line[1:] if re.match(r"\\+#", line) else line)
         elif line.strip() and not line.startswith("# "):
             yield _fault(line, source, number, _A_HEADING)
-    if current is not None:
-        yield current.row()
+    yield from closed()
 
 
 def _fault(line: str, source: str, number: int, expected: str) -> InputError:

@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pnyx.corpora import (
     dumps,
     evidence,
     folder,
-    irdatasets,
     items,
     markdown,
     perspectives,
@@ -23,8 +22,7 @@ from pnyx.corpora import (
     trec,
 )
 from pnyx.corpora.base import Format, Kind, Options, Row, strict
-from pnyx.corpora.folder import SUFFIXES
-from pnyx.corpora.irdatasets import PREFIX
+from pnyx.corpora.folder import PREFIX, SUFFIXES
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.corpora.responses import ANY_RESPONSES
@@ -54,7 +52,6 @@ FORMATS: dict[str, Format] = {
         *tables.FORMATS,
         dumps.ARGSME,
         *folder.FORMATS,
-        *irdatasets.FORMATS,
         *dumps.FORMATS,
         *questions.FORMATS,
         markdown.GUIDELINES,
@@ -274,30 +271,27 @@ def read_evidence(
         MissingExtra: the format needs a package that is not installed.
     """
     options = Options(dict(columns or {}), on_warning)
-    return cast(
-        "Iterator[Evidence]",
-        find_format(source, format, "evidence", columns).reader(source, options),
-    )
+    return find_format(source, format, "evidence", columns).reader(source, options)
 
 
 def read_questions(path: str, format: str | None = None) -> Iterator[Question]:  # noqa: A002
     """Yield questions or topics; InputError at the first fault or where nothing is there."""
-    return cast("Iterator[Question]", find_format(path, format, "questions").reader(path))
+    return find_format(path, format, "questions").reader(path)
 
 
 def read_run(path: str) -> Iterator[RunEntry]:
     """Yield the lines of a TREC run; InputError at the first fault or where nothing is there."""
-    return cast("Iterator[RunEntry]", FORMATS["run"].reader(path))
+    return FORMATS["run"].reader(path)
 
 
 def read_qrels(path: str) -> Iterator[Qrel]:
     """Yield TREC, diversity or BEIR qrels; InputError at the first fault or if there are none."""
-    return cast("Iterator[Qrel]", find_format(path, None, "qrels").reader(path))
+    return find_format(path, None, "qrels").reader(path)
 
 
 def read_responses(path: str) -> Iterator[Response]:
     """Yield responses in any layout and citation style; InputError at the first fault."""
-    return cast("Iterator[Response]", ANY_RESPONSES.reader(path))
+    return ANY_RESPONSES.reader(path)
 
 
 def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:

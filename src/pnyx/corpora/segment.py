@@ -104,10 +104,11 @@ def split_evidence(
         extra = _extra(record)
         text = _running_text(record)
         for number, passage in enumerate(split_passages(text, words, sentences=sentences)):
+            repeated = isinstance(record, Argument) and record.conclusion.strip() in passage
             yield Document(
                 id=f"{record.id}#{number}",
                 text=passage,
-                title="" if _repeats(record, passage) else record.title,
+                title="" if repeated else record.title,
                 url=record.url,
                 source=record.source,
                 extra={**extra, "origin": record.id, "passage": number},
@@ -125,10 +126,6 @@ def _running_text(record: Evidence) -> str:
         said = re.match(re.escape(conclusion) + r"(?!\w)[.:!?…]*", body) if conclusion else None
         rest = body[said.end() :] if said else body
     return rest if rest.strip() else record.text
-
-
-def _repeats(record: Evidence, passage: str) -> bool:
-    return isinstance(record, Argument) and record.conclusion.strip() in passage
 
 
 def _extra(record: Evidence) -> dict[str, Any]:

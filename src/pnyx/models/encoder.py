@@ -79,7 +79,9 @@ class Encoder:
                 out[i] = known
         if new:
             fresh = np.empty((len(new), self.dimensions), dtype=np.float32)
-            self._fill(fresh, [_printable(text) for text in new])
+            # Bounded, and without lone surrogates, which the tokenizer cannot take.
+            cut = (text[:_MAX_CHARACTERS].encode("utf-8", "replace") for text in new)
+            self._fill(fresh, [text.decode("utf-8") for text in cut])
             out[[unique[text] for text in new]] = fresh
             self._remember(new, fresh)
         return out[[unique[text] for text in texts]]
@@ -143,11 +145,6 @@ def open_session(model: bytes) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _printable(text: str) -> str:
-    """Bound the length and replace lone surrogates, which the tokenizer cannot take."""
-    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 def _cores() -> int:

@@ -19,7 +19,11 @@ T = TypeVar("T")
 
 
 class Endpoint:
-    """A model behind an address: its connections, its pace, and waits that can be seen."""
+    """A model behind an address: its connections, its pace, and waits that can be seen.
+
+    What it refuses and bears is remembered for the life of this object, which any event loop may
+    use. The key goes to the server and nowhere else: no log, store, repr or error text holds it.
+    """
 
     path = ""
     longest = MAX_REPLY_BYTES

@@ -42,7 +42,11 @@ async def run_all(
 
 
 def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
-    """Run async work in an event loop in a thread of its own, and return its result."""
+    """Run async work in an event loop in a thread of its own, and return its result.
+
+    A loop that already runs in the calling thread does no harm. On Ctrl-C the work is cancelled and
+    has ended before KeyboardInterrupt leaves this function.
+    """
     from anyio.from_thread import start_blocking_portal
 
     async def main() -> T:

@@ -137,7 +137,10 @@ class Worker:
         return True
 
     def grammar(self, schema: Mapping[str, Any]) -> str | None:
-        """Return llama.cpp's grammar of a JSON schema, or None where it cannot make one."""
+        """Return llama.cpp's grammar of a JSON schema, or None where it cannot make one.
+
+        It is sent in place of the schema, whose replies may begin with a Markdown fence.
+        """
         key = json.dumps(schema, sort_keys=True)
         with self._lock:
             if key not in self._grammars:
@@ -216,6 +219,7 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> Non
 
 def _threads() -> int:
     """Return how many threads to compute with; -1 for one on each physical core."""
+    # Its threads wait for each other: one that shares its core holds up all the others.
     every = os.cpu_count() or 1
     ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0

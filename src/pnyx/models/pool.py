@@ -209,7 +209,9 @@ class EndpointPool:
             if not ready:
                 await anyio.sleep(min(h.wait for h in open_))
                 continue
-            found = min(ready, key=lambda h: (tried.times.get(h, 0), -_room(h.endpoint)))
+            # The share of its requests that an endpoint could start now.
+            rooms = {h: h.endpoint.pace.free / h.endpoint.pace.ceiling for h in ready}
+            found = min(ready, key=lambda h: (tried.times.get(h, 0), -rooms[h]))
             if not tried.times.get(found) or paused:
                 return found
             # Tried wherever it can be, and once more there: not at once.
@@ -279,7 +281,3 @@ class EndpointPool:
         endpoint.pace.stir()
         if self.on_retry is not None and self.usable:
             self.on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
-
-
-def _room(endpoint: ChatEndpoint) -> float:
-    return endpoint.pace.free / endpoint.pace.ceiling

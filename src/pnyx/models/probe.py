@@ -135,21 +135,11 @@ class Shape:
 class Findings:
     """What was found out about an endpoint; None is not known.
 
-    Attributes:
-        notice: what is known of a local model's verdicts; else empty.
-        usable: whether it completed a chat; else `problem` says why not, in a line.
-        published: what the server publishes; None for a local file.
-        window: tokens of context, by the word of `window_from`.
-        shapes: each way to ask for an answer's shape, strongest first; a judge will use `used`.
-        reply: the judge-like request's reply.
-        alternatives: most alternatives of a token that came with a shaped answer; 0 is none.
-        alternatives_alone: the same without a shape; only asked where the other is 0.
-        refused: parameters that were refused by name.
-        limit: the name that the output limit goes by; empty if it takes none.
-        usage: token counts that were reported (`prompt_tokens`, `cached_tokens` ...).
-        requests: requests that the probe took, refused ones included.
-        tokens: prompt and completion tokens it took, by the server's count.
-        late: whether it ran out of time.
+    `notice` says what is known of a local model's verdicts, `problem` why it is not `usable` or why
+    the probe ended early. `shapes` go from the strongest form to the weakest; a judge will use
+    `used`. `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with
+    a plain one, only asked where the other is 0). `limit` names the output limit, empty if there is
+    none. `requests` counts refused ones too.
     """
 
     address: str

@@ -102,6 +102,7 @@ class Getter:
         accept: Callable[[Mapping[str, str]], None],
         cut: bool,
     ) -> Got:
+        import anyio
         import httpx2
 
         request = self._request(address, target)
@@ -130,7 +131,8 @@ class Getter:
             why = str(error) or type(error).__name__
             raise NotFetchedError("connection", shorten(why, 120)) from error
         finally:
-            await _closed(transport)
+            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+                await transport.aclose()
 
     def _request(self, address: str, target: Target) -> httpx2.Request:
         """Return a request that connects to the address, and speaks to the host by its name."""
@@ -162,10 +164,3 @@ class Getter:
             self._trust = trust = self._trust or httpx2.create_ssl_context()
         one = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
         return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, limits=one)
-
-
-async def _closed(transport: httpx2.AsyncHTTPTransport) -> None:
-    import anyio
-
-    with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-        await transport.aclose()
