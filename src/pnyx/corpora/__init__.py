@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pnyx.corpora.base import Format, Kind, Options, Row
-from pnyx.corpora.evidence import argument_row, write_arguments, write_beir, write_jsonl
+from pnyx.corpora.base import Format, Options
+from pnyx.corpora.evidence import write_jsonl
 from pnyx.corpora.reading import (
     FORMATS,
     check,
@@ -23,10 +23,7 @@ from pnyx.corpora.trec import write_qrels, write_run
 __all__ = [
     "FORMATS",
     "Format",
-    "Kind",
     "Options",
-    "Row",
-    "argument_row",
     "check",
     "faults",
     "find_format",
@@ -39,8 +36,6 @@ __all__ = [
     "response_row",
     "response_writer",
     "sniff",
-    "write_arguments",
-    "write_beir",
     "write_jsonl",
     "write_qrels",
     "write_responses",

@@ -60,7 +60,7 @@ class ChatEndpoint(Endpoint):
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for by now: one of `negotiate.FORMATS`."""
+        """How the shape of answers is asked for by now: one of `outcomes.FORMATS`."""
         return self.dialect.response_format
 
     async def complete(

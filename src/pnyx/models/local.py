@@ -142,7 +142,7 @@ class LocalModel:
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for: one of `negotiate.FORMATS`."""
+        """How the shape of answers is asked for: one of `outcomes.FORMATS`."""
         running = self._running
         return running.response_format if running else "json_schema"
 

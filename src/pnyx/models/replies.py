@@ -107,7 +107,7 @@ class Reply:
     `finish_reason`: `stop`, `length`, `content_filter`, `refusal` ...; empty if not stated;
     `oversized` where only the first `MAX_REPLY_BYTES` are kept. `model` is the name the server
     gave. `usage` has token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
-    `response_format` is one of `negotiate.FORMATS`. `tokens` is None where the server gives none.
+    `response_format` is one of `outcomes.FORMATS`. `tokens` is None where the server gives none.
     """
 
     text: str
@@ -149,7 +149,7 @@ class ChatModel(Protocol):
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for by now: one of `negotiate.FORMATS`."""
+        """How the shape of answers is asked for by now: one of `outcomes.FORMATS`."""
 
     @property
     def retries(self) -> int:
