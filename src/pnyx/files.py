@@ -108,13 +108,18 @@ def _read_once(name: str) -> object | None:
     """Return what identifies the stream behind a name that can be read only once, else None."""
     if name == "-":
         return sys.stdin
+    status = _device(Path(name))
+    return status and (status.st_dev, status.st_ino)
+
+
+def _device(path: Path) -> os.stat_result | None:
+    """Return the status of what is neither file nor folder."""
     try:
-        status = Path(name).stat()
+        status = path.stat()
     except (OSError, ValueError):
-        return None  # opening it will say what is wrong
-    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
-        return None
-    return status.st_dev, status.st_ino
+        return None  # nothing is there, or opening it will say what is wrong
+    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return None if plain else status
 
 
 def _open_raw(name: str) -> Any:
@@ -179,11 +184,8 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         found = f"byte 0x{raw[error.start]:02x} at column {error.start + 1}"
-        raise InputError(
-            f"found {found}, expected UTF-8 (convert it, e.g. iconv -f latin1 -t utf-8)",
-            path=path,
-            line=number,
-        ) from error
+        problem = f"found {found}, expected UTF-8 (convert it, e.g. iconv -f latin1 -t utf-8)"
+        raise InputError(problem, path=path, line=number) from error
 
 
 _UNHELD = re.compile("[\0\ud800-\udfff]")
@@ -213,24 +215,15 @@ def parse_json_object(
         if not keep_surrogates and _UNHELD_ESCAPE.search(line):
             value = clean_value(value)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"not valid JSON ({_json_fault(error)}), expected one JSON object a line",
-            path=path,
-            line=number,
-        ) from error
+        fault = shorten(str(error))
+        if isinstance(error, json.JSONDecodeError):
+            fault = f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
+        problem = f"not valid JSON ({fault}), expected one JSON object a line"
+        raise InputError(problem, path=path, line=number) from error
     if not isinstance(value, dict):
-        raise InputError(
-            f"found {shorten(json.dumps(value), 40)}, expected a JSON object",
-            path=path,
-            line=number,
-        )
+        problem = f"found {shorten(json.dumps(value), 40)}, expected a JSON object"
+        raise InputError(problem, path=path, line=number)
     return value
-
-
-def _json_fault(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
-    return shorten(str(error))
 
 
 def _finite(digits: str) -> float:
@@ -281,7 +274,10 @@ def make_folder(path: str | Path, mode: int = 0o777) -> None:
 
 @contextlib.contextmanager
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
-    """Write a text file all or nothing: to a temporary neighbour, renamed when all went well."""
+    """Write a text file all or nothing: to a temporary neighbour, renamed when all went well.
+
+    `-` is standard output; a device is written to as it is; a name in `.gz` is compressed.
+    """
     if str(path) == "-":
         yield sys.stdout
         return
@@ -289,7 +285,7 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
         raise InputError("found an empty name, expected a file to write")
     target = Path(path)
     with _disk_errors(path):
-        if _is_device(target):
+        if _device(target) is not None:
             with target.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
@@ -302,15 +298,6 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
                 yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
             temporary.chmod(0o666 & ~_umask())
             temporary.replace(target)
-
-
-def _is_device(path: Path) -> bool:
-    """Whether there is something that is neither file nor folder."""
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return False  # nothing is there, or opening it will say what is wrong
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 @contextlib.contextmanager

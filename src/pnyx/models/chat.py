@@ -180,7 +180,7 @@ class ChatEndpoint(Endpoint):
                     f"{self.base_url} takes no limit on a reply's length, so that no budget can be "
                     "kept there; ask without a budget"
                 )
-            parameters = _parameters(dialect, request)
+            parameters = dialect.parameters(request)
             messages = [{"role": m.role, "content": printable(m.content)} for m in request.messages]
             body = {"model": self.model, "messages": messages, **parameters}
             form = dialect.response_format if request.schema is not None else "text"
@@ -231,17 +231,6 @@ class ChatEndpoint(Endpoint):
         if "response_format" in parameters and not self.replies and refused.status != 404:
             return dialect.without("response_format")
         return None
-
-
-def _parameters(dialect: Dialect, request: ChatRequest) -> dict[str, Any]:
-    parameters: dict[str, Any] = dialect.parameters(
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        seed=request.seed,
-        logprobs=request.logprobs,
-    )
-    shape = dialect.shape(request.schema, request.schema_name)
-    return {**parameters, "response_format": shape} if shape else parameters
 
 
 def _enter(ticket: Ticket, outcome: Reply | CallFailed | Again) -> None:

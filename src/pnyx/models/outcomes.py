@@ -13,7 +13,7 @@ from typing import Any
 
 from pnyx.errors import ModelError, shorten
 from pnyx.models.addresses import Secrets
-from pnyx.models.replies import CallFailed, Reply, read_reply
+from pnyx.models.replies import CallFailed, ChatRequest, Reply, read_reply
 from pnyx.models.wire import Answer, NoAnswer
 
 __all__ = [
@@ -76,26 +76,19 @@ class Dialect:
         """Whether the length of a reply is limited at all."""
         return LIMITS[self.limit] is not None
 
-    def parameters(
-        self, *, max_tokens: int, temperature: float, seed: int | None, logprobs: int = 0
-    ) -> dict[str, float]:
-        """Return the sampling parameters that this dialect allows, by the names it knows."""
-        wanted: dict[str, float | None] = {"temperature": temperature, "seed": seed}
-        if logprobs and not self.dropped & {"logprobs", "top_logprobs"}:
-            wanted |= {"logprobs": True, "top_logprobs": logprobs}
-        name = LIMITS[self.limit]
-        if name is not None:
-            wanted[name] = max_tokens
+    def parameters(self, request: ChatRequest) -> dict[str, Any]:
+        """Return what is sent beside model and messages, by the names that the server knows."""
+        wanted: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed}
+        if request.logprobs and not self.dropped & {"logprobs", "top_logprobs"}:
+            wanted |= {"logprobs": True, "top_logprobs": request.logprobs}
+        if (limit := LIMITS[self.limit]) is not None:
+            wanted[limit] = request.max_tokens
+        if request.schema is not None and self.response_format != "text":
+            wanted["response_format"] = {"type": self.response_format}
+            if self.response_format == "json_schema":
+                named = {"name": request.schema_name, "schema": dict(request.schema)}
+                wanted["response_format"]["json_schema"] = {**named, "strict": True}
         return {k: v for k, v in wanted.items() if v is not None and k not in self.dropped}
-
-    def shape(self, schema: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
-        """Return the `response_format` to send, or None where nothing is to be sent."""
-        if schema is None or self.response_format == "text":
-            return None
-        if self.response_format == "json_object":
-            return {"type": "json_object"}
-        described = {"name": name, "schema": dict(schema), "strict": True}
-        return {"type": "json_schema", "json_schema": described}
 
     def without(self, parameter: str) -> Dialect | None:
         """Return the next dialect after a refusal of `parameter`, or None where there is none."""
