@@ -21,7 +21,7 @@ from typing import Any
 
 import pnyx
 from pnyx.corpora import folded, word_breaks
-from pnyx.models import secrets
+from pnyx.models import addresses
 
 SOURCE = Path(pnyx.__file__).parent
 METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}
@@ -73,7 +73,7 @@ def collect() -> tuple[list[Found], list[str]]:
             ("corpora/folded.py:_patterns", vars_of(folded._patterns())),
             ("corpora/word_breaks.py:_ascii", [word_breaks._ascii()]),
             ("corpora/word_breaks.py:_plain", vars_of(word_breaks._plain())),
-            ("models/secrets.py:_head", [secrets._Secret("sk-/a1&b2%c3")._head]),
+            ("models/addresses.py:_head", [addresses._Secret("sk-/a1&b2%c3")._head]),
         )
         for pattern in patterns  # compiled by functions
     ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pnyx.corpora import FORMATS, check, sniff
 from pnyx.corpora.draft_sources import read_argument_pairs, read_claims, read_survey
 from pnyx.corpora.drafts import clean, finished, read_drafts, write_drafts
-from pnyx.corpora.drafts_markdown import write_drafts_markdown
+from pnyx.corpora.markdown import write_drafts_markdown
 from pnyx.errors import InputError
 from pnyx.files import clean_text
 

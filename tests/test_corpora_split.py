@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.corpora import read_evidence
-from pnyx.corpora.split import split_evidence, split_passages
+from pnyx.corpora.segment import split_evidence, split_passages
 from pnyx.errors import InputError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.stored import searched_text

@@ -24,8 +24,7 @@ from pnyx.models.chat import (
     Reply,
     endpoint_from,
 )
-from pnyx.models.negotiate import Dialect, refused_parameter
-from pnyx.models.outcomes import retry_after
+from pnyx.models.outcomes import Dialect, refused_parameter, retry_after
 from pnyx.models.replies import read_reply
 
 SCHEMA = {

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.errors import InputError, MissingExtra, ModelError
 from pnyx.models.local import LocalModel, open_local
-from pnyx.models.local_files import fingerprint, model_files, packaged_weights
+from pnyx.models.local_process import fingerprint, model_files, packaged_weights
 from pnyx.models.local_worker import _available_memory, _metadata, _shape
 from pnyx.models.replies import CallFailed, ChatModel, ChatRequest, Message, Reply
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from chat_server import ChatServer, Handler
 from pnyx.errors import PnyxError
 from pnyx.models.chat import ChatEndpoint, Patience, endpoint_from
-from pnyx.models.probe import Findings, probe
-from pnyx.models.published import models_in, window_in
+from pnyx.models.probe import Findings, models_in, probe, window_in
 from pnyx.models.replies import ChatRequest, Message, Reply
 
 VERDICT = '{"answer": "yes", "confidence": 0.9}'

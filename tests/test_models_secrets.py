@@ -20,9 +20,9 @@ from chat_server import ChatServer, Handler
 from pnyx.cli import main
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.store import Store
+from pnyx.models.addresses import Secrets
 from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Message, Patience
 from pnyx.models.embedding_endpoint import EmbeddingEndpoint
-from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Wire
 
 KEY = "sk-proj-SECRETSECRETSECRET0123456789/abcdefghijklmnopqrstuvwxyz+0123456789ABCDEFGHIJKLMNOPQ"

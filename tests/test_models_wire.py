@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from chat_server import ChatServer, Handler
 from pnyx.models import wire
 from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience, Reply
-from pnyx.models.flow import run_all
+from pnyx.models.flow import Room, run_all
 from pnyx.models.inflate import DamagedError, Inflate
-from pnyx.models.turns import Room
 
 BACKENDS = ["asyncio", "trio"]
 

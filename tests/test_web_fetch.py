@@ -15,9 +15,8 @@ import pytest
 
 from pnyx.errors import InputError
 from pnyx.web import targets
-from pnyx.web.fetch import Fetcher, FetchLimits, agent_of
+from pnyx.web.fetch import Fetcher, FetchLimits, Rules, agent_of
 from pnyx.web.outcomes import FETCHED, Fetched
-from pnyx.web.robots import Rules
 from pnyx.web.targets import Reach, network
 from web_server import Site, SiteHandler, article, redirect
 

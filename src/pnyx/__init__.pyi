@@ -38,7 +38,7 @@ from .corpora.drafts import read_drafts, write_drafts
 from .corpora.perspectives import read_perspectives, write_perspectives
 from .corpora.rated import RatedText, read_rated
 from .corpora.search_results import QuestionResults, SearchResult, read_search_results
-from .corpora.split import split_evidence
+from .corpora.segment import split_evidence
 from .drafts.drafting import Drafted, draft_questions
 from .drafts.filtering import Filtered, filter_drafts
 from .errors import IndexFolderError, InputError, MissingExtra, ModelError, PnyxError

@@ -1,14 +1,4 @@
-"""What can go wrong, as the user sees it.
-
-PnyxError
-├── InputError        a file, a field or an argument is not what it must be (exit 2)
-│   ├── IndexFolderError  a folder is no index, or is damaged, or is too new (exit 2)
-│   └── OptionError       choices that do not go together (exit 2)
-├── MissingExtra      an optional dependency is not installed (exit 2)
-└── ModelError        a language model endpoint cannot be used at all (exit 2)
-
-The command line prints each as one line and never shows a traceback for them.
-"""
+"""What can go wrong, as the user sees it: one line, exit code 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -38,8 +28,7 @@ class PnyxError(Exception):
 def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
     """Return `value` as one printable line of at most `limit` characters.
 
-    Documents are hostile: control characters and newlines are escaped so that an error message
-    can neither break out of its line nor move a terminal's cursor.
+    Control characters and newlines are escaped: documents are hostile, and so may messages be.
     """
     text = value if isinstance(value, str) else repr(value)
     text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
@@ -62,13 +51,9 @@ class InputError(PnyxError):
         self.problem = problem
         self.path = None if path is None else str(path)
         self.line = line
-        super().__init__(self._place() + problem)
-
-    def _place(self) -> str:
-        if self.path is None:
-            return ""
         name = "standard input" if self.path == "-" else shorten(self.path or "''", 200)
-        return f"{name}: " if self.line is None else f"{name}:{self.line}: "
+        place = name if line is None else f"{name}:{line}"
+        super().__init__(problem if path is None else f"{place}: {problem}")
 
 
 class IndexFolderError(InputError):

@@ -38,18 +38,14 @@ __all__ = [
 ]
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""Longest accepted line. A longer one is a broken or hostile file, not a document."""
+"""Longest accepted line; a longer one is broken or hostile."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 @contextlib.contextmanager
 def open_binary(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file, or standard input for `-`, for reading; gzip is recognised by its first bytes.
-
-    Raises:
-        InputError: the file does not exist or cannot be read.
-    """
+    """Open a file, or standard input for `-`; gzip is recognised by its first bytes."""
     name = str(path)
     raw = _open_raw(name)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
@@ -63,13 +59,9 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def read_head(path: str | Path, size: int) -> bytes:
-    """Return the first `size` bytes of a file, decompressed, so that its format can be told.
+    """Return the first `size` bytes of a file, decompressed, so that its format can be recognised.
 
-    What can be read only once (standard input, a named pipe, a shell's `<(command)`) is put back
-    for the next `open_binary`, which then reads it from the start.
-
-    Raises:
-        InputError: the file does not exist or cannot be read.
+    What can be read only once (standard input, a pipe) is put back for the next `open_binary`.
     """
     name = str(path)
     source = _read_once(name)
@@ -116,13 +108,18 @@ def _read_once(name: str) -> object | None:
     """Return what identifies the stream behind a name that can be read only once, else None."""
     if name == "-":
         return sys.stdin
+    status = _device(Path(name))
+    return status and (status.st_dev, status.st_ino)
+
+
+def _device(path: Path) -> os.stat_result | None:
+    """Return the status of what is neither file nor folder."""
     try:
-        status = Path(name).stat()
+        status = path.stat()
     except (OSError, ValueError):
-        return None  # opening it will say what is wrong
-    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
-        return None
-    return status.st_dev, status.st_ino
+        return None  # nothing is there, or opening it will say what is wrong
+    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return None if plain else status
 
 
 def _open_raw(name: str) -> Any:
@@ -149,13 +146,7 @@ def guarded(read: Callable[[], Any], name: str) -> Any:
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield (1-based line number, line without its end) of a UTF-8 text file, streaming.
-
-    A byte order mark is dropped. Memory stays bounded by `MAX_LINE_BYTES`.
-
-    Raises:
-        InputError: unreadable file, a line that is too long, is not UTF-8 or holds a NUL byte.
-    """
+    """Yield (1-based line number, line without its end) of a UTF-8 text file, streaming."""
     for number, line in scan_lines(path):
         if isinstance(line, InputError):
             raise line
@@ -165,15 +156,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 def scan_lines(
     path: str | Path, *, keepends: bool = False
 ) -> Iterator[tuple[int, str | InputError]]:
-    """Like `read_lines`, but an undecodable line is yielded as its error and reading goes on.
-
-    Args:
-        path: the file, or `-` for standard input.
-        keepends: leave line ends in place (CSV needs them inside quoted fields).
-
-    Raises:
-        InputError: unreadable file or a line that is too long; nothing can be read after it.
-    """
+    """Like `read_lines`, but an undecodable line is yielded as its error and reading goes on."""
     with open_binary(path) as stream:
         number = 0
         while True:
@@ -201,11 +184,8 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         found = f"byte 0x{raw[error.start]:02x} at column {error.start + 1}"
-        raise InputError(
-            f"found {found}, expected UTF-8 (convert it, e.g. iconv -f latin1 -t utf-8)",
-            path=path,
-            line=number,
-        ) from error
+        problem = f"found {found}, expected UTF-8 (convert it, e.g. iconv -f latin1 -t utf-8)"
+        raise InputError(problem, path=path, line=number) from error
 
 
 _UNHELD = re.compile("[\0\ud800-\udfff]")
@@ -213,20 +193,12 @@ _UNHELD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def clean_text(text: str) -> str:
-    r"""Replace NUL and half characters (lone surrogates), which no text file holds, by U+FFFD.
-
-    JSON can spell both (`\u0000`, `\ud800`). Whatever is read, of people's files or of a model's
-    reply, goes through here, so that every format can hold it. Other control characters stay.
-    """
+    """Replace NUL and lone surrogates, which no text file holds, by U+FFFD."""
     return _UNHELD.sub("\ufffd", text)
 
 
 def clean_value(value: Any) -> Any:
-    """Apply `clean_text` to all texts of a decoded JSON value.
-
-    Raises:
-        RecursionError: it is nested too deep.
-    """
+    """Apply `clean_text` to all texts of a decoded JSON value; RecursionError if too deep."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, dict):
@@ -237,41 +209,21 @@ def clean_value(value: Any) -> Any:
 def parse_json_object(
     line: str, *, path: str | Path, number: int, keep_surrogates: bool = False
 ) -> dict[str, Any]:
-    """Decode one line that must be a JSON object.
-
-    Args:
-        line: the text.
-        path: the file, for messages.
-        number: its line, for messages.
-        keep_surrogates: leave NUL and half characters as they are; otherwise each becomes U+FFFD
-            (`clean_text`).
-
-    Raises:
-        InputError: invalid JSON or another kind of value.
-    """
+    """Decode one line that must be a JSON object; InputError with its place otherwise."""
     try:
         value = _DECODER.decode(line)
         if not keep_surrogates and _UNHELD_ESCAPE.search(line):
             value = clean_value(value)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"not valid JSON ({_json_fault(error)}), expected one JSON object a line",
-            path=path,
-            line=number,
-        ) from error
+        fault = shorten(str(error))
+        if isinstance(error, json.JSONDecodeError):
+            fault = f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
+        problem = f"not valid JSON ({fault}), expected one JSON object a line"
+        raise InputError(problem, path=path, line=number) from error
     if not isinstance(value, dict):
-        raise InputError(
-            f"found {shorten(json.dumps(value), 40)}, expected a JSON object",
-            path=path,
-            line=number,
-        )
+        problem = f"found {shorten(json.dumps(value), 40)}, expected a JSON object"
+        raise InputError(problem, path=path, line=number)
     return value
-
-
-def _json_fault(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
-    return shorten(str(error))
 
 
 def _finite(digits: str) -> float:
@@ -286,37 +238,24 @@ def _no_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
-"""Made once: `json.loads` with these would make one anew for each line."""
+"""`json.loads` with these would make one anew for each line."""
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) for each non-blank line of a JSONL file, streaming.
-
-    Raises:
-        InputError: see `read_lines` and `parse_json_object`.
-    """
+    """Yield (line number, object) for each non-blank line of a JSONL file, streaming."""
     for number, line in read_lines(path):
         if line.strip():
             yield number, parse_json_object(line, path=path, number=number)
 
 
 def json_line(value: Any) -> str:
-    """Encode one JSONL line (without the newline): UTF-8, no NaN, U+2028/9 escaped.
-
-    The two separators are line ends to `str.splitlines` and to JavaScript, so they are escaped.
-    """
+    """Encode one JSONL line (without newline): UTF-8, no NaN, the line ends U+2028/9 escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def make_folder(path: str | Path, mode: int = 0o777) -> None:
-    """Make a folder, unless it is there, with all that lead to it, however many.
-
-    (`Path.mkdir` calls itself for each of them, which a thousand are too many for.)
-
-    Raises:
-        OSError: as from `Path.mkdir`.
-    """
+    """Make a folder with its parents; unlike `Path.mkdir`, a thousand of them are no problem."""
     folder = Path(path)
     missing: list[Path] = []
     while not folder.is_dir() and folder.parent != folder:
@@ -337,13 +276,7 @@ def make_folder(path: str | Path, mode: int = 0o777) -> None:
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
     """Write a text file all or nothing: to a temporary neighbour, renamed when all went well.
 
-    `-` is standard output. A name ending in `.gz` is compressed, without name and time in its
-    header, so that equal texts make equal files. What is there and is no file (`/dev/null`, a named
-    pipe) is written to as it is, and never replaced.
-
-    Raises:
-        InputError: the name is empty.
-        PnyxError: the folder cannot be written or the disk is full; nothing is left behind.
+    `-` is standard output; a device is written to as it is; a name in `.gz` is compressed.
     """
     if str(path) == "-":
         yield sys.stdout
@@ -352,7 +285,7 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
         raise InputError("found an empty name, expected a file to write")
     target = Path(path)
     with _disk_errors(path):
-        if _is_device(target):
+        if _device(target) is not None:
             with target.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
@@ -367,27 +300,9 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
             temporary.replace(target)
 
 
-def _is_device(path: Path) -> bool:
-    """Whether there is something that is neither file nor folder."""
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return False  # nothing is there, or opening it will say what is wrong
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
 @contextlib.contextmanager
 def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
-    """Write a folder all or nothing: yields a temporary neighbour that is renamed when done.
-
-    Args:
-        path: the folder to create.
-        replace: an existing folder is replaced; otherwise it is an error.
-
-    Raises:
-        InputError: the folder exists and `replace` is false.
-        PnyxError: it cannot be written or the disk is full; nothing is left behind.
-    """
+    """Write a folder all or nothing: yields a temporary neighbour that is renamed when done."""
     if str(path) in ("", "-"):
         raise InputError(f"found {str(path)!r}, expected the name of a folder to write")
     target = Path(path)

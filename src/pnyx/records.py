@@ -1,9 +1,4 @@
-"""The records that flow between the rooms: frozen, typed, without behaviour beyond their shape.
-
-Field names are the field's own (qrels, run, topic, stance, premise, conclusion). `extra` carries
-whatever a source file holds that Pnyx does not know, so that reading and writing loses nothing;
-treat it as read-only.
-"""
+"""The records that flow between the rooms: frozen and typed; field names are the field's own."""
 
 from __future__ import annotations
 
@@ -44,8 +39,7 @@ SIDES: tuple[Side, ...] = get_args(Side)
 """Both sides, in the order in which they are argued and shown."""
 
 CitationStyle: TypeAlias = Literal["ids", "scores", "indices"]
-"""How TREC responses write citations: a list of document ids (NeuCLIR, RAG 2025 format 2), a map
-from id to confidence (RAGTIME), or indices into `references` (RAG 2024, RAG 2025 format 1)."""
+"""A list of document ids, a map from id to confidence, or indices into `references`."""
 
 CITATION_STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 
@@ -115,14 +109,13 @@ def _ended(part: str) -> str:
 
 
 Evidence: TypeAlias = Document | Argument
-"""Anything that can be indexed, retrieved and cited: it has `id`, `title`, `text`, `source`."""
+"""Anything that can be indexed, retrieved and cited."""
 
 
 def judged_text(document: Evidence) -> str:
     """Return what a judge reads of a document: its title, if it has one, and its text.
 
-    Whatever asks a judge about a document asks about this (docs/decisions/judged-text.md). An
-    argument's own text usually holds its conclusion, which then counts once.
+    An argument's conclusion counts once (docs/decisions/judged-text.md).
     """
     text, title = document.text, document.title.strip()
     said = not title or (isinstance(document, Argument) and title in text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any
 
-from pnyx.corpora.trim import trim, word_weight
+from pnyx.corpora.segment import trim, word_weight
 from pnyx.errors import shorten
 from pnyx.judge.base import run_blocking
 from pnyx.judge.completions import StoredModel

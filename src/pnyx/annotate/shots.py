@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from pnyx.annotate.labelled import LabelledPair, group_of
-from pnyx.corpora.trim import trim
+from pnyx.corpora.segment import trim
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Shot
 

@@ -124,7 +124,7 @@ def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
 
 
 def _write_questions(out: str, questions: Iterable[Question]) -> None:
-    from pnyx.corpora.guidelines import write_guidelines
+    from pnyx.corpora.markdown import write_guidelines
     from pnyx.corpora.questions import write_questions
     from pnyx.files import atomic_text
 

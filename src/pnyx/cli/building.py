@@ -71,7 +71,7 @@ def check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
         rows: what is known of them beforehand.
     """
     from pnyx.corpora.drafts import is_markdown
-    from pnyx.corpora.drafts_markdown import write_drafts_markdown
+    from pnyx.corpora.markdown import write_drafts_markdown
 
     if path is not None and is_markdown(path):
         write_drafts_markdown(io.StringIO(), rows)

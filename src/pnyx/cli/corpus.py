@@ -92,7 +92,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> None:
       pnyx corpus split psgs.tsv.gz -o - | pnyx index - --out my.index
     """
     from pnyx.corpora import write_jsonl
-    from pnyx.corpora.split import split_evidence
+    from pnyx.corpora.segment import split_evidence
     from pnyx.files import atomic_text
 
     out = spec.out

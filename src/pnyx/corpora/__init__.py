@@ -1,13 +1,11 @@
-"""Corpora, questions, runs, judgments and responses: one reader, writer and check per format.
-
-`FORMATS` lists them; docs/formats.md shows each with an example.
-"""
+"""Corpora, questions, runs, judgments and responses: one module per format (docs/formats.md)."""
 
 from __future__ import annotations
 
-from pnyx.corpora.base import Format, Kind, Options, Row
-from pnyx.corpora.evidence import argument_row, write_arguments, write_beir, write_jsonl
+from pnyx.corpora.base import Format, Options
+from pnyx.corpora.evidence import write_jsonl
 from pnyx.corpora.reading import (
+    FORMATS,
     check,
     faults,
     find_format,
@@ -17,19 +15,15 @@ from pnyx.corpora.reading import (
     read_questions,
     read_responses,
     read_run,
+    sniff,
 )
-from pnyx.corpora.registry import FORMATS
 from pnyx.corpora.responses import response_row, response_writer, write_responses
-from pnyx.corpora.sniff import sniff
 from pnyx.corpora.trec import write_qrels, write_run
 
 __all__ = [
     "FORMATS",
     "Format",
-    "Kind",
     "Options",
-    "Row",
-    "argument_row",
     "check",
     "faults",
     "find_format",
@@ -42,8 +36,6 @@ __all__ = [
     "response_row",
     "response_writer",
     "sniff",
-    "write_arguments",
-    "write_beir",
     "write_jsonl",
     "write_qrels",
     "write_responses",

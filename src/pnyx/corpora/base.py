@@ -1,10 +1,4 @@
-"""What a format is, and how every reader reports errors in a file.
-
-A format's `scan` yields `(number, record)` for each good record and an `InputError` for each bad
-one, and goes on. Strict reading raises the first fault; `pnyx validate` lists them all; so both
-see exactly the same file. Parsers and writers raise InputError for what they refuse. `json_lines`
-makes a format of the parser of one row (and of the row of one record, where it is written too).
-"""
+"""What a format is, and how every reader reports errors in a file."""
 
 from __future__ import annotations
 
@@ -44,33 +38,26 @@ R = TypeVar("R")
 Kind: TypeAlias = Literal[
     "evidence", "questions", "perspectives", "run", "qrels", "responses", "items"
 ]
-"""What a format's records are; formats of one kind can be converted into each other."""
 
 _PLURALS: dict[Kind, str] = {
     "evidence": "documents",
     "run": "run entries",
     "qrels": "judgments",
 }
-"""What an empty file of a kind "holds no" of; of other kinds their name."""
+"""What an empty file of a kind "holds no" of, where its name does not say."""
 
 Row: TypeAlias = tuple[int, T] | InputError
 """A record with its 1-based line (or running) number, or what is wrong in its place."""
 
 Writer: TypeAlias = Callable[[IO[str], Iterable[Any]], None]
-"""Writes records to a text stream; InputError where the format cannot hold a record."""
 
 MAX_DEPTH = 100
-"""Deepest nesting of lists and objects that is carried along; deeper is an attack, not data."""
+"""Deepest nesting of lists and objects that is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a reader may be told.
-
-    Attributes:
-        columns: Pnyx field -> the file's name for it (`{"id": "docno"}`).
-        on_warning: called with one line for what was left out without being an error.
-    """
+    """Column mapping (Pnyx field -> the file's name) and where to report what is left out."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     on_warning: Callable[[str], None] | None = None
@@ -83,14 +70,8 @@ Scan: TypeAlias = Callable[[str, Options], Iterator[Row[Any]]]
 class Format:
     """One file format.
 
-    Attributes:
-        name: as given to `--format`, `--from` and `--to`.
-        kind: what its records are.
-        description: one line for people.
-        scan: yields records and faults; see the module's docstring.
-        example: a small valid file, or how a source is named where it is no single file.
-        writer: None where the format is only read.
-        plural: what an empty file "holds no" of; by its kind where empty.
+    `example` is a small valid file, `writer` None where the format is only read, and `plural` what
+    an empty file "holds no" of.
     """
 
     name: str
@@ -106,11 +87,7 @@ class Format:
         object.__setattr__(self, "plural", plural)
 
     def reader(self, source: str, options: Options | None = None) -> Iterator[Any]:
-        """Yield the records of `source`, streaming.
-
-        Raises:
-            InputError: the first fault, or `holds no ...` where there is no record at all.
-        """
+        """Yield the records of `source`, streaming; InputError at the first fault or if empty."""
         for _, record in strict(self.scan(source, options or Options()), source, self.plural):
             yield record
 
@@ -128,7 +105,7 @@ def strict(rows: Iterable[Row[T]], path: str, plural: str) -> Iterator[tuple[int
 
 
 def located(error: InputError, path: str, number: int | None, unit: str = "line") -> InputError:
-    """Say where a fault is: in the line, or in the text for things that have no line."""
+    """Add a fault's place: its line, or a prefix where units have no line."""
     if unit == "line" or number is None:
         return InputError(error.problem, path=path, line=number)
     return InputError(f"{unit} {number}: {error.problem}", path=path)
@@ -186,17 +163,7 @@ def scanned(
     what: str = "id",
     unit: str = "line",
 ) -> Iterator[Row[T]]:
-    """Yield the records of a file, or their faults.
-
-    Args:
-        source: the file.
-        parse: makes a record of a row.
-        key: what of a record may occur once.
-        rows: of the file, where they are not the objects of JSON Lines.
-        columns: field -> the file's name for it.
-        what: the key's name in messages.
-        unit: what the numbers of rows count.
-    """
+    """Yield the records of a file, or their faults; `what` names the unique `key` in messages."""
     rows = scan_json_objects(source) if rows is None else rows
     if columns:
         rows = parse_rows(rows, lambda row: rename(row, columns), source, unit)
@@ -216,10 +183,7 @@ def json_lines(
     columns: bool = False,
     plural: str = "",
 ) -> Format:
-    """Return a format of JSON Lines whose rows `parse` reads; `columns` says if they may be named.
-
-    The other arguments are those of `Format` and of `scanned`.
-    """
+    """Return a format of JSON Lines rows; `columns` says whether fields may be renamed."""
 
     def scan(source: str, options: Options) -> Iterator[Row[Any]]:
         return scanned(source, parse, key, columns=options.columns, what=what)
@@ -234,11 +198,7 @@ def row_writer(
     """Return the writer of JSON Lines; `name` is what its messages call a record."""
 
     def write(stream: IO[str], records: Iterable[Any]) -> None:
-        """Write one record a line.
-
-        Raises:
-            InputError: the format cannot hold a record, or one of its unknown fields.
-        """
+        """Write one record a line; InputError where the format cannot hold one."""
         for record in records:
             stream.write(encode(row(record), name(record)))
 
@@ -286,11 +246,7 @@ def check_depth(value: Any) -> None:
 
 
 def encode(row: Mapping[str, Any], record_id: str) -> str:
-    """Return one JSONL line with its newline.
-
-    Raises:
-        InputError: the row holds something that JSON or UTF-8 cannot.
-    """
+    """Return one JSONL line with its newline; InputError where JSON or UTF-8 cannot hold it."""
     try:
         line = json_line(row) + "\n"
         line.encode()

@@ -1,8 +1,4 @@
-"""The example that comes with the package: passages, questions, perspectives and labels.
-
-All of it was written for this project (Apache-2.0), with weak, one-sided, off-topic and hostile
-passages among the sound ones. The labels are the authors' own.
-"""
+"""The bundled example, written for this project (Apache-2.0); its labels are the authors' own."""
 
 from __future__ import annotations
 
@@ -11,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from pnyx.corpora import read_evidence, read_questions, write_qrels
-from pnyx.corpora.guidelines import write_guidelines
+from pnyx.corpora.base import Writer
 from pnyx.corpora.items import PARTLY
+from pnyx.corpora.markdown import write_guidelines
 from pnyx.corpora.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Qrel, Question
@@ -23,7 +20,7 @@ from pnyx.records import Argument, Perspective, Qrel, Question
 __all__ = ["Example", "ExampleLabel", "load_example", "write_example"]
 
 _PASSAGES = 5
-"""Passages of a question that `items.jsonl` takes: enough to try the commands on."""
+"""Passages per question in `items.jsonl`."""
 
 _LABEL = ("question_id", "doc_id", "relevance", "stance", "quality")
 _SAID = ("no", PARTLY, "yes")
@@ -34,13 +31,9 @@ _SAID = ("no", PARTLY, "yes")
 class ExampleLabel:
     """What the authors say of one passage with regard to one question.
 
-    Attributes:
-        question_id: the question.
-        doc_id: the passage.
-        relevance: 0 off topic, 1 touches the question, 2 argues it.
-        stance: the side it serves; `both` weighs the sides, `none` is off topic.
-        quality: 1 weak, 2 sound, 3 strong.
-        perspectives: ids of the perspectives that it supports.
+    `relevance`: 0 off topic, 1 touches the question, 2 argues it. `stance`: the side it serves;
+    `both` weighs the sides, `none` is off topic. `quality`: 1 weak, 2 sound, 3 strong.
+    `perspectives`: ids of those it supports.
     """
 
     question_id: str
@@ -53,7 +46,7 @@ class ExampleLabel:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The bundled example, whole; it is small."""
+    """The bundled example, whole."""
 
     arguments: tuple[Argument, ...]
     questions: tuple[Question, ...]
@@ -83,28 +76,16 @@ def load_example() -> Example:
 
 
 def write_example(example: Example, folder: Path) -> None:
-    """Write the example as files that users' own may look like.
+    """Write the example into an existing folder as files that users' own may look like.
 
-    - `arguments.jsonl`: the passages;
-    - `questions.md`: the questions with what is relevant to each;
-    - `labels.jsonl`: people's labels of all 1,024 pairs by `QUESTION/PASSAGE`, as `pnyx annotate
-      sample` and `apply` name pairs. A passage that was written for another question is
-      irrelevant: the topics share words and no arguments; all pairs that share a question's words
-      were read;
-    - `qrels.txt`: the same of relevant passages, as TREC qrels, graded 1 and 2;
-    - `perspectives.jsonl`: the perspectives on the questions;
-    - `items.jsonl`: five passages of each question with each perspective on it, for `pnyx judge
-      support`;
-    - `item-labels.jsonl`: whether it supports it, according to people.
-
-    Args:
-        example: the bundled one.
-        folder: an existing folder.
+    `labels.jsonl` has all 1,024 pairs by `QUESTION/PASSAGE`: a passage written for another question
+    is irrelevant (the topics share words and no arguments). `items.jsonl` has five passages of each
+    question with each perspective on it.
     """
     passages = resources.files("pnyx.corpora") / "example" / "arguments.jsonl"
     (folder / "arguments.jsonl").write_bytes(passages.read_bytes())
-    with (folder / "questions.md").open("w", encoding="utf-8") as stream:
-        write_guidelines(stream, (replace(q, description="") for q in example.questions))
+    questions = (replace(question, description="") for question in example.questions)
+    _write(folder / "questions.md", questions, write_guidelines)
     own = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
     labels = (
         {
@@ -115,26 +96,18 @@ def write_example(example: Example, folder: Path) -> None:
         for question in example.questions
         for argument in example.arguments
     )
-    _write_rows(folder / "labels.jsonl", labels)
-    with (folder / "qrels.txt").open("w", encoding="utf-8") as stream:
-        graded = (
-            Qrel(label.question_id, label.doc_id, label.relevance)
-            for label in example.labels
-            if label.relevance
-        )
-        write_qrels(stream, graded)
+    _write(folder / "labels.jsonl", labels)
+    qrels = (Qrel(*pair, relevance) for pair, relevance in own.items() if relevance)
+    _write(folder / "qrels.txt", qrels, write_qrels)
     asked = {question.id: question.text for question in example.questions}
-    with (folder / "perspectives.jsonl").open("w", encoding="utf-8") as stream:
-        write_perspectives(
-            stream,
-            (
-                replace(p, extra={**p.extra, "question": asked[p.question_id]})
-                for p in example.perspectives
-            ),
-        )
+    perspectives = (
+        replace(one, extra={**one.extra, "question": asked[one.question_id]})
+        for one in example.perspectives
+    )
+    _write(folder / "perspectives.jsonl", perspectives, write_perspectives)
     items, said = zip(*_items(example, asked), strict=True)
-    _write_rows(folder / "items.jsonl", items)
-    _write_rows(folder / "item-labels.jsonl", said)
+    _write(folder / "items.jsonl", items)
+    _write(folder / "item-labels.jsonl", said)
 
 
 def _items(
@@ -160,11 +133,14 @@ def _items(
                 yield {**pair, **item, **group}, {**pair, "value": value, **group}
 
 
-def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def _write_rows(stream: IO[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    stream.writelines(json_line(row) + "\n" for row in rows)
+
+
+def _write(path: Path, records: Iterable[Any], writer: Writer = _write_rows) -> None:
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(json_line(row) + "\n" for row in rows)
+        writer(stream, records)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for _, row in read_jsonl(path):
-        yield row
+    return (row for _, row in read_jsonl(path))

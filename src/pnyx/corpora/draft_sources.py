@@ -1,9 +1,4 @@
-"""What questions with opposing perspectives are drafted from (BERDS, section 4.1 and Appendix B).
-
-Pairs of arguments that contradict each other (ArguAna), claims with the views on them
-(Perspectrum, Debatewise and other debates), and survey questions with answers to choose from
-(OpinionQA).
-"""
+"""Pairs, claims and surveys from which questions are drafted (BERDS, 4.1 and Appendix B)."""
 
 from __future__ import annotations
 
@@ -16,11 +11,10 @@ from typing import Any, cast
 
 from pnyx.corpora.base import Row, parse_rows, scan_json_objects, scanned, strict
 from pnyx.corpora.drafts import clean, words_of
-from pnyx.corpora.fields import Fields, rename
+from pnyx.corpora.fields import Fields, a_list, rename, unlike
 from pnyx.corpora.items import ITEM_FORMATS
 from pnyx.corpora.jsonstream import scan_items, top_level_keys
-from pnyx.corpora.reading import read_evidence
-from pnyx.corpora.sniff import sniff
+from pnyx.corpora.reading import read_evidence, sniff
 from pnyx.corpora.tables import scan_cells
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
@@ -37,7 +31,7 @@ __all__ = [
 
 _POOL = "perspective_pool_v1.0.json"
 _MAX_TEXT = 2000
-"""Characters of a claim, a question or an answer; a longer one is something else."""
+"""Characters of a claim, a question or an answer."""
 _MAX_OPTIONS = 50
 
 
@@ -52,13 +46,7 @@ class ArgumentPair:
 
 @dataclass(frozen=True, slots=True)
 class DebateClaim:
-    """A claim, or a question, with the views on it.
-
-    Attributes:
-        id: unique in its file.
-        claim: what is debated, one line.
-        views: (text, side) of each; pro agrees with the claim.
-    """
+    """A claim or question, one line, with (text, side) of each view; pro agrees with it."""
 
     id: str
     claim: str
@@ -86,8 +74,8 @@ def read_argument_pairs(
     """Read pairs of contradicting arguments.
 
     Args:
-        path: JSON Lines with `a`, `b` and, if they have one, `id` (else it is the line); or the
-            ArguAna counterargs corpus, of which a point and its counter are a pair.
+        path: JSON Lines with `a`, `b` and maybe `id` (else it is the line); or the ArguAna
+            counterargs corpus, of which a point and its counter are a pair.
         columns: `id`, `a`, `b` -> the file's name for it.
         on_warning: called with one line for points that nothing counters.
 
@@ -96,20 +84,16 @@ def read_argument_pairs(
     """
     if not columns and _sniffed(path) == "idebate":
         return _countered(path, on_warning)
-    pairs = ITEM_FORMATS["argument-pairs"]
 
     def parse(row: tuple[int, dict[str, Any]]) -> ArgumentPair:
         fields = {"id": str(row[0]), **rename(row[1], columns or {})}
-        found = pairs.parse(fields)
+        found = ITEM_FORMATS["argument-pairs"].parse(fields)
         return ArgumentPair(found["id"], found["a"], found["b"])
 
-    return _all(_numbered(scan_json_objects(path)), parse, path, "pairs of arguments")
-
-
-def _numbered(rows: Iterable[Row[Any]]) -> Iterator[Row[tuple[int, Any]]]:
-    """Let the parser of a row know its number."""
-    for row in rows:
-        yield row if isinstance(row, InputError) else (row[0], row)
+    rows = (
+        row if isinstance(row, InputError) else (row[0], row) for row in scan_json_objects(path)
+    )
+    return _all(rows, parse, path, "pairs of arguments")
 
 
 def _countered(path: str, on_warning: Callable[[str], None] | None) -> list[ArgumentPair]:
@@ -145,32 +129,30 @@ def read_claims(
 
     Args:
         path: JSON Lines with `id`, `claim` and `perspectives` (`text`, `stance`); Perspectrum; or
-            any corpus of arguments, whose topics are the claims and whose conclusions the views
-            (Debatewise, ProCon, idebate, args with `topic`, `conclusion` and `stance`).
+            any corpus of arguments, whose topics are the claims and whose conclusions the views.
         pool: Perspectrum's file of texts; by default the one beside it.
         on_warning: called with one line for what was left out.
 
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    if _is_perspectrum(path):
+    opening, keys = top_level_keys(read_head(path, 1 << 16).removeprefix(b"\xef\xbb\xbf"))
+    if opening == "[" and {"cId", "perspectives"} <= set(keys):
         return _perspectrum(path, pool)
     if _sniffed(path) == "debate-claims":
-        claims = ITEM_FORMATS["debate-claims"]
 
         def parse(row: dict[str, Any]) -> DebateClaim:
-            found = claims.parse(row)
+            found = ITEM_FORMATS["debate-claims"].parse(row)
             views = [v if isinstance(v, dict) else {"text": v} for v in found["perspectives"]]
-            return _claim(
-                found["id"], found["claim"], ((v["text"], v.get("stance")) for v in views)
-            )
+            sided = ((view["text"], view.get("stance")) for view in views)
+            return _claim(found["id"], found["claim"], sided)
 
         return _all(scan_json_objects(path), parse, path, "claims")
     return _topics(path, on_warning)
 
 
 def _claim(claim_id: str, text: str, views: Iterable[tuple[str, Any]]) -> DebateClaim:
-    """Make a claim of texts as lines, each with its words once."""
+    """Make a claim whose views each occur once."""
     seen: dict[tuple[str, ...], tuple[str, str | None]] = {}
     for view, stance in views:
         line = _line(view, "perspective")
@@ -221,11 +203,6 @@ def _unique_names(topics: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _is_perspectrum(path: str) -> bool:
-    opening, keys = top_level_keys(read_head(path, 1 << 16).removeprefix(b"\xef\xbb\xbf"))
-    return opening == "[" and {"cId", "perspectives"} <= set(keys)
-
-
 _PERSPECTRUM_SIDES = {"SUPPORT": "pro", "UNDERMINE": "con"}
 
 
@@ -236,9 +213,7 @@ def _perspectrum(path: str, pool: str | None) -> list[DebateClaim]:
     def parse(row: Any) -> DebateClaim:
         fields = Fields(row if isinstance(row, dict) else {})
         name, text = fields.identifier("cId"), fields.required("text")
-        clusters = fields.take("perspectives")
-        if not isinstance(clusters, list):
-            raise InputError(f"perspectives: found {shorten(clusters, 40)}, expected a list")
+        clusters = a_list(fields.take("perspectives"), "perspectives")
         return _claim(name, text, (_view(cluster, texts) for cluster in clusters))
 
     return _all(scan_items(path, None, "claim"), parse, path, "claims", "claim")
@@ -247,7 +222,7 @@ def _perspectrum(path: str, pool: str | None) -> list[DebateClaim]:
 def _view(cluster: Any, texts: Mapping[str, str]) -> tuple[str, str | None]:
     ids = cluster.get("pids") if isinstance(cluster, dict) else None
     if not isinstance(ids, list) or not ids:
-        raise InputError(f"perspectives: found {shorten(cluster, 40)}, expected pids")
+        raise unlike(cluster, "perspectives", "pids")
     if str(ids[0]) not in texts:
         raise InputError(f"perspective {shorten(str(ids[0]), 40)} is not in the pool")
     return texts[str(ids[0])], _PERSPECTRUM_SIDES.get(str(cluster.get("stance_label_3")))
@@ -283,24 +258,21 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
 
     Args:
         path: JSON Lines with `id`, `question`, `options`; or a CSV table like OpinionQA's
-            `info.csv`, whose columns are `key`, `question` and `references`, a list in Python's
-            own writing, which is read and never executed.
+            `info.csv` (`key`, `question`, `references`: a list in Python's own writing, never
+            executed).
         columns: `id`, `question`, `options` -> the file's name for it.
 
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
     """
-    survey = ITEM_FORMATS["survey-questions"]
     table = read_head(path, 64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"")
-    named = dict(columns or {})
-    if table:
-        named = {"id": "key", "options": "references", **named}
+    named = {**({"id": "key", "options": "references"} if table else {}), **(columns or {})}
 
     def parse(row: dict[str, Any]) -> SurveyQuestion:
         renamed = rename(row, named)
         if table:
             renamed["options"] = _python_list(renamed["options"])
-        found = survey.parse(renamed)
+        found = ITEM_FORMATS["survey-questions"].parse(renamed)
         options = [_line(option, "options") for option in found["options"]]
         kept = tuple(o for o in options if not _NO_ANSWER.fullmatch(o.strip(" .()[]")))
         if not 2 <= len(kept) <= _MAX_OPTIONS:
@@ -338,5 +310,4 @@ def _all(
     plural: str,
     unit: str = "line",
 ) -> list[Any]:
-    """Parse all rows, ids unique; the first fault is raised."""
     return [one for _, one in strict(scanned(path, parse, rows=rows, unit=unit), path, plural)]

@@ -1,8 +1,6 @@
 """Drafts: questions with opposing perspectives on their way to a benchmark (BERDS, section 4.1).
 
-A draft is a plain object, as all items are: `id`, `question`, `perspectives` (each with `text`,
-and a `stance` where it has a side), and whatever says where it comes from. It is kept as JSON
-Lines or, for people's editors, as Markdown; what is finished becomes questions and perspectives.
+A draft is a plain object with `id`, `question`, `perspectives` and whatever says where it is from.
 """
 
 from __future__ import annotations
@@ -13,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.base import Options, Row, encode, strict
-from pnyx.corpora.drafts_markdown import write_drafts_markdown
 from pnyx.corpora.fields import Fields
+from pnyx.corpora.markdown import write_drafts_markdown
 from pnyx.corpora.perspectives import read_perspectives
-from pnyx.corpora.registry import FORMATS
-from pnyx.corpora.sniff import sniff
+from pnyx.corpora.reading import FORMATS, sniff
 from pnyx.errors import InputError
 from pnyx.files import atomic_text
 from pnyx.records import STANCES, Perspective, Question
@@ -37,12 +34,12 @@ _DRAFT = ("id", "question", "perspectives")
 
 
 def clean(text: str) -> str:
-    """Return a text as one line: white space becomes single spaces, control characters go."""
+    """Return a text as one line without control characters."""
     return " ".join("".join(c for c in text if c.isspace() or c >= " ").split())
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text, by which two texts are told to say the same."""
+    """Return the words by which two texts are compared."""
     return tuple(re.findall(r"\w+", text.casefold()))
 
 
@@ -54,8 +51,8 @@ def read_drafts(path: str, *, also: Sequence[str] = ()) -> list[dict[str, Any]]:
         also: names of items formats whose rows have a `question` and are taken as they are.
 
     Returns:
-        Rows with `id`, `question` and, except those of `also`, `perspectives`: objects with
-        `text`, `stance` (or null) and, where it has one of its own, `id`.
+        Rows with `id`, `question` and, except those of `also`, `perspectives`: objects with `text`,
+        `stance` (or null) and, where it has one of its own, `id`.
 
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
@@ -71,10 +68,7 @@ def read_drafts(path: str, *, also: Sequence[str] = ()) -> list[dict[str, Any]]:
 
 
 def _recognised(path: str, also: Sequence[str]) -> str | None:
-    """Return the format of a file of drafts, or None where it holds perspectives.
-
-    Where it is neither, that of drafts: their reader says what is wrong, and where.
-    """
+    """Return the format of a file of drafts (also where it is neither), None of perspectives."""
     try:
         name, as_views = sniff(path), sniff(path, "perspectives")
     except InputError:
@@ -124,7 +118,7 @@ def with_sides(draft: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_markdown(path: str) -> bool:
-    """Tell whether a file is to be written as Markdown, by its name."""
+    """Whether a file's name asks for Markdown."""
     return Path(path).suffix.lower() in (".md", ".markdown")
 
 
@@ -144,11 +138,7 @@ def write_drafts(path: str, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def finished(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Question], list[Perspective]]:
-    """Return drafts as questions and perspectives, for a retrieval to be measured with.
-
-    What else a draft holds goes along with its question; a perspective without an id gets its
-    number, from 1.
-    """
+    """Return drafts as questions and perspectives; a perspective without id gets its number."""
     questions, perspectives = [], []
     for row in rows:
         more = {name: value for name, value in row.items() if name not in _DRAFT}

@@ -1,34 +1,132 @@
-"""The published dumps of three debate portals, read as arguments.
+"""Published corpora of arguments.
 
-Debatewise and ProCon: the raw dumps beside Perspectrum (Chen et al., NAACL 2019). idebate: the
-ArguAna counterargs corpus (Wachsmuth et al., ACL 2018).
+args.me: `{"arguments": [...]}`, streaming (Ajjour et al., KI 2019); an argument takes the side of
+its premises where they agree. Debatewise and ProCon: the raw dumps beside Perspectrum (Chen et al.,
+NAACL 2019). idebate: the ArguAna counterargs corpus (Wachsmuth et al., ACL 2018).
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
-from pnyx.corpora.base import Format, Row, located, scan_json_objects, scanned, with_options
-from pnyx.corpora.evidence import check_body
-from pnyx.corpora.fields import Fields
+from pnyx.corpora.base import Format, Row, encode, located, scan_json_objects, scanned, with_options
+from pnyx.corpora.evidence import argument_row, check_body, only_arguments, parse_argument
+from pnyx.corpora.fields import Fields, a_list, an_object, within
 from pnyx.corpora.jsonstream import scan_items
 from pnyx.errors import InputError, shorten
-from pnyx.records import SIDES, Argument, Premise, Side
+from pnyx.records import SIDES, Argument, Evidence, Premise, Side, Stance
 
-__all__ = ["FORMATS"]
+__all__ = ["ARGSME", "FORMATS"]
 
 _SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
-_LINK = re.compile(r"(https?://|www\.)\S+$")
-_CONTINUES = re.compile(r"[a-z,.;:!?)\]’”%]")
+_GOES_ON = re.compile(r"[a-z,.;:!?)\]’”%]")  # also a link
 _OPEN_END = re.compile(r"[(\[“]$")
+_EXAMPLE = (
+    '[{"url": "https://debatewise.org/debates/7-tea/", "claim_title": "Tea is healthy", '
+    '"perspectives_for": [{"perspective_title": "It relaxes", "argument": '
+    '{"description": ["Tea calms."], "reference": []}, "counter_argument": []}], '
+    '"perspectives_against": []}]\n'
+)
+
+
+def _parse(row: Any) -> Argument:
+    if "premises" not in an_object(row, expected="a JSON object"):
+        raise InputError("no premises")
+    argument = parse_argument(row)
+    context = argument.extra.get("context")
+    if context is not None:
+        an_object(context, "context")
+    return replace(
+        argument,
+        stance=argument.stance if "stance" in row else _shared(argument.premises),
+        source=argument.source if "source" in row else _named(context, "sourceDomain"),
+        url=argument.url if "url" in row else _named(context, "sourceUrl"),
+    )
+
+
+def _shared(premises: Iterable[Premise]) -> Stance | None:
+    stances = {p.stance for p in premises}
+    return cast("Stance | None", stances.pop()) if len(stances) == 1 else None
+
+
+def _named(context: Mapping[str, Any] | None, name: str) -> str:
+    value = (context or {}).get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _argsme_row(argument: Argument) -> dict[str, Any]:
+    row = argument_row(argument)
+    for name in ("stance", "text", "topic", "source", "url"):
+        row.pop(name, None)
+    row["premises"] = [_premise_row(p) for p in argument.premises]
+    context = argument.extra.get("context")
+    context = context if isinstance(context, dict) else None
+    derived = {
+        "stance": _shared(argument.premises),
+        "source": _named(context, "sourceDomain"),
+        "url": _named(context, "sourceUrl"),
+        "topic": "",
+        "body": None,
+    }
+    for name, value in derived.items():
+        actual = getattr(argument, name)
+        if actual != value:
+            row["text" if name == "body" else name] = actual
+    return row
+
+
+def _premise_row(premise: Premise) -> dict[str, Any]:
+    row: dict[str, Any] = {"text": premise.text}
+    if premise.stance is not None:
+        row["stance"] = premise.stance.upper()
+    return {**row, **premise.extra}
+
+
+def _write(stream: IO[str], records: Iterable[Evidence]) -> None:
+    stream.write('{"arguments":[')
+    separator = "\n"
+    for record in records:
+        row = _argsme_row(only_arguments(record, "args.me holds"))
+        _check_integers(row, record.id)
+        stream.write(separator + encode(row, record.id).rstrip("\n"))
+        separator = ",\n"
+    stream.write("\n]}\n")
+
+
+def _check_integers(value: Any, record_id: str) -> None:
+    """Refuse integers of more than 64 bits, which a streaming JSON parser cannot hold."""
+    if isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            _check_integers(child, record_id)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        shown = json.dumps(record_id)
+        raise InputError(f"{shorten(shown)}: the integer {shorten(value, 30)} has over 64 bits")
+
+
+ARGSME = Format(
+    "argsme",
+    "evidence",
+    'the args.me corpus: {"arguments": [...]}, read as a stream',
+    with_options(
+        lambda source: scanned(
+            source, _parse, rows=scan_items(source, "arguments", "argument"), unit="argument"
+        )
+    ),
+    '{"arguments":[\n{"id": "c1-2019", "conclusion": "Tea is healthy", "premises": '
+    '[{"text": "It holds antioxidants.", "stance": "PRO"}], '
+    '"context": {"sourceId": "c1", "sourceDomain": "debate.org"}}\n]}\n',
+    _write,
+)
 
 
 def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argument]]:
-    """Yield every point of every debate; a fault in one debate is told once, by its number."""
+    """Yield every point of every debate; a fault in a debate is reported once, by its number."""
     used: dict[str, int] = {}
     number = 0
     for row in scan_items(source, None, "debate"):
@@ -46,9 +144,7 @@ def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argumen
 
 
 def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterator[Argument]:
-    if not isinstance(row, dict):
-        raise InputError(f"found {shorten(row, 40)}, expected a JSON object")
-    fields = Fields(row)
+    fields = Fields(an_object(row, expected="a JSON object"))
     url, topic = fields.required("url"), fields.required("claim_title")
     try:
         slug = _slug(url)
@@ -61,11 +157,9 @@ def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterato
     tags = fields.take("topic")
     shared = {"topics": tags} if tags else {}
     for side, stance in _SIDES:
-        points = fields.take(f"perspectives_{side}")
-        if not isinstance(points, list):
-            raise InputError(f"perspectives_{side}: found {shorten(points, 40)}, expected a list")
-        for position, point in enumerate(points, start=1):
-            conclusion, pieces, extra = _point(point, f"perspectives_{side}[{position}]")
+        key = f"perspectives_{side}"
+        for position, point in enumerate(a_list(fields.take(key), key), start=1):
+            conclusion, pieces, extra = _point(point, f"{key}[{position}]")
             texts = [text for text in premises(pieces) if text]
             if not conclusion and not texts:
                 continue
@@ -91,19 +185,12 @@ def _slug(url: str) -> str:
 
 
 def _point(value: Any, where: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    """Return title, pieces of text and what else is there (counter arguments, references)."""
-    try:
-        if not isinstance(value, dict):
-            raise InputError(f"found {shorten(value, 40)}, expected an object")
-        fields = Fields(value)
+    """Return title, pieces of text and what else is there."""
+    with within(where):
+        fields = Fields(an_object(value))
         title = fields.text("perspective_title").strip()
-        argument = fields.take("argument")
-        if not isinstance(argument, dict):
-            raise InputError(f"argument: found {shorten(argument, 40)}, expected an object")
-        inner = Fields(argument)
+        inner = Fields(an_object(fields.take("argument"), "argument"))
         pieces = inner.strings("description")
-    except InputError as error:
-        raise InputError(f"{where}: {error.problem}") from error
     extra = {k: v for k, v in {**inner.rest, **fields.rest}.items() if v not in ([], "", None)}
     return title, pieces, extra
 
@@ -111,20 +198,12 @@ def _point(value: Any, where: str) -> tuple[str, tuple[str, ...], dict[str, Any]
 def _paragraphs(pieces: tuple[str, ...]) -> list[str]:
     """Rejoin pieces that were one sentence before a link was cut out of it."""
     groups: list[list[str]] = []
-    for piece in (p.strip() for p in pieces):
-        if not piece:
-            continue
-        if groups and _belongs(groups[-1][-1], piece):
+    for piece in filter(None, map(str.strip, pieces)):
+        if groups and (_GOES_ON.match(piece) or _OPEN_END.search(groups[-1][-1])):
             groups[-1].append(piece)
         else:
             groups.append([piece])
     return [_joined(group) for group in groups]
-
-
-def _belongs(before: str, piece: str) -> bool:
-    if _LINK.match(piece) or _OPEN_END.search(before):
-        return True
-    return _CONTINUES.match(piece) is not None
 
 
 def _joined(pieces: tuple[str, ...] | list[str]) -> str:
@@ -133,11 +212,7 @@ def _joined(pieces: tuple[str, ...] | list[str]) -> str:
 
 
 def _scan_idebate(source: str) -> Iterator[Row[Argument]]:
-    """idebate: points with conclusion and premise; counters have a premise only.
-
-    `debates.jsonl.gz` or `debates.jsonl` beside the file gives the topic (the debate's title) and
-    the url; without it the topic is the debate's slug.
-    """
+    """Points and counters of idebate; `debates.jsonl(.gz)` beside it gives topic and url."""
     debates = _debates(source)
 
     def parse(row: dict[str, Any]) -> Argument:
@@ -195,13 +270,6 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
             del found[(slug,)]  # ambiguous
     return found
 
-
-_EXAMPLE = (
-    '[{"url": "https://debatewise.org/debates/7-tea/", "claim_title": "Tea is healthy", '
-    '"perspectives_for": [{"perspective_title": "It relaxes", "argument": '
-    '{"description": ["Tea calms."], "reference": []}, "counter_argument": []}], '
-    '"perspectives_against": []}]\n'
-)
 
 FORMATS = (
     Format(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pnyx.corpora.base import Format, Options, Row, json_lines, row_writer, scanned
-from pnyx.corpora.fields import Fields, merged, string
+from pnyx.corpora.fields import Fields, a_list, an_object, merged, string, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance
 
@@ -53,18 +53,11 @@ def document(fields: Fields, identifier: str, text: str, title: str = "") -> Doc
 
 
 def parse_argument(row: Mapping[str, Any]) -> Argument:
-    """Read `id, conclusion, premises, stance, text, topic, source, url`; the rest is `extra`.
-
-    Premises are texts or objects `{text, stance, ...}`. `text` is kept only where it differs from
-    conclusion and premises joined.
-    """
+    """Read an argument; premises are texts or objects, what is not known is `extra`."""
     fields = Fields(row)
     identifier = fields.identifier(*ID_NAMES)
-    premises = fields.take("premises")
-    if premises is None:
-        premises = []
-    if not isinstance(premises, list):
-        raise InputError(f"premises: found {shorten(premises, 40)}, expected a list")
+    given = fields.take("premises")
+    premises = [] if given is None else a_list(given, "premises")
     argument = Argument(
         id=identifier,
         conclusion=fields.text("conclusion"),
@@ -92,16 +85,10 @@ def check_body(argument: Argument) -> Argument:
 def _parse_premise(value: Any, position: int) -> Premise:
     if isinstance(value, str):
         return Premise(value)
-    if not isinstance(value, dict):
-        found = shorten(value, 40)
-        raise InputError(f"premise {position}: found {found}, expected text or an object")
-    fields = Fields(value)
-    try:
+    fields = Fields(an_object(value, f"premise {position}", "text or an object"))
+    with within(f"premise {position}"):
         text = string(fields.rest.pop("text", None), "text")
-        stance = cast("Side | None", fields.choice("stance", SIDES))
-    except InputError as error:
-        raise InputError(f"premise {position}: {error.problem}") from error
-    return Premise(text, stance, fields.rest)
+        return Premise(text, cast("Side | None", fields.choice("stance", SIDES)), fields.rest)
 
 
 def premise_row(premise: Premise) -> str | dict[str, Any]:
@@ -116,25 +103,16 @@ def premise_row(premise: Premise) -> str | dict[str, Any]:
 
 def argument_row(argument: Argument) -> dict[str, Any]:
     """Return the object of the `arguments` format; `url` and unknown fields only where present."""
-    row: dict[str, Any] = {
-        "id": argument.id,
-        "conclusion": argument.conclusion,
-        "premises": [premise_row(p) for p in argument.premises],
-        "stance": argument.stance,
-        "text": argument.text,
-        "topic": argument.topic,
-        "source": argument.source,
-    }
-    if argument.url:
-        row["url"] = argument.url
+    row: dict[str, Any] = {name: getattr(argument, name) for name in _ARGUMENT}
+    row["premises"] = [premise_row(p) for p in argument.premises]
+    if not argument.url:
+        del row["url"]
     return dict(merged(row, argument.extra, _ARGUMENT))
 
 
 def _document_row(document: Document) -> dict[str, Any]:
-    row = {"id": document.id}
-    row |= {k: v for k in ("title",) if (v := document.title)}
-    row["text"] = document.text
-    row |= {k: v for k, v in (("url", document.url), ("source", document.source)) if v}
+    row = {name: getattr(document, name) for name in ("id", "title", "text", "url", "source")}
+    row = {name: value for name, value in row.items() if value or name in ("id", "text")}
     return dict(merged(row, document.extra, _DOCUMENT))
 
 
@@ -143,10 +121,7 @@ def _evidence_row(record: Evidence) -> dict[str, Any]:
 
 
 def _pyserini(row: Mapping[str, Any]) -> Document:
-    """Read `id, contents`; a first line in double quotes is the title, as in DPR's Wikipedia.
-
-    Where there is a `title`, the contents are left as they are.
-    """
+    """Read `id, contents`; without a title, a first line in double quotes is it (as in DPR)."""
     fields = Fields(row)
     identifier = fields.identifier("id", "docid")
     title, text = fields.text("title"), fields.required("contents")
@@ -163,7 +138,7 @@ def _only_argument(row: Mapping[str, Any]) -> Argument:
 
 
 def only_arguments(record: Evidence, holder: str = "the format holds") -> Argument:
-    """Return the record, which must not be a plain document."""
+    """Return the record; InputError for a plain document."""
     if not isinstance(record, Argument):
         raise InputError(f"{shorten(record.id)!r} is a plain document, and {holder} arguments")
     return record
@@ -186,9 +161,7 @@ def flatten_metadata(row: Mapping[str, Any]) -> dict[str, Any]:
     metadata = rest.pop("metadata", None)
     if metadata is None:
         return rest
-    if not isinstance(metadata, dict):
-        raise InputError(f"metadata: found {shorten(metadata, 40)}, expected an object")
-    clash = sorted((set(rest) | {"id"}) & set(metadata))
+    clash = sorted((set(rest) | {"id"}) & set(an_object(metadata, "metadata")))
     if clash:
         raise InputError(f"metadata repeats the field {shorten(clash[0], 40)}")
     return {**rest, **metadata}

@@ -1,28 +1,64 @@
-"""Typed access to the fields of a decoded JSON object.
-
-Whatever is not as it must be is an InputError: what was found, what was expected.
-"""
+"""Typed access to the fields of a decoded JSON object; InputErrors say found and expected."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pnyx.errors import InputError, shorten
 
-__all__ = ["Fields", "merged", "number", "rename", "string"]
+__all__ = [
+    "Fields",
+    "a_list",
+    "an_object",
+    "merged",
+    "number",
+    "rename",
+    "string",
+    "unlike",
+    "within",
+]
+
+
+def unlike(value: Any, name: str, expected: str) -> InputError:
+    """Return the error for a value that is not as expected; an empty name is left out."""
+    return InputError(f"{name}{name and ': '}found {shorten(value, 40)}, expected {expected}")
+
+
+@contextmanager
+def within(where: str) -> Iterator[None]:
+    """Put a place before the problem of an InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error.problem}") from error
 
 
 def string(value: Any, name: str) -> str:
     """Return `value` where it is text."""
     if isinstance(value, str):
         return value
-    raise InputError(f"{name}: found {shorten(value, 40)}, expected text")
+    raise unlike(value, name, "text")
+
+
+def a_list(value: Any, name: str, expected: str = "a list") -> list[Any]:
+    """Return `value` where it is a list."""
+    if isinstance(value, list):
+        return value
+    raise unlike(value, name, expected)
+
+
+def an_object(value: Any, name: str = "", expected: str = "an object") -> dict[str, Any]:
+    """Return `value` where it is an object of JSON."""
+    if isinstance(value, dict):
+        return value
+    raise unlike(value, name, expected)
 
 
 def number(value: Any, name: str) -> float:
-    """Return `value` where it is a finite number; a bool is none."""
+    """Return `value` where it is a finite number and not a bool."""
     # Compared as it is: an integer of hundreds of digits cannot be turned into a float.
     if (
         isinstance(value, int | float)
@@ -30,7 +66,7 @@ def number(value: Any, name: str) -> float:
         and abs(value) <= sys.float_info.max
     ):
         return value
-    raise InputError(f"{name}: found {shorten(value, 40)}, expected a finite number")
+    raise unlike(value, name, "a finite number")
 
 
 class Fields:
@@ -83,8 +119,7 @@ class Fields:
             return None
         lowered = value.lower() if isinstance(value, str) else None
         if lowered not in options:
-            expected = ", ".join(options)
-            raise InputError(f"{name}: found {shorten(value, 40)}, expected one of {expected}")
+            raise unlike(value, name, f"one of {', '.join(options)}")
         return lowered
 
     def strings(self, name: str) -> tuple[str, ...]:
@@ -92,9 +127,8 @@ class Fields:
         value = self.take(name)
         if value is None:
             return ()
-        if not isinstance(value, list):
-            raise InputError(f"{name}: found {shorten(value, 40)}, expected a list of text")
-        return tuple(string(v, f"{name}[{i}]") for i, v in enumerate(value))
+        texts = enumerate(a_list(value, name, "a list of text"))
+        return tuple(string(v, f"{name}[{i}]") for i, v in texts)
 
 
 def merged(fields: Mapping[str, Any], extra: Mapping[str, Any], reserved: Iterable[str]) -> Any:

@@ -1,8 +1,7 @@
-"""Terms of any language that Snowball can stem, or of none: folded words of any script.
+"""Folded terms (NFKC, case) of any language that Snowball can stem, or of none.
 
-Text is folded by NFKC and case. Scripts written without spaces (Chinese, Japanese, Korean, Thai and
-its neighbours) become overlapping pairs of characters. Lexical students read English by these
-terms; search reads it by those of `pnyx.corpora.tokens`.
+Scripts written without spaces (Chinese, Japanese, Korean, Thai ...) become overlapping pairs of
+characters. Lexical students read English by these terms; search by those of `corpora.tokens`.
 """
 
 from __future__ import annotations
@@ -26,16 +25,15 @@ STOP_WORDS: Final = frozenset(
     there these they this to was will with
     """.split()
 )
-"""The 33 words that Lucene's EnglishAnalyzer leaves out."""
 
 MAX_TOKEN_CHARS = 255
-"""Longer words (encoded binary, mostly) are cut to this, in characters."""
+"""Longer words (encoded binary, mostly) are cut to this."""
 
 _NAME = "unicode-words"
 _VERSION = 1
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)*", re.ASCII)
 _ASCII_GAPS = "".join(chr(c) if chr(c).isalnum() or chr(c) in "_'" else " " for c in range(128))
-"""For `str.translate`: everything in ASCII that parts words becomes a space."""
+"""For `str.translate`: everything in ASCII that separates words becomes a space."""
 
 _IGNORABLE = re.compile("[\u00ad\u200c\u200d\u2060\ufe00-\ufe0f\ufeff]+")
 _UNSPACED = (
@@ -97,7 +95,7 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def spaces() -> Automaton:
-    """Return the automaton that parts words at spaces."""
+    """Return the automaton that splits words at spaces."""
     classes = bytearray(b"\1" * 0x110000)
     classes[ord(" ")] = 0
     return Automaton(bytes(classes), [[0, 0], [0, 2], [0, 2]], [0, 0, 1], window=1 << 62)
@@ -105,11 +103,7 @@ def spaces() -> Automaton:
 
 @dataclass(frozen=True, slots=True)
 class FoldedWords:
-    """How texts of a language become terms.
-
-    Attributes:
-        language: one of Snowball's, or `none`: not stemmed. English leaves out its stop words.
-    """
+    """How texts of a language become terms; with `none` they are not stemmed."""
 
     language: str
     _stem: Any = field(init=False, repr=False, compare=False)
@@ -140,7 +134,7 @@ class FoldedWords:
         return _words_beyond_ascii(text)
 
     def spaced(self, text: str) -> str:
-        """Return the words of `text`, see `words`, parted by single or several spaces."""
+        """Return the words of `text` separated by spaces."""
         return _ascii_spaced(text.lower()) if text.isascii() else " ".join(self.words(text))
 
     def term(self, word: str) -> str | None:

@@ -1,4 +1,7 @@
-"""A folder of text files, web pages and PDFs, each of them a document."""
+"""A folder of text files, web pages and PDFs, and corpora by their `ir_datasets` id.
+
+`ir_datasets:argsme/1.0` (MacAvaney et al., SIGIR 2021).
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,24 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from pnyx.corpora.base import Format, Options, Row
+from pnyx.corpora.base import Format, Options, Row, scanned
 from pnyx.corpora.pages import extract_page
 from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.files import clean_text, guarded, open_binary, scan_lines
-from pnyx.records import Document
+from pnyx.files import clean_text, clean_value, guarded, open_binary, read_lines
+from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
-__all__ = ["FORMATS", "SUFFIXES", "scan_folder"]
+__all__ = ["FORMATS", "PREFIX", "SUFFIXES", "scan_folder"]
 
 _MAX_BYTES = 256 * 1024 * 1024
 
+PREFIX = "ir_datasets:"
+_TITLES = ("title", "headline")
+
 
 def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
-    """Yield a document for each readable file, in the order of their paths.
-
-    The id is the path within the folder, with forward slashes. Files that hold no text (a scanned
-    PDF, an empty page) are left out and named in one warning, and so are links that lead out of
-    the folder: files elsewhere are not meant to be indexed with it.
-
-    Raises:
-        MissingExtra: there are web pages or PDFs, and what reads them is not installed.
-    """
+    """Yield a document for each readable file by its path; what is left out is warned of."""
     if options.columns:
         raise InputError("a folder has no columns to map", path=source)
     root = Path(source)
@@ -63,10 +62,7 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
 
 
 def _walk(root: Path, outside: list[Path]) -> Iterator[Path]:
-    """Yield the files to read; links that lead out of the folder go to `outside`.
-
-    Links to folders are not followed: within the folder they lead to what is read anyway.
-    """
+    """Yield the files to read; links out of the folder go to `outside`."""
     real = Path(os.path.realpath(root))
     for folder, folders, names in os.walk(root):
         outside += (path for path in map(Path(folder).joinpath, folders) if _leaves(path, real))
@@ -94,16 +90,10 @@ def _bytes(path: Path) -> bytes:
 
 
 def _text(path: Path, name: str) -> Document:
-    lines = []
-    for _, line in scan_lines(path):
-        if isinstance(line, InputError):
-            raise line
-        lines.append(line)
-    return Document(id=name, text="\n".join(lines).strip())
+    return Document(id=name, text="\n".join(line for _, line in read_lines(path)).strip())
 
 
 def _html(path: Path, name: str) -> Document:
-    """Extract the main text of a web page, without navigation and boilerplate."""
     try:
         page = extract_page(_bytes(path))
     except InputError as error:
@@ -112,7 +102,6 @@ def _html(path: Path, name: str) -> Document:
 
 
 def _pdf(path: Path, name: str) -> Document:
-    """Extract the text of a PDF, a blank line between pages."""
     try:
         import pypdf
     except ImportError as error:
@@ -136,7 +125,71 @@ _READERS: dict[str, Callable[[Path, str], Document]] = {
 }
 _ENDINGS = ", ".join(_READERS)
 SUFFIXES = tuple(_READERS)
-"""The files that are read; others are passed over."""
+"""Files of other names are passed over."""
+
+
+def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
+    """Yield the documents of a dataset, numbered from 1; those of args.me as arguments."""
+    if options.columns:
+        raise InputError("a dataset has no columns to map", path=source)
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise MissingExtra("reading ir_datasets", "datasets") from error
+    name = source.removeprefix(PREFIX)
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError as error:
+        raise InputError("no such dataset; see https://ir-datasets.com", path=source) from error
+    if not dataset.has_docs():
+        raise InputError("the dataset has no documents", path=source)
+    yield from scanned(source, _evidence, rows=_documents(dataset, source), unit="document")
+
+
+def _documents(dataset: Any, source: str) -> Iterator[Row[Any]]:
+    try:
+        yield from enumerate(dataset.docs_iter(), start=1)
+    except Exception as error:  # downloads fail in as many ways as there are hosts
+        raise InputError(f"cannot be fetched: {shorten(str(error))}", path=source) from error
+
+
+def _evidence(doc: Any) -> Evidence:
+    if hasattr(doc, "conclusion") and hasattr(doc, "premises"):
+        return _argument(doc)
+    values = clean_value(dict(doc._asdict()))
+    identifier = values.pop("doc_id")
+    title = next((values.pop(n) for n in _TITLES if isinstance(values.get(n), str)), "")
+    text = values.pop("text", None)
+    if not isinstance(text, str):
+        text = doc.default_text()
+    url = values.pop("url", None)
+    if not text.strip():
+        text = title
+    if not text.strip():
+        raise InputError(f"{shorten(identifier)!r} has no text")
+    extra = {k: v for k, v in values.items() if isinstance(v, str | int | float) and v != ""}
+    return Document(identifier, text, title, url if isinstance(url, str) else "", "", extra)
+
+
+def _argument(doc: Any) -> Argument:
+    """Map args.me: the stance of a premise is its side towards the conclusion."""
+    sides = {side.upper(): side for side in SIDES}
+    premises = tuple(Premise(p.text, sides.get(p.stance.name.upper())) for p in doc.premises)
+    stances = {p.stance for p in premises}
+    stance: Stance | None = stances.pop() if len(stances) == 1 else None
+    domain = getattr(doc.source_domain, "name", "")
+    source = {"debateorg": "debate.org", "canadian_parliament": "canadian-parliament"}
+    if not (doc.conclusion.strip() or any(p.text.strip() for p in premises)):
+        raise InputError(f"{shorten(doc.doc_id)!r} has no text")
+    return Argument(
+        id=doc.doc_id,
+        conclusion=doc.conclusion,
+        premises=premises,
+        stance=stance,
+        source=source.get(domain, domain),
+        url=doc.source_url or "",
+    )
+
 
 FORMATS = (
     Format(
@@ -145,5 +198,12 @@ FORMATS = (
         "a folder of .txt, .html, .htm and .pdf files, or one such file; the id is the path",
         scan_folder,
         "corpus/tea.txt\ncorpus/pages/coffee.html\n",
+    ),
+    Format(
+        "ir_datasets",
+        "evidence",
+        "the documents of an ir_datasets id, named as ir_datasets:ID",
+        _scan,
+        "ir_datasets:argsme/2020-04-01\n",
     ),
 )

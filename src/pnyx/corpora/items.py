@@ -1,7 +1,6 @@
 """The files that judges read and write (docs/formats.md, "Files that judges read and write").
 
-Items, answers and labels stay plain objects: unknown fields are carried along untouched. Only the
-`id` is normalised to text.
+Items, answers and labels stay plain objects: unknown fields are carried along untouched.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pnyx.corpora.base import json_lines
-from pnyx.corpora.fields import Fields, number, string
+from pnyx.corpora.fields import Fields, a_list, an_object, number, string, unlike
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES
 
@@ -29,18 +28,15 @@ def _not_blank(value: Any, name: str) -> None:
         raise InputError(f"{name} is empty")
 
 
-def _list(value: Any, name: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected a list")
-    return value
+def _some(value: Any, name: str) -> list[Any]:
+    if not (found := a_list(value, name)):
+        raise InputError(f"{name} is empty")
+    return found
 
 
 def _names(value: Any, name: str) -> None:
-    """A list of names, at least one, none twice."""
-    if not _list(value, name):
-        raise InputError(f"{name} is empty")
     seen: set[str] = set()
-    for i, item in enumerate(value):
+    for i, item in enumerate(_some(value, name)):
         _not_blank(item, f"{name}[{i}]")
         if item in seen:
             raise InputError(f"{name}[{i}]: found {shorten(item, 40)!r} twice")
@@ -48,16 +44,13 @@ def _names(value: Any, name: str) -> None:
 
 
 def _documents(value: Any, name: str) -> None:
-    """A list of texts, or of objects each with a text."""
-    for i, item in enumerate(_list(value, name)):
+    for i, item in enumerate(a_list(value, name)):
         string(item.get("text") if isinstance(item, dict) else item, f"{name}[{i}]")
 
 
 def _ranked(value: Any, name: str) -> None:
-    """A list of documents as above, at least one; their ids, where given, are no two the same."""
-    _documents(value, name)
-    if not value:
-        raise InputError(f"{name} is empty")
+    """Documents as above, at least one, whose ids differ where they are given."""
+    _documents(_some(value, name), name)
     seen: set[str] = set()
     for i, item in enumerate(value):
         if isinstance(item, dict) and item.get("id") is not None:
@@ -69,15 +62,13 @@ def _ranked(value: Any, name: str) -> None:
 
 
 def _views(value: Any, name: str) -> None:
-    """A list of perspectives, at least one: texts, or objects with text, stance and own id."""
-    if not _list(value, name):
-        raise InputError(f"{name} is empty")
+    """Perspectives, at least one: texts, or objects with text, stance and own id."""
     seen: set[str] = set()
-    for i, item in enumerate(value):
+    for i, item in enumerate(_some(value, name)):
         place = f"{name}[{i}]"
         given = item if isinstance(item, dict) else {"text": item}
         _not_blank(given.get("text"), place)
-        Fields({f"{place}.stance": given.get("stance")}).choice(f"{place}.stance", STANCES)
+        _one_of(STANCES)(given.get("stance"), f"{place}.stance")
         if given.get("id") is not None:
             _identifier(given["id"], f"{place}.id")
         key = str(given.get("id") or i + 1)
@@ -86,47 +77,32 @@ def _views(value: Any, name: str) -> None:
         seen.add(key)
 
 
-def _object(value: Any, name: str) -> None:
-    if not isinstance(value, dict):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
-
-
 def _identifier(value: Any, name: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         string(value, name)
 
 
 def _value(value: Any, name: str) -> None:
-    if isinstance(value, bool | str | list):
-        return
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         number(value, name)
-        return
-    found = shorten(value, 40)
-    raise InputError(f"{name}: found {found}, expected true, false, a number, text or a list")
+    elif not isinstance(value, bool | str | list):
+        raise unlike(value, name, "true, false, a number, text or a list")
 
 
-def _probability(value: Any, name: str) -> None:
-    if not 0 <= number(value, name) <= 1:
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected 0 to 1")
+def _must(holds: Callable[[Any], bool], expected: str, first: Check = lambda *_: None) -> Check:
+    """Return the check of a field for which `first` passes and something holds."""
+
+    def check(value: Any, name: str) -> None:
+        first(value, name)
+        if not holds(value):
+            raise unlike(value, name, expected)
+
+    return check
 
 
-def _relevance(value: Any, name: str) -> None:
-    """Relevant or not, or null where it is open; people may write words."""
-    known = isinstance(value, str) and value.strip().lower() in LABEL_WORDS
-    if not (known or value is None or isinstance(value, bool)):
-        found = shorten(value, 40)
-        raise InputError(f"{name}: found {found}, expected true, false, null, yes, no or partially")
-
-
-def _weight(value: Any, name: str) -> None:
-    if number(value, name) <= 0:
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected a number above 0")
-
-
-def _flag(value: Any, name: str) -> None:
-    if not isinstance(value, bool):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected true or false")
+def _is_relevance(value: Any) -> bool:
+    word = isinstance(value, str) and value.strip().lower() in LABEL_WORDS
+    return word or value is None or isinstance(value, bool)
 
 
 def _flag_or_number(value: Any, name: str) -> None:
@@ -135,12 +111,7 @@ def _flag_or_number(value: Any, name: str) -> None:
 
 
 def _one_of(options: tuple[str, ...]) -> Check:
-    """Return the check of a field that is one of `options`, in any case, or empty."""
-
-    def check(value: Any, name: str) -> None:
-        Fields({name: value}).choice(name, options)
-
-    return check
+    return lambda value, name: Fields({name: value}).choice(name, options)
 
 
 def _side(value: Any, name: str) -> None:
@@ -163,32 +134,22 @@ _USUAL: dict[str, Check] = {
     **dict.fromkeys(("text_id", "question_id", "doc_id", "perspective_id"), _identifier),
     "documents": _documents,
     "gain": number,
-    "notes": _object,
+    "notes": an_object,
     "options": _names,
     "perspectives": _views,
-    "probability": _probability,
+    "probability": _must(lambda value: 0 <= value <= 1, "0 to 1", number),
     "stance": _one_of(SIDES),
     "unscored": _reason,
 }
-"""Field -> its check, where a format does not say another; all others are text."""
-
-
-def _checks(names: str, others: Mapping[str, Check]) -> dict[str, Check]:
-    return {name: others.get(name) or _USUAL.get(name, string) for name in names.split()}
+"""Field -> its check, where a format does not give another; all others are text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemFormat:
     """The fields of one kind of judges' file.
 
-    Attributes:
-        name: as given to `--format`.
-        description: one line for people.
-        example: one valid line.
-        required: field -> check; the field must be there.
-        optional: field -> check; applied where the field is there and not null.
-        key: the fields that together occur once.
-        whole: a check of the row as a whole.
+    `optional` fields are checked where they are there and not null; the fields of `key` occur once
+    together; `whole` checks the row as a whole.
     """
 
     name: str
@@ -221,7 +182,7 @@ class ItemFormat:
 
 
 def _answered_or_not(row: Mapping[str, Any]) -> None:
-    """An answer has a value or the reason why it has none, never both, never neither."""
+    """An answer has either a value or the reason why it has none."""
     scored, unscored = row["value"] is not None, row["unscored"] is not None
     if scored:
         _value(row["value"], "value")
@@ -232,7 +193,7 @@ def _answered_or_not(row: Mapping[str, Any]) -> None:
 
 
 def _labelled_or_not(row: Mapping[str, Any]) -> None:
-    """What is open has no probability, what is not has no reason, and only a yes is partial."""
+    """An open pair has no probability, an answered one no reason; only a yes is partial."""
     value = row["value"]
     if value is not None and row.get("unscored") is not None:
         raise InputError("both value and unscored, expected one of them to be null")
@@ -254,9 +215,13 @@ def _items(
     whole: Callable[[Mapping[str, Any]], None] | None = None,
     **others: Check,
 ) -> ItemFormat:
-    """Return a format of the names of its fields; `others` are checks that are not the usual."""
-    checks = _checks(required, others), _checks(optional, {"question": string, **others})
-    return ItemFormat(name, description, example, *checks, tuple(key.split()), whole)
+    """Return a format of the names of its fields; `others` replace the usual checks."""
+
+    def checks(names: str, own: Mapping[str, Check]) -> dict[str, Check]:
+        return {name: own.get(name) or _USUAL.get(name, string) for name in names.split()}
+
+    fields = checks(required, others), checks(optional, {"question": string, **others})
+    return ItemFormat(name, description, example, *fields, tuple(key.split()), whole)
 
 
 ITEM_FORMATS: dict[str, ItemFormat] = {
@@ -340,9 +305,9 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "probability unscored explanation partial weight judge definition stance group "
             "question_id doc_id",
             whole=_labelled_or_not,
-            value=_relevance,
-            partial=_flag,
-            weight=_weight,
+            value=_must(_is_relevance, "true, false, null, yes, no or partially"),
+            partial=_must(lambda value: isinstance(value, bool), "true or false"),
+            weight=_must(lambda value: value > 0, "a number above 0", number),
         ),
         _items(
             "argument-pairs",

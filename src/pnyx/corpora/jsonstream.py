@@ -15,15 +15,10 @@ _CHUNK = 1 << 16
 
 
 def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
-    """Yield (running number, item) for each item of one list in the document.
+    """Yield (running number, item) for each item of one list: the field `key`, or the top if None.
 
-    The document is pushed to the parser line by line (long lines in pieces), so a syntax error
-    is known to be in the line last pushed. Such an error ends the iteration.
-
-    Args:
-        source: a file, or `-`.
-        key: the field of the top object whose list is meant; None where the top is the list.
-        unit: what an item is called in messages.
+    Lines are pushed to the parser one by one, so that a syntax error, which ends the iteration, is
+    in the line last pushed.
     """
     import ijson
 
@@ -56,12 +51,8 @@ def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
         yield InputError(error.problem, path=source, line=error.line or line)
 
 
-class _Builder:
-    """The end of an ijson push pipeline: builds the items of one list, refuses deep nesting.
-
-    ijson's own `items` keeps the path to each value as text, which takes quadratic memory on
-    nested input; this keeps nothing but the item that is being built.
-    """
+class _Builder:  # ijson's own `items` takes quadratic memory on nested input
+    """The end of an ijson push pipeline: builds the items of one list, refuses deep nesting."""
 
     def __init__(self, key: str | None) -> None:
         self.items: list[Any] = []
@@ -76,11 +67,9 @@ class _Builder:
 
     @property
     def building(self) -> bool:
-        """Is an item under construction?"""
         return bool(self._stack)
 
     def send(self, event: tuple[str, Any]) -> None:
-        """Take one parser event."""
         name, value = event
         if isinstance(value, str):
             value = clean_text(value)
@@ -124,13 +113,12 @@ class _Builder:
             self._stack[-1].append(value)
 
     def check_found(self) -> None:
-        """Refuse a document without the list."""
         if not self._found:
             what = "a list" if self._key is None else f'an object with a list "{self._key}"'
             raise InputError(f"expected {what} at the top")
 
     def close(self) -> None:
-        """Nothing to do: the items are taken out after each push."""
+        """Required by ijson."""
 
 
 def _pieces(source: str) -> Iterator[tuple[int, bytes]]:
@@ -151,7 +139,7 @@ def _syntax_error(source: str, line: int | None, error: Exception) -> InputError
 
 
 def _reason(error: Exception) -> str:
-    """Take the parser's first line; those below draw an arrow under the text."""
+    """Return the parser's first line; those below draw an arrow under the text."""
     reason: Any = error.args[0] if error.args else type(error).__name__
     if isinstance(reason, bytes):
         reason = reason.decode("utf-8", "replace")
@@ -159,11 +147,7 @@ def _reason(error: Exception) -> str:
 
 
 def top_level_keys(head: bytes) -> tuple[str, list[str]]:
-    """Return how a JSON text starts (`{` or `[`) and the keys of its first object.
-
-    Args:
-        head: the first bytes; they may end anywhere.
-    """
+    """Return how a JSON text starts (`{` or `[`) and the keys of its first object."""
     import ijson
 
     opening = head.lstrip()[:1].decode("latin-1")

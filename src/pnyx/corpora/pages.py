@@ -17,7 +17,7 @@ _CHARSETS = frozenset(
     "iso8859-15 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 koi8-r koi8-u "
     "gb2312 gbk gb18030 big5 euc_jp shift_jis iso2022_jp cp932 euc_kr cp949".split()
 )
-"""Encodings of text that a header may name. Some others that Python knows take quadratic time."""
+"""Encodings that a header may name. Some others that Python knows take quadratic time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,7 @@ class Page:
 
 
 def extractor_name() -> str:
-    """Return the extractor's name and version.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Return the extractor's name and version; MissingExtra if it is not installed."""
     from importlib.metadata import version
 
     _trafilatura()
@@ -42,12 +38,7 @@ def extractor_name() -> str:
 
 
 def decode_page(content: bytes, charset: str | None) -> str | None:
-    """Decode a page by the charset that its server named; None where that cannot be right.
-
-    Args:
-        content: the bytes.
-        charset: of the header `Content-Type`, if any.
-    """
+    """Decode a page by the charset that its server named; None where that cannot be right."""
     try:
         name = codecs.lookup(charset).name if charset else ""
         if name in ("ascii", "iso8859-1"):
@@ -58,17 +49,7 @@ def decode_page(content: bytes, charset: str | None) -> str | None:
 
 
 def extract_page(content: bytes | str) -> Page:
-    """Return the main text of an HTML page, its title, and the address it gives itself.
-
-    It may take any time on a hostile page.
-
-    Args:
-        content: HTML; the encoding of bytes is found out.
-
-    Raises:
-        MissingExtra: trafilatura is not installed.
-        InputError: it trips over the page.
-    """
+    """Return a page's main text, title and own address. A hostile page may take any time."""
     extract = _trafilatura()
     try:
         page: Any = extract(content, with_metadata=True)

@@ -1,9 +1,8 @@
 """Perspectives on questions as JSON Lines: Pnyx's own, and both files that BERDS has.
 
-Pnyx: `id, question_id, text, stance`, optionally `question`. BERDS, retrieval: `question,
-perspectives` (a list of texts; one line for each question). BERDS, query expansion: `org_id, org_q,
-text, perspectives`: one line for each perspective that its model wrote to search with (`text`),
-each time with the list of those that a retrieval must cover.
+BERDS, retrieval: `question, perspectives` (texts). BERDS, query expansion: `org_id, org_q, text,
+perspectives`, a line for each text that its model wrote to search with, always with the list of
+perspectives that a retrieval must cover.
 """
 
 from __future__ import annotations
@@ -31,18 +30,12 @@ __all__ = ["FORMATS", "perspective_line", "read_perspectives", "write_perspectiv
 
 
 def _scan_written(source: str) -> Iterator[Row[Perspective]]:
-    """Yield perspectives; of BERDS's query expansion, what its model wrote.
-
-    The question's text, where the file has it, is `extra["question"]`.
-    """
+    """Yield perspectives; of BERDS's query expansion, what its model wrote."""
     return _scan(source, _perspectives)
 
 
 def _scan_gold(source: str) -> Iterator[Row[Perspective]]:
-    """Like `_scan_written`, but of BERDS's query expansion what a retrieval must cover.
-
-    That list stands in each line of a question; a line with another one is a fault.
-    """
+    """Like `_scan_written`, but of BERDS's query expansion what a retrieval must cover."""
     lists: dict[str, tuple[str, ...]] = {}
 
     def parse(row: Mapping[str, Any]) -> list[Perspective]:
@@ -125,7 +118,6 @@ def _perspectives(row: Mapping[str, Any]) -> list[Perspective]:
 
 
 def _berds_question(fields: Fields) -> tuple[str, str]:
-    """Return text and id of the question of a line of BERDS's query expansion."""
     question = fields.required("org_q")
     question_id = fields.identifier("org_id") if "org_id" in fields.rest else question
     for repeated in ("question", "input"):
@@ -134,7 +126,6 @@ def _berds_question(fields: Fields) -> tuple[str, str]:
 
 
 def _listed(row: Mapping[str, Any]) -> list[Perspective]:
-    """Return the perspectives of one line that lists them all."""
     fields = Fields(row)
     if "org_q" in row:
         question, question_id = _berds_question(fields)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pnyx.corpora.base import Row, parse_rows, scan_json_objects, strict
-from pnyx.corpora.fields import rename
+from pnyx.corpora.fields import rename, unlike
 from pnyx.corpora.tables import scan_cells
 from pnyx.errors import InputError, shorten
 
@@ -34,9 +34,9 @@ class RatedText:
 
     Attributes:
         text: holds a word.
-        quality: on any scale; of what is no argument it does not count.
-        is_argument: whether it is one; true where the file does not say.
-        topic: what it is about; empty where the file does not say.
+        quality: on any scale; meaningless where it is not an argument.
+        is_argument: true where the file does not say.
+        topic: empty where the file does not say.
         flagged: the file says whether it is an argument.
     """
 
@@ -106,7 +106,7 @@ def _flag(value: Any) -> bool:
     word = str(value).strip().lower()
     if isinstance(value, bool | int | str) and word in (*_TRUE, *_FALSE):
         return word in _TRUE
-    raise InputError(f"is_argument: found {shorten(value, 40)}, expected true or false")
+    raise unlike(value, "is_argument", "true or false")
 
 
 def _number(value: Any) -> float:
@@ -115,5 +115,5 @@ def _number(value: Any) -> float:
     except (ValueError, OverflowError):
         found = math.nan
     if isinstance(value, bool) or not math.isfinite(found):
-        raise InputError(f"quality: found {shorten(value, 40)}, expected a finite number")
+        raise unlike(value, "quality", "a finite number")
     return found

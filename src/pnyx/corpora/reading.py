@@ -1,19 +1,38 @@
-"""Entry points of all readers: by format name, or by recognising the format."""
+"""Readers of all formats: the table of formats, recognising one by its first bytes, and reading."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
+from pnyx.corpora import (
+    dumps,
+    evidence,
+    folder,
+    items,
+    markdown,
+    perspectives,
+    questions,
+    responses,
+    search_results,
+    tables,
+    trec,
+)
 from pnyx.corpora.base import Format, Kind, Options, Row, strict
+from pnyx.corpora.folder import PREFIX, SUFFIXES
 from pnyx.corpora.items import ITEM_FORMATS
-from pnyx.corpora.registry import FORMATS
+from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.corpora.responses import ANY_RESPONSES
-from pnyx.corpora.sniff import sniff
-from pnyx.errors import InputError
+from pnyx.corpora.trec import BEIR_HEADER
+from pnyx.errors import InputError, shorten
+from pnyx.files import read_head
 from pnyx.records import Evidence, Qrel, Question, Response, RunEntry
 
 __all__ = [
+    "FORMATS",
     "check",
     "faults",
     "find_format",
@@ -23,7 +42,197 @@ __all__ = [
     "read_questions",
     "read_responses",
     "read_run",
+    "sniff",
 ]
+
+FORMATS: dict[str, Format] = {
+    found.name: found
+    for found in (
+        *evidence.FORMATS,
+        *tables.FORMATS,
+        dumps.ARGSME,
+        *folder.FORMATS,
+        *dumps.FORMATS,
+        *questions.FORMATS,
+        markdown.GUIDELINES,
+        *perspectives.FORMATS,
+        *trec.FORMATS,
+        *responses.FORMATS,
+        *search_results.FORMATS,
+        *items.FORMATS,
+        markdown.DRAFTS,
+    )
+}
+"""A further format is one in its own module, here, and where `sniff` recognises it."""
+
+
+_HEAD_BYTES = 1 << 18
+
+_JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
+    (name, kind, frozenset(keys.split()))
+    for name, kind, keys in (
+        ("argsme", "evidence", "arguments"),
+        ("idebate", "evidence", "debate premise conclusion side"),
+        ("arguments", "evidence", "conclusion"),
+        ("arguments", "evidence", "premises"),
+        ("ragtime", "responses", "metadata responses"),
+        ("rag25", "responses", "metadata answer"),
+        ("rag24", "responses", "answer topic_id"),
+        ("answers", "items", "id task value judge"),
+        ("search-results", "items", "question_id results"),
+        ("berds", "perspectives", "org_q perspectives"),
+        ("debate-claims", "items", "id claim perspectives"),
+        ("drafts", "items", "id question perspectives"),
+        ("berds", "perspectives", "question perspectives"),
+        ("berds-expansions", "perspectives", "org_q text"),
+        ("perspectives", "perspectives", "id question_id text stance"),
+        ("support-items", "items", "id text statement"),
+        ("labelled-pairs", "items", "id question document value"),
+        ("relevance-items", "items", "id question document"),
+        ("stance-items", "items", "id text question stance"),
+        ("preference-items", "items", "id a b question"),
+        ("argument-pairs", "items", "id a b"),
+        ("survey-questions", "items", "id question options"),
+        ("ranking-items", "items", "id query documents"),
+        ("labels", "items", "id value"),
+        ("topics", "questions", "request_id"),
+        ("topics", "questions", "narrative_id"),
+        ("questions", "questions", "qid query"),
+        ("questions", "questions", "id text definition"),
+        ("questions", "questions", "id text description"),
+        ("questions", "questions", "id text narrative"),
+        ("beir", "evidence", "_id title text"),
+        ("beir", "evidence", "_id text"),
+        ("beir-queries", "questions", "_id text"),
+        ("jsonl", "evidence", "text"),
+        ("pyserini", "evidence", "id contents"),
+        ("jsonl", "evidence", "contents"),
+        ("questions", "questions", "text"),
+        ("questions", "questions", "query"),
+        ("questions", "questions", "question"),
+        ("topics", "questions", "id title"),
+        ("topics", "questions", "topic_id title"),
+        ("rating-items", "items", "id text"),
+        ("perspectives", "perspectives", "text"),
+    )
+)
+"""Format, kind and the fields that its first line has; the first that fits counts."""
+
+_HEADING = re.compile(
+    rb"(#[ \t][^\n]*\n\s*)?##[ \t][^\n]*"
+    rb"(?P<view>\n(?:[ \t\r]*\n)*[-*+][ \t]+(?:pro|con|neutral|view)(?:[ \t]+\(\S+\))?:)?"
+)
+"""A Markdown file of questions, and whether the first has a perspective below it."""
+
+_FALLBACK: dict[Kind | None, str] = {"questions": "questions", "responses": "rag25"}
+_PLAIN_FALLBACK: dict[Kind | None, str] = {
+    "run": "run",
+    "qrels": "qrels",
+    "questions": "topics-tsv",
+}
+"""Where only one format can be meant: its reader will say what is wrong, and where."""
+
+_ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
+_RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
+_QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
+
+
+def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) -> str:
+    """Return the name of the format of `source`; mapped `columns` in a header make it a table's."""
+    if not source:  # which would stand for the current folder
+        raise InputError("found an empty name, expected a file")
+    if source.startswith(PREFIX):
+        return "ir_datasets"
+    if source != "-" and Path(source).is_dir():
+        return _folder(source)
+    if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
+        name = _columns(_head(source), (), None) if source.endswith(".txt") else None
+        return "folder" if name is None or kind == "evidence" else name
+    return _by_content(_head(source), source, kind, columns)
+
+
+def _head(source: str) -> bytes:
+    return read_head(source, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+
+
+def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
+    if not head.strip():
+        raise InputError("is empty", path=source)
+    opening = head.lstrip()[:1]
+    if opening in b"{[":
+        name = _json(head, kind, source)
+    elif found := _HEADING.match(head.lstrip()):
+        name = "guidelines" if found["view"] is None else "drafts-markdown"
+    elif opening == b"<":
+        name = "touche-topics" if b"<topic" in head else None
+    else:
+        name = _columns(head, columns, kind)
+        if name is None and Path(source.removesuffix(".gz")).suffix in (".csv", ".tsv"):
+            name = Path(source.removesuffix(".gz")).suffix[1:]
+        name = name or _PLAIN_FALLBACK.get(kind)
+    if name is None:
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError("found UTF-16, expected UTF-8 (convert it with iconv)", path=source)
+        shown = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
+        raise InputError(f"the format cannot be told from {shown}: name it", path=source)
+    return name
+
+
+def _folder(source: str) -> str:
+    folder = Path(source)
+    manifest = folder / "manifest.json"
+    if manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes()[:_HEAD_BYTES]:
+        raise InputError("is an index, expected a corpus", path=source)
+    if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
+        return "beir"
+    return "folder"
+
+
+def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
+    opening, keys = top_level_keys(head)
+    found = frozenset(keys)
+    if opening == "[":
+        if kind not in (None, "evidence") or "perspectives_for" not in found:
+            return None
+        return "procon" if b"procon.org" in head else "debatewise"
+    for name, of_kind, needed in _JSON_LINES:
+        if kind in (None, of_kind) and needed <= found:
+            named = "quer" in Path(source).name.lower()
+            if name == "beir" and kind is None and "title" not in found and named:
+                return "beir-queries"
+            return name
+    first = head.lstrip().partition(b"\n")[0].strip()
+    if first in (b"{", b"[", b"[{"):
+        problem = "is one JSON document over many lines, of no known format; expected JSON lines"
+        raise InputError(problem, path=source)
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return _FALLBACK.get(kind, "jsonl")
+    return None if kind is None else _FALLBACK.get(kind, "jsonl")
+
+
+def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
+    line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    if line == BEIR_HEADER:
+        return "beir-qrels"
+    if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
+        return "run"
+    if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
+        return "qrels"
+    for name, delimiter in (("tsv", "\t"), ("csv", ",")):
+        header = [cell.strip().strip('"') for cell in line.split(delimiter)]
+        if len(header) > 1 and kind in (None, "evidence") and _is_header(header, mapped):
+            return name
+    if kind in (None, "questions") and line.count("\t") == 1:
+        return "topics-tsv"
+    return None
+
+
+def _is_header(header: list[str], mapped: tuple[str, ...]) -> bool:
+    if mapped:
+        return set(mapped) <= set(header)
+    return not {"id", "_id", "docid", "doc_id", "docno"}.isdisjoint(header)
 
 
 def find_format(
@@ -32,11 +241,7 @@ def find_format(
     kind: Kind | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Format:
-    """Return the format `name`, or recognise that of `source`.
-
-    Raises:
-        InputError: there is no such format, it is of another kind, or none fits.
-    """
+    """Return the format `name`, or recognise that of `source`; InputError if none fits."""
     if name is None:
         name = sniff(source, kind, tuple((columns or {}).values()))
     found = FORMATS.get(name)
@@ -66,58 +271,31 @@ def read_evidence(
         MissingExtra: the format needs a package that is not installed.
     """
     options = Options(dict(columns or {}), on_warning)
-    return cast(
-        "Iterator[Evidence]",
-        find_format(source, format, "evidence", columns).reader(source, options),
-    )
+    return find_format(source, format, "evidence", columns).reader(source, options)
 
 
 def read_questions(path: str, format: str | None = None) -> Iterator[Question]:  # noqa: A002
-    """Yield questions or topics: JSONL in any dialect, TSV or Touché XML.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
-    return cast("Iterator[Question]", find_format(path, format, "questions").reader(path))
+    """Yield questions or topics; InputError at the first fault or where nothing is there."""
+    return find_format(path, format, "questions").reader(path)
 
 
 def read_run(path: str) -> Iterator[RunEntry]:
-    """Yield the lines of a TREC run.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
-    return cast("Iterator[RunEntry]", FORMATS["run"].reader(path))
+    """Yield the lines of a TREC run; InputError at the first fault or where nothing is there."""
+    return FORMATS["run"].reader(path)
 
 
 def read_qrels(path: str) -> Iterator[Qrel]:
-    """Yield judgments from TREC qrels, diversity qrels or BEIR qrels.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
-    return cast("Iterator[Qrel]", find_format(path, None, "qrels").reader(path))
+    """Yield TREC, diversity or BEIR qrels; InputError at the first fault or if there are none."""
+    return find_format(path, None, "qrels").reader(path)
 
 
 def read_responses(path: str) -> Iterator[Response]:
-    """Yield responses in any of the three layouts and citation styles, also mixed.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
-    return cast("Iterator[Response]", ANY_RESPONSES.reader(path))
+    """Yield responses in any layout and citation style; InputError at the first fault."""
+    return ANY_RESPONSES.reader(path)
 
 
 def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line, object) of a judges' file; `id` is text, unknown fields are kept.
-
-    Args:
-        path: the file, or `-`.
-        name: a name in `ITEM_FORMATS`: `support-items`, `relevance-items`, `answers`, `labels` ...
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield (line, object) of a judges' file named in `ITEM_FORMATS`; `id` is text."""
     if name not in ITEM_FORMATS:
         raise ValueError(f"no items format {name!r}")
     return strict(FORMATS[name].scan(path, Options()), path, "items")
@@ -129,14 +307,7 @@ def check(
     columns: Mapping[str, str] | None = None,
     on_warning: Callable[[str], None] | None = None,
 ) -> Iterator[Row[Any]]:
-    """Yield every record and every fault of `source`; being empty is one, and ends it.
-
-    Args:
-        source: as for `read_evidence`.
-        found: the format to read it in.
-        columns: as for `read_evidence`.
-        on_warning: as for `read_evidence`.
-    """
+    """Yield every record and every fault of `source`; being empty is one, and ends it."""
     empty = True
     try:
         for row in found.scan(source, Options(dict(columns or {}), on_warning)):
@@ -150,12 +321,7 @@ def check(
 
 
 def faults(path: str, format: str | None = None) -> Iterator[InputError]:  # noqa: A002
-    """Yield everything that is wrong with a file, in the order of its lines.
-
-    Args:
-        path: as for `read_evidence`.
-        format: a name in `FORMATS`; recognised from the first bytes where None.
-    """
+    """Yield everything that is wrong with a file, in the order of its lines."""
     try:
         found = find_format(path, format)
     except InputError as error:

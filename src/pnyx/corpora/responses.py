@@ -1,9 +1,4 @@
-"""Cited answers and reports: TREC RAG 2024, RAG 2025/26 and RAGTIME/NeuCLIR/DRAGUN.
-
-The three layouts differ in where the sentences are (`answer` or `responses`) and in what stands
-beside them; in each, citations may be written in any of the three styles. Reading turns indices
-into document ids; writing takes any style in any layout.
-"""
+"""Cited answers and reports: TREC RAG 2024, RAG 2025/26 and RAGTIME/NeuCLIR/DRAGUN."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from pnyx.corpora.base import Format, Writer, json_lines, row_writer
 from pnyx.corpora.evidence import document
-from pnyx.corpora.fields import Fields, merged, number, string
+from pnyx.corpora.fields import Fields, a_list, an_object, merged, number, string, unlike, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
 
@@ -30,8 +25,7 @@ __all__ = [
 ]
 
 Layout: TypeAlias = Literal["rag24", "rag25", "ragtime"]
-"""`rag24`: flat with `answer`; `rag25`: metadata, references, `answer`; `ragtime`: metadata,
-`responses`."""
+"""Flat with `answer`; metadata, references, `answer`; or metadata, `responses`."""
 
 LAYOUTS: tuple[Layout, ...] = ("rag24", "rag25", "ragtime")
 _TOPIC_IDS: dict[Layout, tuple[str, ...]] = {
@@ -73,17 +67,12 @@ def _layout_of(row: Mapping[str, Any]) -> Layout:
 
 
 def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Response:
-    """Read one line.
-
-    Args:
-        row: the decoded line.
-        layout: refuse any other; None takes the line as it comes.
-    """
+    """Read one line, of any layout unless one is given."""
     found = _layout_of(row)
     if layout not in (None, found):
         raise InputError(f"found the {found} layout, expected {layout}")
     fields = Fields(row)
-    meta = fields if found == "rag24" else Fields(_object(fields.take("metadata"), "metadata"))
+    meta = fields if found == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
     topic_id = _mirrored_id(meta, _TOPIC_IDS[found])
     references = _references(fields)
     sentences = _sentences(fields, "responses" if found == "ragtime" else "answer", references)
@@ -104,12 +93,6 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
         metadata={} if found == "rag24" else meta.rest,
         extra=fields.rest,
     )
-
-
-def _object(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{name}: found {shorten(value, 40)}, expected an object")
-    return value
 
 
 def _mirrored_id(fields: Fields, names: tuple[str, ...]) -> str:
@@ -134,20 +117,15 @@ def _references(fields: Fields) -> tuple[str, ...]:
 
 
 def _sentences(fields: Fields, name: str, references: tuple[str, ...]) -> tuple[Sentence, ...]:
-    values = fields.take(name)
-    if not isinstance(values, list):
-        raise InputError(f"{name}: found {shorten(values, 40)}, expected a list of sentences")
-    return tuple(_sentence(v, f"{name}[{i}]", references) for i, v in enumerate(values))
+    values = enumerate(a_list(fields.take(name), name, "a list of sentences"))
+    return tuple(_sentence(value, f"{name}[{i}]", references) for i, value in values)
 
 
 def _sentence(value: Any, where: str, references: tuple[str, ...]) -> Sentence:
-    fields = Fields(_object(value, where))
-    try:
+    fields = Fields(an_object(value, where))
+    with within(where):
         text = string(fields.rest.pop("text", None), "text")
-        citations = _citations(fields.take("citations"), references)
-    except InputError as error:
-        raise InputError(f"{where}: {error.problem}") from error
-    return Sentence(text, citations, fields.rest)
+        return Sentence(text, _citations(fields.take("citations"), references), fields.rest)
 
 
 def _citations(value: Any, references: tuple[str, ...]) -> tuple[Citation, ...]:
@@ -156,14 +134,10 @@ def _citations(value: Any, references: tuple[str, ...]) -> tuple[Citation, ...]:
         return ()
     if isinstance(value, dict):
         return tuple(Citation(k, number(v, f"citations[{k!r}]")) for k, v in value.items())
-    if not isinstance(value, list):
-        found = shorten(value, 40)
-        raise InputError(f"citations: found {found}, expected a list or an object")
-    if all(isinstance(v, str) for v in value):
+    if all(isinstance(v, str) for v in a_list(value, "citations", "a list or an object")):
         return tuple(Citation(v) for v in value)
     if not all(isinstance(v, int) and not isinstance(v, bool) for v in value):
-        found = shorten(value, 40)
-        raise InputError(f"citations: found {found}, expected only ids or only indices")
+        raise unlike(value, "citations", "only ids or only indices")
     bad = next((v for v in value if not 0 <= v < len(references)), None)
     if bad is not None:
         count = len(references)
@@ -185,21 +159,18 @@ def _check_cited(
 
 
 def _documents(value: Any) -> dict[str, Document]:
-    if value is None:
-        return {}
-    return {k: _document(k, v) for k, v in _object(value, "documents").items()}
+    given = {} if value is None else an_object(value, "documents")
+    return {key: _document(key, document) for key, document in given.items()}
 
 
 def _document(key: str, value: Any) -> Document:
     where = f"documents[{shorten(key, 40)!r}]"
-    fields = Fields(_object(value, where))
-    try:
+    fields = Fields(an_object(value, where))
+    with within(where):
         identifier = fields.identifier("id") if "id" in fields.rest else key
         if identifier != key:
             raise InputError(f"its id is {shorten(identifier, 40)!r}")
         return document(fields, key, fields.text("text"))
-    except InputError as error:
-        raise InputError(f"{where}: {error.problem}") from error
 
 
 # Writing -----------------------------------------------------------------------------------------
@@ -211,16 +182,7 @@ def write_responses(
     style: CitationStyle = "ids",
     layout: Layout = "rag25",
 ) -> None:
-    """Write one response a line.
-
-    Documents that are cited but not listed are appended to the references, in the order of their
-    first citation, so that a reader finds all of them there.
-
-    Args:
-        stream: a text stream.
-        responses: what to write.
-        style: how citations are written; see `CitationStyle`.
-        layout: `rag24`, `rag25` or `ragtime`.
+    """Write one response a line; cited documents that are not listed are added to the references.
 
     Raises:
         InputError: the layout or the style cannot hold what a response has.
@@ -239,11 +201,8 @@ def response_row(
     """Return one line as an object; see `write_responses`."""
     if style not in CITATION_STYLES or layout not in LAYOUTS:
         raise ValueError(f"unknown style {style!r} or layout {layout!r}")
-    try:
+    with within(f"response {shorten(_named(response))!r}"):
         return _row(response, style, layout)
-    except InputError as error:
-        shown = shorten(_named(response))
-        raise InputError(f"response {shown!r}: {error.problem}") from error
 
 
 def _named(response: Response) -> str:

@@ -8,8 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from pnyx.corpora.base import json_lines, row_writer
-from pnyx.corpora.fields import Fields, merged
-from pnyx.errors import InputError, shorten
+from pnyx.corpora.fields import Fields, a_list, an_object, merged, within
 
 __all__ = [
     "FORMATS",
@@ -50,20 +49,11 @@ class QuestionResults:
 
 def result_row(result: SearchResult) -> dict[str, Any]:
     """Return a result as an object of JSON."""
-    return {
-        "rank": result.rank,
-        "url": result.url,
-        "title": result.title,
-        "snippet": result.snippet,
-    }
+    return {name: getattr(result, name) for name in ("rank", "url", "title", "snippet")}
 
 
 def read_search_results(path: str) -> Iterator[QuestionResults]:
-    """Yield the results of each question.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
-    """
+    """Yield the results of each question; InputError at the first fault or if empty."""
     return FORMATS[0].reader(path)
 
 
@@ -76,9 +66,7 @@ def _row(record: QuestionResults) -> dict[str, Any]:
 def _parse(row: dict[str, Any]) -> QuestionResults:
     fields = Fields(row)
     identifier = fields.identifier("question_id")
-    results = fields.take("results")
-    if not isinstance(results, list):
-        raise InputError(f"results: found {shorten(results, 40)}, expected a list")
+    results = a_list(fields.take("results"), "results")
     return QuestionResults(
         question_id=identifier,
         query=fields.text("query"),
@@ -92,15 +80,10 @@ def _parse(row: dict[str, Any]) -> QuestionResults:
 def _result(value: Any, rank: int) -> SearchResult:
     if isinstance(value, str):
         value = {"url": value}
-    if not isinstance(value, dict):
-        found = shorten(value, 40)
-        raise InputError(f"results[{rank}]: found {found}, expected an object with a url")
-    fields = Fields(value)
-    try:
+    fields = Fields(an_object(value, f"results[{rank}]", "an object with a url"))
+    with within(f"results[{rank}]"):
         url = fields.required("url", "link")
         return SearchResult(url, fields.text("title"), fields.text("snippet"), rank)
-    except InputError as error:
-        raise InputError(f"results[{rank}]: {error.problem}") from error
 
 
 write_search_results = row_writer(_row, attrgetter("question_id"))

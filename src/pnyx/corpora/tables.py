@@ -1,4 +1,4 @@
-"""Documents and arguments as CSV or TSV with a header line (RFC 4180 quoting)."""
+"""Tables: documents and arguments as CSV or TSV with a header, rows of JSON values as Parquet."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
-from typing import IO, Any
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, cast
 
 from pnyx.corpora.base import Format, Options, Row, Scan, Writer, scanned
 from pnyx.corpora.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
-from pnyx.corpora.fields import rename
-from pnyx.errors import InputError, shorten
-from pnyx.files import MAX_LINE_BYTES, clean_value, scan_lines
-from pnyx.records import Argument, Document, Evidence
+from pnyx.corpora.fields import rename, unlike
+from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.files import MAX_LINE_BYTES, atomic_text, clean_value, scan_lines
+from pnyx.records import Argument, Evidence
 
-__all__ = ["FORMATS", "scan_cells"]
+__all__ = ["FORMATS", "read_parquet", "require_parquet", "scan_cells", "write_parquet"]
 
 _DOCUMENT = ("id", "title", "text", "url", "source")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "url", "source")
 _NO_DOCUMENT = ("conclusion", "premises", "premise")
 """Columns that make a row an argument."""
 _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
+
+_AT_ONCE = 16_384
+"""Rows of a row group: what is held in memory."""
+_INT64 = 1 << 63
 
 
 def _scan(delimiter: str) -> Scan:
@@ -40,13 +45,7 @@ def _scan(delimiter: str) -> Scan:
 def scan_cells(
     source: str, delimiter: str, check_header: Callable[[list[str], int], object] | None = None
 ) -> Iterator[Row[dict[str, str]]]:
-    """Yield each row of a table as column -> cell, numbered by the line on which it starts.
-
-    Args:
-        source: a file, or `-`.
-        delimiter: `,` or a tab; quoting is RFC 4180's.
-        check_header: called with the names of the columns and their line; may raise InputError.
-    """
+    """Yield each row of a table (RFC 4180) as column -> cell, numbered by its first line."""
     if csv.field_size_limit() < MAX_LINE_BYTES:
         csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
     faults: list[InputError] = []
@@ -127,19 +126,12 @@ def _premises(cell: str) -> list[str]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        found = shorten(cell, 40)
-        raise InputError(f"premises: found {found}, expected a JSON list of text")
+        raise unlike(cell, "premises", "a JSON list of text")
     return value
 
 
 def _writer(delimiter: str) -> Writer:
     def write(stream: IO[str], records: Iterable[Evidence]) -> None:
-        """Write a table whose columns are those of the first record.
-
-        Raises:
-            InputError: a record does not fit: another kind than the first, an unknown field that
-                the first has not or that is no text, a premise with a stance or annotations.
-        """
         rest = iter(records)
         first = next(rest, None)
         if first is None:
@@ -176,27 +168,21 @@ def _record_cells(record: Evidence, columns: Mapping[str, str], kind: type[Any])
         if not isinstance(value, str) or value == "" or name in reserved:
             raise refuse(f"the field {shorten(name)} (only text that is not empty)")
         cells[name] = value
-    cells |= _argument_cells(record, refuse) if isinstance(record, Argument) else _plain(record)
+    if isinstance(record, Argument):
+        cells |= _argument_cells(record, refuse)
+    else:
+        cells |= {name: getattr(record, name) for name in _DOCUMENT}
     if any("\0" in cell for cell in cells.values()):
         raise refuse("a NUL character")
     return (cells.get(name, "") for name in columns)
-
-
-def _plain(document: Document) -> dict[str, str]:
-    return {name: getattr(document, name) for name in _DOCUMENT}
 
 
 def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
     if any(p.stance is not None or p.extra for p in argument.premises):
         raise refuse("the stance or annotations of a premise")
     premises = json.dumps([p.text for p in argument.premises], ensure_ascii=False)
-    return {
-        **{name: getattr(argument, name) for name in ("id", "conclusion", "text", "topic")},
-        "premises": premises.replace("\0", "\\u0000"),
-        "stance": argument.stance or "",
-        "url": argument.url,
-        "source": argument.source,
-    }
+    cells = {name: getattr(argument, name) or "" for name in _ARGUMENT}
+    return {**cells, "premises": premises.replace("\0", "\\u0000")}
 
 
 def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:
@@ -224,3 +210,93 @@ FORMATS = (
         _writer("\t"),
     ),
 )
+
+
+def require_parquet() -> None:
+    """Raise MissingExtra unless Parquet can be read and written."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("Parquet", "tables") from error
+
+
+def write_parquet(
+    path: str | Path,
+    rows: Callable[[], Iterable[Mapping[str, Any]]],
+    types: Mapping[str, type],
+) -> None:
+    """Write rows as one Parquet file, all or nothing.
+
+    Args:
+        path: the file.
+        rows: called twice, since a column's type is that of all its values.
+        types: column -> its type (str, bool, int or float) where it is fixed. Other columns have
+            the type of their values; mixed types, lists and objects become text that holds JSON.
+    """
+    require_parquet()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {**dict.fromkeys(types), **_columns(rows())}
+    columns |= dict(types)
+    arrow = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    schema = pa.schema([(name, arrow[kind or str]) for name, kind in columns.items()])
+    with atomic_text(path) as stream:
+        binary = cast("Any", stream).buffer
+        with pq.ParquetWriter(binary, schema, compression="zstd") as writer:
+            waiting = iter(rows())
+            while some := list(islice(waiting, _AT_ONCE)):
+                cells = {name: [_cell(r.get(name), k) for r in some] for name, k in columns.items()}
+                writer.write_table(pa.Table.from_pydict(cells, schema=schema))
+
+
+def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (1-based row number, row) of a Parquet file, streaming."""
+    require_parquet()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as opened:
+            for batch in opened.iter_batches(_AT_ONCE):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, clean_value(row)
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        # Also text that is not UTF-8, and dates that Python has no name for.
+        raise InputError(f"cannot be read as Parquet: {shorten(str(error))}", path=path) from error
+
+
+def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, type | None]:
+    """Return the type of each column, text where its values differ, None without any value."""
+    found: dict[str, type | None] = {}
+    for row in rows:
+        for name, value in row.items():
+            kind = _kind(value)
+            before = found.setdefault(name, kind)
+            if kind is None or kind is before:
+                continue
+            if before is None or {kind, before} == {int, float}:
+                found[name] = kind if before is None else float
+            else:
+                found[name] = str
+    return found
+
+
+def _kind(value: Any) -> type | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return bool
+    if isinstance(value, int):
+        return int if -_INT64 <= value < _INT64 else str
+    return float if isinstance(value, float) else str
+
+
+def _cell(value: Any, kind: type | None) -> Any:
+    if value is None or kind in (bool, int):
+        return value
+    if kind is float:
+        return float(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

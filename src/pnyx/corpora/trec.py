@@ -30,14 +30,13 @@ _LEAST_STEP = 1e-30
 
 
 def _parse_int(text: str, name: str) -> int:
-    """Read an integer in ASCII digits."""
     if not _INT.fullmatch(text):
         raise InputError(f"{name}: found {shorten(text, 30)!r}, expected an integer")
     return int(text)
 
 
 def _parse_float(text: str, name: str) -> float:
-    """Read a finite number in ASCII digits; NaN and infinity are no scores."""
+    """Read a finite number in ASCII digits."""
     value = float(text) if _FLOAT.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise InputError(f"{name}: found {shorten(text, 30)!r}, expected a finite number")
@@ -57,21 +56,11 @@ def _run_entry(line: str) -> RunEntry:
     return RunEntry(topic, doc, _parse_int(rank, "rank"), _parse_float(score, "score"), tag)
 
 
-def _scan_run(source: str) -> Iterator[Row[RunEntry]]:
-    rows = scan_text_lines(source)
-    key = attrgetter("topic_id", "doc_id")
-    return scanned(source, _run_entry, key, rows=rows, what="topic and document")
-
-
 def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
-    """Yield entries with scores by which trec_eval orders them as they come.
+    """Yield entries (a topic's together, best first) with scores that keep this order in trec_eval.
 
-    trec_eval orders by score alone, which it holds in single precision, and equal ones by document
-    id, the last of the alphabet first. So a score that is not below the one before, as trec_eval
-    sees it, is set just below it: by about one part in eight million. All others stay as they are.
-
-    Args:
-        entries: those of a topic together, the best first.
+    trec_eval holds scores in single precision and orders equal ones by document id, so a score that
+    is not below the one before is set just below it.
     """
     topic, before = None, math.inf
     for entry in entries:
@@ -91,11 +80,7 @@ def _single(score: float) -> float:
 
 
 def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:
-    """Write a TREC run; scores with every digit, so that reading gives the same numbers.
-
-    Raises:
-        InputError: an id or tag is empty or holds white space, or a score is not finite.
-    """
+    """Write a TREC run; InputError for an id, tag or score that it cannot hold."""
     for e in entries:
         if not math.isfinite(e.score):
             raise InputError(f"topic {shorten(e.topic_id)}: score {e.score!r} is not finite")
@@ -129,11 +114,7 @@ def _scan_qrels(
 
 
 def write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
-    """Write TREC qrels, with the subtopic in the second column.
-
-    Raises:
-        InputError: an id is empty or holds white space.
-    """
+    """Write TREC qrels, the subtopic second; InputError for an id with white space."""
     for q in qrels:
         topic, subtopic = _token(q.topic_id, "topic"), _token(q.subtopic, "subtopic")
         stream.write(f"{topic} {subtopic} {_token(q.doc_id, 'document')} {q.grade}\n")
@@ -176,7 +157,15 @@ FORMATS = (
         "run",
         "run",
         "TREC run: topic, Q0, document, rank, score, tag",
-        with_options(_scan_run),
+        with_options(
+            lambda source: scanned(
+                source,
+                _run_entry,
+                attrgetter("topic_id", "doc_id"),
+                rows=scan_text_lines(source),
+                what="topic and document",
+            )
+        ),
         "q1 Q0 d1 1 14.89 bm25\n",
         write_run,
     ),

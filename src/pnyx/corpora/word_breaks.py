@@ -1,10 +1,4 @@
-"""Splitting text into words exactly as Lucene 8's StandardTokenizer does.
-
-The words are those of UAX #29 by Unicode 9.0, and beside them runs of South East Asian scripts,
-single ideographs and hiragana, and emoji. `word_breaks.json` holds the rules as an automaton
-(`tools/word_breaks.py` makes it): at each place the longest match within `WINDOW` is a word; where
-there is none, one character is passed over.
-"""
+"""Splitting text into words exactly as Lucene 8's StandardTokenizer does (UAX #29, Unicode 9.0)."""
 
 from __future__ import annotations
 
@@ -30,11 +24,8 @@ _START = 1
 class Automaton:
     """What `split_words` goes by.
 
-    Attributes:
-        classes: of every character, by its number.
-        moves: from state and class to state; 0 is a dead end, 1 the start.
-        ends: of every state, 1 where a word may end.
-        window: how far a word is looked for, in units of UTF-16.
+    `classes` of every character, `moves` from state and class to state (0 is a dead end, 1 the
+    start), `ends`: 1 where a word may end, `window` in units of UTF-16.
     """
 
     classes: bytes
@@ -67,7 +58,7 @@ def split_words(text: str) -> list[str]:
 
 
 def split_by_automaton(text: str) -> list[str]:
-    """Return what `split_words` does, by the automaton alone, in time linear in the text."""
+    """Return what `split_words` does, by the automaton alone, in linear time."""
     known = automaton()
     moves, ends = known.moves, known.ends
     codes = list(map(ord, text))
@@ -117,7 +108,7 @@ def _ascii() -> re.Pattern[str]:
 
 
 def _pattern(letter: str, digit: str, low: str, in_word: str, in_number: str) -> re.Pattern[str]:
-    """Return a pattern whose group is the word; what it passes over without one is none."""
+    """Return a pattern whose group is the word; a match without group is passed over."""
     more = f"[{letter}{digit}{low}]"
     sign = f"(?:(?<=[{letter}])[{in_word}](?=[{letter}])|(?<=[{digit}])[{in_number}](?=[{digit}]))"
     return re.compile(f"([{low}]*[{letter}{digit}]{more}*(?:{sign}{more}+)*)|[{low}]+")

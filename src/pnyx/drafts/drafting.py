@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pnyx.corpora.draft_sources import ArgumentPair, DebateClaim, SurveyQuestion
 from pnyx.corpora.drafts import clean
-from pnyx.corpora.trim import trim, word_weight
+from pnyx.corpora.segment import trim, word_weight
 from pnyx.drafts.replies import claim_reply, pair_reply, survey_reply
 from pnyx.errors import shorten
 from pnyx.judge.base import run_blocking
@@ -37,7 +37,7 @@ Views: TypeAlias = Sequence[tuple[str, str | None]]
 Made: TypeAlias = tuple[str, Views, dict[str, Any]]
 """A question, the perspectives on it, and what they were made of."""
 
-_WORDS = 500  # Of an argument, what the model is shown, as `pnyx.corpora.trim` counts words
+_WORDS = 500  # Of an argument, what the model is shown, as `corpora.segment.trim` counts words
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.registry import FORMATS
+from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError
 from pnyx.judge.claims import claims
 from pnyx.judge.dimensions import definition, dimensions_of

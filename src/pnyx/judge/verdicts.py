@@ -101,7 +101,7 @@ def read_verdicts(
     path = file_of(source, files)
     unit, scan = "line", scan_json_objects
     if path.endswith(".parquet"):
-        from pnyx.corpora.parquet import read_parquet
+        from pnyx.corpora.tables import read_parquet
 
         unit, scan = "row", read_parquet
     yield from _checked(scan(path), form, path, unit)

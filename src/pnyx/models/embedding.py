@@ -28,18 +28,13 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Identifies the vectors: two embedders of one name embed equally."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts.
-
-        Args:
-            texts: any strings, possibly none. What a model cannot hold of a text is left out.
+        """Embed texts, possibly none; what a model cannot hold of a text is left out.
 
         Returns:
             Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1.
@@ -47,16 +42,14 @@ class Embedder(Protocol):
         Raises:
             ModelError: the model cannot be used.
         """
-        ...
 
 
 def embedder_from(spec: str | None = None, *, patience: Patience | None = None) -> Embedder:
     """Make an embedder from what `--embedder` says; nothing is asked yet.
 
     Args:
-        spec: None or `minilm-int8` for the packaged encoder; `http://HOST:PORT/v1#MODEL` (or
-            https) for any server with an `/embeddings` in the form of OpenAI's, whose key is read
-            from PNYX_API_KEY.
+        spec: None or `minilm-int8` for the packaged encoder; `http://HOST:PORT/v1#MODEL` (or https)
+            for a server with `/embeddings` like OpenAI's, whose key is read from PNYX_API_KEY.
         patience: time limits and retries of an endpoint.
 
     Raises:

@@ -1,8 +1,6 @@
 """An embedding model behind any address with an `/embeddings` in the form of OpenAI's.
 
-It is asked over the same wire, with the same patience and at the same pace as a chat model
-(`pnyx.models.wire`, `patience`, `pace`). What comes back is believed only if it is one finite
-vector of the expected length for each text.
+What comes back is believed only if it is one finite vector of the expected length for each text.
 """
 
 from __future__ import annotations
@@ -10,8 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,7 @@ from numpy.typing import NDArray
 from pnyx.errors import ModelError, shorten
 from pnyx.models.endpoint import Endpoint
 from pnyx.models.flow import run_all, run_blocking
-from pnyx.models.negotiate import is_too_long, refused_parameter
-from pnyx.models.outcomes import Again, Patience, Refused
+from pnyx.models.outcomes import Again, Refused, is_too_long, refused_parameter
 from pnyx.models.replies import CallFailed, printable
 from pnyx.models.wire import MAX_BODY_BYTES, Answer, NoAnswer, Wire
 
@@ -41,47 +38,30 @@ Vectors = NDArray[np.float32]
 class EmbeddingEndpoint(Endpoint):
     """Embeds texts by asking an endpoint; equal texts of a call are asked for once.
 
-    A text that the model finds too long is cut in half until it is taken; a batch that is refused
-    is halved, and later batches are as small. It may be used from several threads. Its name is
-    `endpoint:MODEL`: where the model is served does not change its vectors. See `Endpoint`.
+    A text that is too long is halved until it is taken; so is a batch that is refused, and later
+    batches are as small. It may be used from several threads. Its name is `endpoint:MODEL`.
     """
 
-    path, longest = "/embeddings", MAX_BODY_BYTES
+    path, longest, usual_concurrency = "/embeddings", MAX_BODY_BYTES, 8
+    _batch = _BATCH
+    _parameters: Mapping[str, Any] = MappingProxyType({"encoding_format": "base64"})
+    _dimensions: int | None = None
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        api_key: str | None = None,
-        *,
-        patience: Patience | None = None,
-        concurrency: int = 8,
-    ) -> None:
-        super().__init__(base_url, model, api_key, patience=patience, concurrency=concurrency)
-        self.name = f"endpoint:{model}"
-        self._batch = _BATCH
-        self._parameters: dict[str, Any] = {"encoding_format": "base64"}
-        self._dimensions: int | None = None
-        self._lock = threading.Lock()
+    @property
+    def name(self) -> str:
+        """Identifies the vectors, wherever the model is served."""
+        return f"endpoint:{self.model}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector, by the first answer; asks for one vector if there was none yet.
-
-        Raises:
-            ModelError: the endpoint cannot be used.
-        """
+        """Length of a vector, by the first answer; asks for one if there was none."""
         if self._dimensions is None:
             self.encode([_BLANK])
         assert self._dimensions is not None  # noqa: S101 - set by every answer that is believed
         return self._dimensions
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts; see `pnyx.models.embedding.Embedder`.
-
-        Raises:
-            ModelError: the endpoint cannot be reached, refuses, or sends what are no vectors.
-        """
+        """Embed texts; see `pnyx.models.embedding.Embedder`."""
         unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         if not unique:
             return np.zeros((0, self.dimensions), dtype=np.float32)
@@ -114,7 +94,7 @@ class EmbeddingEndpoint(Endpoint):
     async def _ask(self, wire: Wire, texts: list[str]) -> list[Vectors]:
         """Return a vector for each text, in smaller batches or of a shorter text if need be."""
         sent = self._parameters
-        outcome = await self._patiently(wire, texts, sent)
+        outcome = await self._exchanged(wire, texts, sent)
         if not isinstance(outcome, Refused):
             return outcome
         if outcome.status not in _ITS_WORDING:
@@ -136,27 +116,26 @@ class EmbeddingEndpoint(Endpoint):
             return await self._ask(wire, texts)
         raise self._failed(self._sorter.rejected(outcome, too_long=is_too_long(outcome.body)))
 
-    async def _patiently(
-        self, wire: Wire, texts: list[str], parameters: dict[str, Any]
+    async def _exchanged(
+        self, wire: Wire, texts: list[str], parameters: Mapping[str, Any]
     ) -> list[Vectors] | Refused:
-        """Ask once, however many attempts that takes."""
         body = {"model": self.model, "input": texts, **parameters}
         raw = json.dumps(body, separators=(",", ":")).encode()
-        attempt = 0
-        while True:
-            attempt += 1
+
+        async def attempt() -> list[Vectors] | CallFailed | Again | Refused:
             async with self.pace.slot() as slot:
                 outcome = self._sort(await wire.post(raw), len(texts))
                 self._learn(slot, outcome)
-            if isinstance(outcome, CallFailed):
-                raise self._failed(outcome)
-            if not isinstance(outcome, Again):
                 return outcome
-            if attempt >= self.attempts(outcome):
-                no = "cannot be reached" if outcome.kind == "unreachable" else "gives no vectors"
-                why = f"{outcome.failed.reason} ({attempt} attempts)"
-                raise ModelError(f"{self.base_url} {no}: {why}")
-            await self._rest(outcome, attempt)
+
+        outcome, attempts = await self._patiently(attempt)
+        if isinstance(outcome, CallFailed):
+            raise self._failed(outcome)
+        if isinstance(outcome, Again):
+            no = "cannot be reached" if outcome.kind == "unreachable" else "gives no vectors"
+            why = f"{outcome.failed.reason} ({attempts} attempts)"
+            raise ModelError(f"{self.base_url} {no}: {why}")
+        return outcome
 
     def _sort(
         self, answer: Answer | NoAnswer, count: int
@@ -173,7 +152,6 @@ class EmbeddingEndpoint(Endpoint):
         return self._believed(_raw_vectors(value, count, self._sorter.safe))
 
     def _believed(self, found: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
-        """Return unit vectors, or why these are none."""
         if isinstance(found, str):
             return CallFailed(f"malformed: {self._sorter.safe(found)}")
         with self._lock:
@@ -186,17 +164,12 @@ class EmbeddingEndpoint(Endpoint):
                 if not np.isfinite(vector).all() or not vector.any():
                     return CallFailed("malformed: a vector is not finite, or all zero")
             self._dimensions = expected
-        return [_unit(vector) for vector in found]
+        # The largest entry is scaled to 1 first, so that no square overflows or vanishes.
+        scaled = (vector / np.abs(vector).max() for vector in found)
+        return [(vector / np.linalg.norm(vector)).astype(np.float32) for vector in scaled]
 
     def _failed(self, failed: CallFailed) -> ModelError:
         return ModelError(f"{self.base_url} gives no vectors: {failed.reason}")
-
-
-def _unit(vector: NDArray[np.float64]) -> Vectors:
-    """Scale to length 1; the largest entry first, so that no square overflows or vanishes."""
-    scaled = vector / np.abs(vector).max()
-    unit: Vectors = (scaled / np.linalg.norm(scaled)).astype(np.float32)
-    return unit
 
 
 def _raw_vectors(

@@ -1,10 +1,4 @@
-"""The packaged text encoder: all-MiniLM-L6-v2 in int8, run by ONNX Runtime on the CPU.
-
-A text's embedding depends on that text alone, bit for bit. Dynamic quantisation takes one scale
-for a whole activation tensor, so padding a text into a batch would change its embedding and, near
-a threshold, a verdict. Each text is therefore one run on one thread, and the cores are kept busy
-by several such runs at a time (docs/decisions/packaged-encoder.md has the cost).
-"""
+"""The packaged text encoder: all-MiniLM-L6-v2 in int8, run by ONNX Runtime on the CPU."""
 
 from __future__ import annotations
 
@@ -29,8 +23,7 @@ __all__ = ["Encoder", "load_encoder", "open_session"]
 _FOLDERS = {"minilm-int8": "minilm"}
 
 _MAX_CHARACTERS = 32_768
-"""Far more than 256 tokens can hold (a WordPiece word has at most 100 characters), so cutting
-here changes no embedding of running text and bounds the tokenizer's work on hostile input."""
+"""Far more than 256 tokens can hold, so cutting here changes no embedding of running text."""
 
 _REMEMBERED = 30_000
 """Embeddings kept, about 50 MB."""
@@ -39,9 +32,9 @@ _MAX_REMEMBERED_CHARACTERS = 2_000
 
 
 class Encoder:
-    """Turns texts into unit vectors whose dot product is their cosine similarity.
+    """Turns texts into unit vectors whose dot product is their cosine similarity (`load_encoder`).
 
-    Obtain it from `load_encoder`. It may be used from several threads.
+    It may be used from several threads.
 
     Attributes:
         name: `minilm-int8`.
@@ -59,20 +52,22 @@ class Encoder:
         self.card = folder.joinpath("card.md").read_text(encoding="utf-8")
         self._recent: dict[str, npt.NDArray[np.float32]] = {}
         self._session = open_session(_read(folder, "model.onnx", files["model.onnx"]))
-        self._tokenizer = _tokenizer(
-            _read(folder, "tokenizer.json", files["tokenizer.json"]), self.max_tokens
-        )
+        import tokenizers
+
+        tokenizer = _read(folder, "tokenizer.json", files["tokenizer.json"]).decode("utf-8")
+        self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer)
+        self._tokenizer.enable_truncation(self.max_tokens)
+        self._tokenizer.no_padding()
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed texts; a text that occurs twice, or was embedded lately, is embedded once.
 
-        Args:
-            texts: any strings. Only the first `max_tokens` tokens of each count: cut longer
-                texts into windows. The empty string has an embedding too, without meaning.
+        Only the first `max_tokens` tokens of each count: cut longer texts into windows. The empty
+        string has an embedding too, without meaning.
 
         Returns:
-            Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1. A row has
-            the same bits alone, in any batch and with any number of cores.
+            Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1. A row has the
+            same bits alone, in any batch and with any number of cores.
         """
         unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         out = np.empty((len(unique), self.dimensions), dtype=np.float32)
@@ -84,7 +79,9 @@ class Encoder:
                 out[i] = known
         if new:
             fresh = np.empty((len(new), self.dimensions), dtype=np.float32)
-            self._fill(fresh, [_printable(text) for text in new])
+            # Bounded, and without lone surrogates, which the tokenizer cannot take.
+            cut = (text[:_MAX_CHARACTERS].encode("utf-8", "replace") for text in new)
+            self._fill(fresh, [text.decode("utf-8") for text in cut])
             out[[unique[text] for text in new]] = fresh
             self._remember(new, fresh)
         return out[[unique[text] for text in texts]]
@@ -118,10 +115,7 @@ class Encoder:
 
 @functools.cache
 def load_encoder(name: str = "minilm-int8") -> Encoder:
-    """Load a packaged encoder; the second call returns the same one.
-
-    Args:
-        name: `minilm-int8`, the only one so far.
+    """Load a packaged encoder (so far `minilm-int8`); the second call returns the same one.
 
     Raises:
         InputError: no encoder of that name is packaged.
@@ -134,7 +128,6 @@ def load_encoder(name: str = "minilm-int8") -> Encoder:
 
 
 def _read(folder: Traversable, file: str, expected: dict[str, Any] | None) -> bytes:
-    """Return a weights file, checked against its manifest entry."""
     try:
         data = folder.joinpath(file).read_bytes()
     except OSError as error:
@@ -145,11 +138,7 @@ def _read(folder: Traversable, file: str, expected: dict[str, Any] | None) -> by
 
 
 def open_session(model: bytes) -> Any:
-    """Return a session that runs an ONNX model on one thread, so that texts are run side by side.
-
-    Args:
-        model: the file's content.
-    """
+    """Return a session that runs an ONNX model on one thread, so that texts run side by side."""
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -158,22 +147,8 @@ def open_session(model: bytes) -> Any:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _tokenizer(data: bytes, max_tokens: int) -> Any:
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_str(data.decode("utf-8"))
-    tokenizer.enable_truncation(max_tokens)
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def _printable(text: str) -> str:
-    """Bound the length and replace lone surrogates, which the tokenizer cannot take."""
-    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-
-
 def _cores() -> int:
-    """Return the number of cores this process may use (a container's share, where known)."""
+    """Return the number of cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

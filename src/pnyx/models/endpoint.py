@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from typing import TypeVar
 
-from pnyx.models.addresses import check_address
+from pnyx.models.addresses import Secrets, check_address
 from pnyx.models.flow import PerLoop
 from pnyx.models.outcomes import Again, Patience, Sorter
 from pnyx.models.pace import Pace, Slot
-from pnyx.models.secrets import Secrets
 from pnyx.models.wire import MAX_REPLY_BYTES, Wire
 
 __all__ = ["Endpoint"]
+
+T = TypeVar("T")
 
 
 class Endpoint:
     """A model behind an address: its connections, its pace, and waits that can be seen.
 
-    What the endpoint refuses and what it bears is remembered for the life of this object. It can
-    be used from any event loop; each keeps connections open while requests are under way. A key is
-    sent to the server and goes nowhere else: no log, store, repr or error text holds it.
-
-    Args:
-        base_url: up to and without the `path` of a kind of endpoint.
-        model: its name there.
-        api_key: sent as bearer token; None sends none.
-        patience: time limits and retries.
-        concurrency: the most requests ever under way at once; how many are is learnt.
-
-    Attributes:
-        on_retry: called with one line before each further attempt, so that a wait can be shown.
-        on_wait: called with one line when nothing at all has come back for `patience.silence`.
-        retries: attempts beyond the first of each request, so far.
+    What it refuses and bears is remembered for the life of this object, which any event loop may
+    use. The key goes to the server and nowhere else: no log, store, repr or error text holds it.
     """
 
     path = ""
     longest = MAX_REPLY_BYTES
+    usual_concurrency = 32
 
     def __init__(
         self,
@@ -45,12 +36,13 @@ class Endpoint:
         api_key: str | None = None,
         *,
         patience: Patience | None = None,
-        concurrency: int = 32,
+        concurrency: int | None = None,
     ) -> None:
         self.base_url = check_address(base_url)
         self.model = model
         self.patience = patience or Patience()
-        self.pace = Pace(concurrency)
+        self.pace = Pace(self.usual_concurrency if concurrency is None else concurrency)
+        self._lock = threading.Lock()
         self.on_retry: Callable[[str], None] | None = None
         self.on_wait: Callable[[str], None] | None = None
         self.retries = 0
@@ -87,7 +79,7 @@ class Endpoint:
             self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
 
     def heed(self, outcome: Again) -> bool:
-        """Start nothing for as long as the endpoint asks for, if it does; a long rest is told."""
+        """Start nothing for as long as the endpoint asks for; a long rest is reported."""
         if outcome.retry_after is None:
             return False
         seconds = self.patience.wait(1, outcome.retry_after)
@@ -98,16 +90,28 @@ class Endpoint:
             self.on_wait(f"{wanted}; it is asked again after {seconds:.0f} s")
         return True
 
-    async def _rest(self, outcome: Again, attempt: int) -> None:
-        """Wait before a further attempt."""
+    async def _patiently(
+        self,
+        ask: Callable[[], Awaitable[T]],
+        check: Callable[[Again], None] = lambda _: None,
+    ) -> tuple[T, int]:
+        """Ask until something else than `Again` comes, or for the last time; return how often.
+
+        `check` may raise to give up before the next attempt.
+        """
         import anyio
 
-        self.announce(outcome, attempt, self.attempts(outcome))
-        if not self.heed(outcome):
-            await anyio.sleep(self.patience.wait(attempt, None))
+        attempt = 0
+        while True:
+            outcome, attempt = await ask(), attempt + 1
+            if not isinstance(outcome, Again) or attempt >= (limit := self.attempts(outcome)):
+                return outcome, attempt
+            check(outcome)
+            self.announce(outcome, attempt, limit)
+            if not self.heed(outcome):
+                await anyio.sleep(self.patience.wait(attempt, None))
 
     def _learn(self, slot: Slot, outcome: object) -> None:
-        """Tell the pace how the endpoint bore an attempt."""
         if not isinstance(outcome, Again):
             slot.served()
         elif outcome.overloaded:

@@ -1,7 +1,6 @@
-"""Undoing a body's compression a bounded piece at a time.
+"""Undoing a body's compression a bounded piece at a time, all members of a gzip file.
 
-A client's own decoder undoes whatever came at once: 64 KB of a bomb become 64 MB. It also stops
-after the first member of a gzip file, of which there may be several (RFC 1952, 2.2).
+A client's own decoder undoes whatever came at once: 64 KB of a bomb become 64 MB.
 """
 
 from __future__ import annotations
@@ -27,12 +26,7 @@ class DamagedError(ValueError):
 
 
 class Inflate:
-    """Undoes the compression of one body.
-
-    Args:
-        encoding: the header `Content-Encoding`. Of one that is not known the body stays as it is:
-            see `known`.
-    """
+    """Undoes the compression of one body; of an encoding that is not `known` it stays as it is."""
 
     def __init__(self, encoding: str) -> None:
         self.encoding = encoding.strip().lower()
@@ -49,13 +43,7 @@ class Inflate:
         return self._inflate is not None or self.encoding in ("", "identity")
 
     def feed(self, raw: bytes, most: int) -> bytes:
-        """Return what a piece becomes, but not more than `most` bytes.
-
-        What is beyond `most` is lost; ask for one byte more than wanted to detect it.
-
-        Raises:
-            DamagedError: it is damaged.
-        """
+        """Return at most `most` bytes of what a piece becomes; what is beyond is lost."""
         if self._inflate is None:
             return raw
         parts: list[bytes] = []
@@ -67,11 +55,7 @@ class Inflate:
         return b"".join(parts)
 
     def check_end(self) -> None:
-        """Refuse a body that ended in the middle.
-
-        Raises:
-            DamagedError: it did.
-        """
+        """Raise DamagedError where a body ended in the middle."""
         if self._inflate is not None and not self._inflate.eof:
             raise DamagedError("it ends too early")
 
@@ -125,16 +109,10 @@ async def read_body(
     cut: bool = False,
     take: Callable[[int], Awaitable[None]] | None = None,
 ) -> tuple[bytes, bool]:
-    """Read the body of an answer, without its compression, and say whether it is longer than that.
+    """Read the body of an answer, decompressed, and say whether it is longer than `limit`.
 
-    Args:
-        response: whose body was not touched yet.
-        limit: bytes of it that are read, before and after decompression.
-        cut: whether the beginning of a longer body is wanted; otherwise nothing of it is returned.
-        take: awaited with the size of each part before it is kept.
-
-    Raises:
-        DamagedError: its compression is damaged.
+    `limit` holds before and after decompression; `cut` asks for the beginning of a longer body;
+    `take` is awaited with the size of each part before it is kept.
     """
     size = response.headers.get("content-length", "")
     if not cut and size.isascii() and size.isdigit() and len(size) < 20 and int(size) > limit:

@@ -1,8 +1,7 @@
 """What asking costs: counted by the server's own figures, and held below a budget.
 
-A budget is kept by reservation: before each attempt an upper bound of what it can use is set
-aside, and replaced by the server's count when the reply is in. What may have been billed without
-anybody saying how much (a timeout, a reply cut off on the way) keeps its bound as spent.
+A budget is kept by reservation of upper bounds; what may have been billed without a count keeps its
+bound as spent (docs/decisions/pace-and-budget.md).
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.flow import Gate, Turn
 from pnyx.models.prices import Price
 from pnyx.models.replies import ChatRequest
-from pnyx.models.turns import Gate, Turn
 
 __all__ = [
     "Bound",
@@ -33,7 +32,7 @@ __all__ = [
 
 _PER_MESSAGE, _PER_REQUEST = 16, 128
 _BYTES_PER_TOKEN = 6.0
-"""Few tokenizers put more than this many bytes of running text into a token on average."""
+"""Few tokenizers put more bytes of running text into a token on average."""
 
 
 class BudgetReached(PnyxError):  # noqa: N818 - reads as what happened
@@ -59,19 +58,14 @@ def prompt_bytes(request: ChatRequest) -> int:
 def bound_of(request: ChatRequest) -> Bound:
     """Return the most tokens that a request can use.
 
-    A token is at least one byte of text in every tokenizer that falls back to bytes; what the
-    chat template adds is allowed for by 16 tokens a message and 128 a request.
+    A token is at least one byte of text; the chat template adds 16 a message and 128 a request.
     """
     extra = _PER_REQUEST + _PER_MESSAGE * len(request.messages)
     return Bound(prompt_bytes(request) + extra, request.max_tokens)
 
 
 def check_budget(budget_usd: float | None, model: str, price: Price | None) -> None:
-    """Refuse a budget in money where the price is not known.
-
-    Raises:
-        InputError: one line naming `--prices`.
-    """
+    """Refuse a budget in money where the price is not known."""
     if budget_usd is not None and price is None:
         raise InputError(
             f"--budget: the price of {shorten(model)!r} is not known; give it in a file with "
@@ -100,10 +94,7 @@ class _Sum:
 
 @dataclass(slots=True)
 class Ticket:
-    """Leave to make one attempt; left without a verdict it is released.
-
-    If the attempt was cancelled before any verdict it may have been billed: it is uncertain.
-    """
+    """Leave to make one attempt; released without a verdict, uncertain if it was cancelled."""
 
     bound: Bound
     usage: Mapping[str, int] = field(default_factory=dict)
@@ -202,21 +193,14 @@ class Ledger(Gate):
         }
 
     def check(self, request: ChatRequest) -> None:
-        """Say at once that a request can no longer be afforded.
-
-        Raises:
-            BudgetReached: even if all that is under way came for free.
-        """
+        """Raise BudgetReached if a request is too much even if all under way came for free."""
         if self.limited:
             with self._lock:
                 self._afford(bound_of(request))
 
     @asynccontextmanager
     async def admit(self, request: ChatRequest) -> AsyncIterator[Ticket]:
-        """Set aside what one attempt may use, until it is over.
-
-        A reservation that does not fit waits, in order, while attempts under way may yet turn out
-        to use less than was set aside for them.
+        """Set aside what one attempt may use, until it is over, waiting in order until it fits.
 
         Raises:
             BudgetReached: it can no longer be afforded.
@@ -300,14 +284,7 @@ class Ledger(Gate):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What requests will use, before any is made: each range from low to high.
-
-    Attributes:
-        requests: how many.
-        prompt_tokens: of all together.
-        completion_tokens: of all together.
-        cost_usd: None where the price is not known.
-    """
+    """What requests will use, each range from low to high; `cost_usd` None without a price."""
 
     requests: int
     prompt_tokens: tuple[int, int]
@@ -322,13 +299,9 @@ def estimate(
 ) -> Estimate:
     """Return what requests will use if each is answered at the first attempt.
 
-    Args:
-        requests: read once, one at a time.
-        price: of the model.
-        past: (`prompt_bytes`, usage) of replies of the same model to similar requests. With at
-            least 5, the ranges are the 5th and 95th percentile of what those used; without,
-            they go from 6 bytes a token and one token a reply to the bounds that a budget
-            reserves.
+    `past` has (`prompt_bytes`, usage) of replies to similar requests. With at least 5, the ranges
+    are the 5th and 95th percentile of what those used; without, they go from 6 bytes a token and
+    one token a reply to the bounds that a budget reserves.
     """
     number = size = text = most_prompt = most_completion = 0
     for request in requests:

@@ -1,9 +1,4 @@
-"""A language model on this machine: the packaged one, or any GGUF file, run by llama.cpp.
-
-llama.cpp runs in a process of its own (`pnyx.models.local_worker`) and is spoken to as any other
-endpoint, over HTTP. The process is started when the first question is asked, so that a run that
-the judgement store answers never loads a model, and is kept until this object goes.
-"""
+"""A language model on this machine: the packaged one, or any GGUF file, run by llama.cpp."""
 
 from __future__ import annotations
 
@@ -17,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.errors import InputError, MissingExtra, ModelError, shorten
-from pnyx.models.chat_endpoint import ChatEndpoint
+from pnyx.models.chat import ChatEndpoint
 from pnyx.models.flow import PerLoop
-from pnyx.models.local_files import (
+from pnyx.models.local_process import (
     WEIGHTS_COMMAND,
+    Worker,
     fingerprint,
     model_files,
     packaged_weights,
 )
-from pnyx.models.local_process import Worker
 from pnyx.models.outcomes import Patience
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
 
@@ -54,14 +49,13 @@ def open_local(spec: str, *, patience: Patience | None = None) -> LocalModel:
     """Open the model that `--llm local` or `--llm gguf:PATH` names; nothing is loaded yet.
 
     Args:
-        spec: `local` for the packaged SmolLM2-135M-Instruct, or `gguf:` and the path of a GGUF
-            file; of a model in several files, the first.
-        patience: time limits. A reply is given at least ten minutes: a local model may be slow,
-            but it does not get lost.
+        spec: `local` for the packaged SmolLM2-135M-Instruct, or `gguf:` and the path of a GGUF file
+            (of a model in several files, the first).
+        patience: time limits; a reply is given at least ten minutes.
 
     Raises:
-        InputError: there is no such file, it is no GGUF file, the packaged weights are not
-            installed, or PNYX_LOCAL_CONTEXT is no number of tokens.
+        InputError: there is no such GGUF file, the packaged weights are not installed, or
+            PNYX_LOCAL_CONTEXT is not a number of tokens.
         MissingExtra: xllamacpp is not installed.
     """
     kind, _, rest = spec.partition(":")
@@ -86,15 +80,15 @@ class LocalModel:
         patience: time limits.
 
     Attributes:
-        model: the file's name and its `local_files.fingerprint`, so that replies in the judgement
-            store are not shared by files that differ.
+        model: the file's name and fingerprint, so that stored replies are not shared by files that
+            differ.
         on_retry: called with one line when loading takes long or the process is started again.
         on_wait: never called: a process on this machine cannot fall silent unnoticed.
         ledger: counts what is used, and keeps to its budget.
         retries: how often the process was started again.
 
     Raises:
-        InputError: the file is not there or is no GGUF file.
+        InputError: the file is not there or not a GGUF file.
     """
 
     def __init__(
@@ -148,7 +142,7 @@ class LocalModel:
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for: one of `negotiate.FORMATS`."""
+        """How the shape of answers is asked for: one of `outcomes.FORMATS`."""
         running = self._running
         return running.response_format if running else "json_schema"
 
@@ -159,11 +153,7 @@ class LocalModel:
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask once; if the process ends meanwhile, once more in a fresh one.
-
-        Returns:
-            The reply, or why there is none, as `ChatEndpoint.complete` does; `too_long` where the
-            prompt does not fit the window.
+        """Ask once, and once more in a fresh process if it ends; see `ChatEndpoint.complete`.
 
         Raises:
             ModelError: the model cannot be loaded, or its process ended twice with no reply in
@@ -261,8 +251,6 @@ class LocalModel:
 
 @dataclass(slots=True)
 class _Held:
-    """What one event loop keeps open."""
-
     stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     endpoint: ChatEndpoint | None = None
 
@@ -287,10 +275,7 @@ class _LlamaEndpoint(ChatEndpoint):
 
 
 async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) -> T:
-    """Do blocking work in a thread that neither a cancelled task nor the interpreter waits for.
-
-    `say` is called when the work takes longer than people wait without wondering.
-    """
+    """Do blocking work in a thread that nobody waits for; `say` is called if it takes long."""
     import concurrent.futures
 
     import anyio

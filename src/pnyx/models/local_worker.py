@@ -1,16 +1,8 @@
-"""The process in which a local language model runs: llama.cpp's server, through xllamacpp.
-
-Started by `pnyx.models.local` as a script of its own, so that nothing that a model file or
-llama.cpp does can harm the process that asks. It imports nothing of Pnyx.
-
-Lines of JSON on standard input and output: first the settings come in (the key among them, which
-must not show in a list of processes) and `{"address", "window"}` or `{"error"}` goes out; then
-each `{"schema"}` is answered by the `{"grammar"}` that holds a reply to it. When standard input
-ends, or the parent is gone, this process ends, whatever it is doing.
-"""
+"""The process in which a local language model runs: llama.cpp's server, through xllamacpp."""
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -72,10 +64,7 @@ def _watch_parent(parent: int) -> None:
 
 
 def _die_with_parent(wanted: bool) -> None:
-    """Have Linux end this process when the thread that started it ends.
-
-    That thread waits until the model is loaded, and may go then: the wish holds until then only.
-    """
+    """Have Linux end this process with the thread that started it, while it loads."""
     if sys.platform == "linux":
         import ctypes
 
@@ -101,7 +90,6 @@ def _grammar(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serve(settings: dict[str, Any], window: int) -> Any:
-    """Load the model and listen on a port that the system picks."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -126,11 +114,7 @@ def _serve(settings: dict[str, Any], window: int) -> Any:
 
 
 def _window(settings: dict[str, Any]) -> int:
-    """Return how many tokens of context to hold.
-
-    The model's own window, unless its keys and values would then take more than a quarter of the
-    memory that is available.
-    """
+    """Return the tokens of context: the model's own, within a quarter of the free memory."""
     own, per_token = _shape(Path(settings["path"]))
     room = _available_memory() // 4 // per_token // max(1, settings["slots"])
     wanted = settings["context"] or max(_LEAST_WINDOW, min(room, _LARGEST_WINDOW))
@@ -195,31 +179,18 @@ def _value(file: BinaryIO, kind: int) -> Any:
 
 def _available_memory() -> int:
     """Return the bytes that can be had: of the machine, or of the container if that is less."""
-    rooms = [room for find in (_machine_room, _container_room) if (room := find()) is not None]
+    rooms: list[int] = []
+    with contextlib.suppress(OSError, ValueError):  # not Linux, or it does not say
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        rooms += [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
+    with contextlib.suppress(OSError, ValueError):  # no container, or one without a limit
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text(encoding="ascii"))
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+        rooms.append(max(0, limit - used))
     if not rooms and hasattr(os, "sysconf"):
         rooms.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     return min(rooms, default=1 << 32)
-
-
-def _machine_room() -> int | None:
-    """Return the bytes that Linux says can be had; None elsewhere, and where it does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found = [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
-    except (OSError, ValueError):
-        return None
-    return min(found, default=None)
-
-
-def _container_room() -> int | None:
-    """Return the bytes that are left of a container's limit; None where it has none."""
-    group = Path("/sys/fs/cgroup")
-    try:
-        limit = (group / "memory.max").read_text(encoding="ascii").strip()
-        used = int((group / "memory.current").read_text(encoding="ascii"))
-        return None if limit == "max" else max(0, int(limit) - used)
-    except (OSError, ValueError):
-        return None
 
 
 if __name__ == "__main__":

@@ -1,20 +1,53 @@
-"""What an endpoint's answer means: a reply, a failure, a refusal; how long it is waited for."""
+"""What an endpoint's answer means, and what it accepts, learnt from its own errors."""
 
 from __future__ import annotations
 
 import email.utils
+import json
 import random
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pnyx.errors import ModelError, shorten
-from pnyx.models.replies import CallFailed, Reply, read_reply
-from pnyx.models.secrets import Secrets
+from pnyx.models.addresses import Secrets
+from pnyx.models.replies import CallFailed, ChatRequest, Reply, read_reply
 from pnyx.models.wire import Answer, NoAnswer
 
-__all__ = ["Again", "Patience", "Refused", "Sorter", "retry_after"]
+__all__ = [
+    "FORMATS",
+    "LIMITS",
+    "Again",
+    "Dialect",
+    "Patience",
+    "Refused",
+    "Sorter",
+    "is_too_long",
+    "refused_parameter",
+    "retry_after",
+]
+
+FORMATS = ("json_schema", "json_object", "text")
+"""How an answer's shape is asked for, strongest first."""
+
+LIMITS = ("max_tokens", "max_completion_tokens", None)
+
+_REFUSAL = re.compile(
+    r"unsupported|not supported|n't support|not support|unknown|unrecogni[sz]ed|unexpected"
+    r"|not permitted|not allowed|forbidden|invalid|not implemented|unavailable|only the default"
+    r"|must be|cannot be|deprecated",
+    re.IGNORECASE,
+)
+_FORMAT_WORDS = re.compile(
+    r"response_format|json_schema|json_object|structured[ _]output|guided|grammar", re.IGNORECASE
+)
+_TOO_LONG = re.compile(
+    r"context[ _](length|window|size)|maximum context|too (long|many tokens|large)"
+    r"|exceeds? the (model|limit|context)|reduce the length",
+    re.IGNORECASE,
+)
 
 _HOPELESS = {401, 402, 403, 404, 405}
 _PASSING = {408, 409, 425, 429}
@@ -22,16 +55,94 @@ _TOO_MUCH = {429, 502, 503, 504, 529}
 
 
 @dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way to word a request.
+
+    `form` indexes `FORMATS`, `limit` the names of the output limit (the last is none at all);
+    `dropped` are parameters that the server refused.
+    """
+
+    form: int = 0
+    limit: int = 0
+    dropped: frozenset[str] = frozenset()
+
+    @property
+    def response_format(self) -> str:
+        """Name of the way in which the answer's shape is asked for."""
+        return FORMATS[self.form]
+
+    @property
+    def limits_output(self) -> bool:
+        """Whether the length of a reply is limited at all."""
+        return LIMITS[self.limit] is not None
+
+    def parameters(self, request: ChatRequest) -> dict[str, Any]:
+        """Return what is sent beside model and messages, by the names that the server knows."""
+        wanted: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed}
+        if request.logprobs and not self.dropped & {"logprobs", "top_logprobs"}:
+            wanted |= {"logprobs": True, "top_logprobs": request.logprobs}
+        if (limit := LIMITS[self.limit]) is not None:
+            wanted[limit] = request.max_tokens
+        if request.schema is not None and self.response_format != "text":
+            wanted["response_format"] = {"type": self.response_format}
+            if self.response_format == "json_schema":
+                named = {"name": request.schema_name, "schema": dict(request.schema)}
+                wanted["response_format"]["json_schema"] = {**named, "strict": True}
+        return {k: v for k, v in wanted.items() if v is not None and k not in self.dropped}
+
+    def without(self, parameter: str) -> Dialect | None:
+        """Return the next dialect after a refusal of `parameter`, or None where there is none."""
+        if parameter == "response_format":
+            return None if self.response_format == "text" else replace(self, form=self.form + 1)
+        if parameter in LIMITS:
+            last = self.limit + 1 == len(LIMITS)
+            return None if last else replace(self, limit=self.limit + 1)
+        return replace(self, dropped=self.dropped | {parameter})
+
+    def merged(self, other: Dialect) -> Dialect:
+        """Return the dialect that heeds the refusals that both have met."""
+        form, limit = max(self.form, other.form), max(self.limit, other.limit)
+        return Dialect(form, limit, self.dropped | other.dropped)
+
+
+def refused_parameter(body: str, sent: Mapping[str, Any]) -> str | None:
+    """Return which of the `sent` parameters an error's body names as refused, or None."""
+    named = _named_parameter(body)
+    if named:
+        parts = re.split(r"[./\[\]]", named)
+        return next((name for name in sent if name in parts), None)
+    if "response_format" in sent and _FORMAT_WORDS.search(body):
+        return "response_format"
+    if not _REFUSAL.search(body):
+        return None
+    return next((name for name in sent if re.search(rf"\b{name}\b", body)), None)
+
+
+def _named_parameter(body: str) -> str | None:
+    """Read the parameter out of OpenAI's `error.param` or FastAPI's `detail[0].loc`."""
+    try:
+        value = json.loads(body)
+        error = value.get("error", value)
+        if isinstance(error, dict) and isinstance(error.get("param"), str):
+            return str(error["param"])
+        return "/".join(str(part) for part in value["detail"][0]["loc"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def is_too_long(body: str) -> bool:
+    """Whether an error means that the request does not fit the model's window."""
+    return _TOO_LONG.search(body) is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Patience:
     """How long an endpoint is waited for.
 
-    Attributes:
-        timeout: seconds for one attempt, from connecting to the last byte.
-        attempts: attempts for one request.
-        connect_attempts: attempts while nothing even listens.
-        first_wait: seconds before the second attempt; doubles from there, with jitter.
-        longest_wait: the most seconds ever waited between attempts, whatever Retry-After says.
-        silence: seconds without any sign of life after which a first one is given to the user.
+    `timeout`: seconds for one attempt, from connecting to the last byte. `connect_attempts` while
+    nothing even listens. `first_wait`: seconds before the second attempt; doubles from there, with
+    jitter, up to `longest_wait`, whatever Retry-After says. `silence`: seconds without any sign of
+    life after which the user is told.
     """
 
     timeout: float = 120.0
@@ -73,11 +184,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 class Again:
     """An attempt that failed in a way that may pass.
 
-    Attributes:
-        failed: why.
-        kind: `http`, `body` (200 but no completion), `connection`, `timeout` or `unreachable`.
-        retry_after: seconds that the server asks to wait.
-        overloaded: whether it is a sign of more requests than the endpoint bears.
+    `kind`: `http`, `body` (200 but no completion), `connection`, `timeout` or `unreachable`.
+    `retry_after`: seconds that the server asks to wait. `overloaded`: whether it is a sign of too
+    many requests.
     """
 
     failed: CallFailed
@@ -101,24 +210,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Sorter:
-    """Sorts what one endpoint sends.
-
-    Attributes:
-        base_url: for messages.
-        model: the model asked for.
-        secrets: taken out of whatever is shown or kept, should the server echo them.
-    """
+    """Sorts what one endpoint sends; `secrets` are taken out of whatever is shown or kept."""
 
     base_url: str
     model: str
     secrets: Secrets
 
     def sort(self, answer: Answer | NoAnswer, form: str) -> Reply | CallFailed | Again | Refused:
-        """Say what came back to a request that asked for its reply's shape by `form`.
-
-        Raises:
-            ModelError: nothing will ever come of this endpoint.
-        """
+        """Return what came back to a request; ModelError if the endpoint is of no use."""
         if isinstance(answer, NoAnswer) or answer.status != 200:
             return self.trouble(answer)
         hide = self.secrets.hide_in_reply
@@ -146,11 +245,7 @@ class Sorter:
         return replace(reply, tokens=None) if spelt else reply
 
     def trouble(self, answer: Answer | NoAnswer) -> CallFailed | Again | Refused:
-        """Say what became of a request that was not answered with HTTP 200.
-
-        Raises:
-            ModelError: nothing will ever come of this endpoint.
-        """
+        """Return the outcome of a request that was not answered with HTTP 200."""
         if isinstance(answer, NoAnswer):
             failed = CallFailed(self.safe(answer.detail))
             if answer.kind == "too_big":
@@ -182,11 +277,7 @@ class Sorter:
         return CallFailed(f"rejected: HTTP {status}: {self.safe(body)}")
 
     def rejected(self, refused: Refused, *, too_long: bool) -> CallFailed:
-        """Return the failure of a request that no dialect made acceptable.
-
-        Raises:
-            ModelError: no other request will fare better.
-        """
+        """Return the failure of a request that no dialect made acceptable."""
         if refused.status in _HOPELESS:
             raise ModelError(self.hopeless(refused.status, refused.body))
         word = "too_long" if too_long else "rejected"

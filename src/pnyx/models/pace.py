@@ -1,10 +1,7 @@
 """How many requests an endpoint is given at once, learnt from how it bears them.
 
-The law (`Limit`) is that of congestion control: slow start, multiplicative decrease at the first
-sign of overload (Jacobson, "Congestion avoidance and control", SIGCOMM 1988), then quickly back to
-just below the load that was refused and cautiously beyond it (as CUBIC does: Ha, Rhee and Xu,
-2008). `Pace` holds the requests of an endpoint to it. Why it is built so, and how it measures:
-`docs/decisions/pace-and-budget.md`.
+The law is that of congestion control: slow start, multiplicative decrease (Jacobson, SIGCOMM 1988),
+then as CUBIC (Ha, Rhee and Xu, 2008). See docs/decisions/pace-and-budget.md.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from pnyx.models.turns import Gate, Turn
+from pnyx.models.flow import Gate, Turn
 
 __all__ = ["Elsewhere", "Limit", "Pace", "Slot"]
 
@@ -31,9 +28,8 @@ class Elsewhere(Exception):  # noqa: N818 - reads as what happened
 class Limit:
     """How many requests may be under way: the law alone, without clock or waiting.
 
-    `value` is how many may be now, 1 to `ceiling`; `first` is where slow start begins. A *round*
-    is as many served requests as that. `epoch` counts the decreases: what a request tells is news
-    only if none came since it started, so that there is one decrease a round at most.
+    `value` is how many may be now, 1 to `ceiling`. A *round* is as many served requests as that.
+    `epoch` counts the decreases: a request is news only if none came since it started.
     """
 
     def __init__(self, ceiling: int, first: int = _FIRST) -> None:
@@ -49,12 +45,7 @@ class Limit:
         self._trying = False
 
     def served(self, epoch: int, *, full: bool) -> None:
-        """Heed a request that was served.
-
-        Args:
-            epoch: the epoch it started in.
-            full: whether as many as allowed were under way: only that puts the limit to the test.
-        """
+        """Heed a served request; only a `full` load puts the limit to the test."""
         if epoch != self.epoch or not full or self.value >= self.ceiling:
             return
         if self.value < self._borne:  # one more for each: doubles in a round
@@ -71,12 +62,7 @@ class Limit:
         self._served = 0
 
     def overloaded(self, epoch: int, load: int) -> bool:
-        """Heed a request that was turned away or not borne; return whether the limit was lowered.
-
-        Args:
-            epoch: the epoch it started in.
-            load: requests under way as it started, itself included.
-        """
+        """Heed a request that was too much at this `load`; return whether the limit was lowered."""
         if epoch != self.epoch:
             return False
         self.epoch += 1
@@ -96,13 +82,10 @@ class Limit:
 
 @dataclass(slots=True)
 class Slot:
-    """A request's place among those under way; without a verdict it teaches nothing.
+    """A request's place among those under way.
 
-    Attributes:
-        elsewhere: see `Pace.slot`.
-        epoch: the limit's epoch as the request started.
-        load: requests under way as it started, itself included.
-        verdict: True served, False overloaded, None neither.
+    `epoch` and `load` are those as it started; `verdict` is True served, False overloaded, None
+    neither.
     """
 
     elsewhere: Callable[[], bool] | None = None
@@ -120,22 +103,14 @@ class Slot:
 
 
 class Pace(Gate):
-    """Holds the requests to one endpoint to what it bears.
+    """Holds the requests to one endpoint to what it bears, for all event loops and threads.
 
-    All event loops and threads share what was learnt. Nothing polls: a waiting request sleeps
-    until a slot is free or the endpoint's own waiting time (`Retry-After`) is over.
+    Nothing polls: a waiting request sleeps until a slot is free or the endpoint's `Retry-After` is
+    over.
 
         async with pace.slot() as slot:
             ...
             slot.served()
-
-    Args:
-        ceiling: the most requests ever under way at once, at least 1.
-        first: how many at the start.
-        clock: seconds that never go back.
-
-    Attributes:
-        under_way: requests under way.
     """
 
     def __init__(
@@ -175,10 +150,8 @@ class Pace(Gate):
     async def slot(self, elsewhere: Callable[[], bool] | None = None) -> AsyncIterator[Slot]:
         """Hold a request's place while it is under way; what it learnt counts when it is left.
 
-        Args:
-            elsewhere: says whether a request that would have to wait here can start at another
-                place; entering then raises `Elsewhere`. It is asked as the request comes and
-                whenever this endpoint takes nothing for a while.
+        `elsewhere` says whether a request that would have to wait can start at another place;
+        entering then raises `Elsewhere`.
         """
         slot = Slot(elsewhere)
         await self._enter(slot)

@@ -1,8 +1,7 @@
 """One model at several addresses: each request goes where there is most room.
 
-What fails at one address is tried at another before it is given up, and an address that only fails
-is rested: it gets one request now and then until one is answered. Why: `docs/decisions/
-pace-and-budget.md`.
+What fails at one address is tried at another; an address that only fails is rested
+(docs/decisions/pace-and-budget.md).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.models.chat_endpoint import ChatEndpoint
+from pnyx.models.chat import ChatEndpoint
 from pnyx.models.outcomes import Again
 from pnyx.models.pace import Elsewhere
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
@@ -25,8 +24,7 @@ __all__ = ["EndpointPool"]
 _FAILURES = 3
 """So many in a row, and the address rests. One alone may be the request's fault."""
 _ELSEWHERE = ("rejected", "too_long")
-"""Failures for good that cost nothing, and may be the address's: servers of one model differ in
-their windows and in what they take."""
+"""Failures that cost nothing, and may be the address's: servers of one model differ."""
 
 
 class _Health:
@@ -40,21 +38,18 @@ class _Health:
 
     @property
     def wait(self) -> float:
-        """Seconds until it may be asked; 0 for now."""
         return max(self._until - time.monotonic(), self.endpoint.pace.cooling, 0.0)
 
     @property
     def on_trial(self) -> bool:
-        """Whether it has rested, and answered nothing since."""
         return self._rests > 0
 
     def ready(self) -> bool:
-        """Say whether it may be asked now; on trial, only one request at a time."""
+        """Whether it may be asked now; on trial, only one request at a time."""
         trial_under_way = self.on_trial and self.endpoint.pace.under_way > 0
         return self.wait == 0 and not trial_under_way
 
     def served(self) -> None:
-        """It has answered."""
         self.failures = self._rests = 0
         self._until = 0.0
 
@@ -71,7 +66,7 @@ class _Health:
 
 @dataclass(slots=True)
 class _Tried:
-    """What became of one request so far, by address."""
+    """The attempts of one request so far, by address."""
 
     before: dict[_Health, int]  # replies that it had sent when the request came
     times: dict[_Health, int] = field(default_factory=dict)  # attempts
@@ -84,8 +79,6 @@ class _Tried:
 
 
 def _of_all(name: str, doc: str) -> property:
-    """Return an attribute that all endpoints of a pool have in common."""
-
     def read(pool: EndpointPool) -> Any:
         return getattr(pool.endpoints[0], name)
 
@@ -99,11 +92,8 @@ def _of_all(name: str, doc: str) -> property:
 class EndpointPool:
     """Several endpoints of one model, asked as one.
 
-    An endpoint that proves unusable is left out from then on, and its requests go to the others;
-    one that fails again and again rests, longer each time, and may come back.
-
-    Args:
-        endpoints: at least one, all of the same model.
+    An endpoint that proves unusable is left out from then on; one that fails again and again rests,
+    longer each time, and may come back.
 
     Raises:
         InputError: they are of different models.
@@ -166,7 +156,7 @@ class EndpointPool:
         """Ask the endpoint with the most room, and others should it fail.
 
         A request gets as many attempts in all as one endpoint would give it, and at least one at
-        each endpoint.
+        each.
 
         Raises:
             ModelError: none of the endpoints can be used.
@@ -219,7 +209,9 @@ class EndpointPool:
             if not ready:
                 await anyio.sleep(min(h.wait for h in open_))
                 continue
-            found = min(ready, key=lambda h: (tried.times.get(h, 0), -_room(h.endpoint)))
+            # The share of its requests that an endpoint could start now.
+            rooms = {h: h.endpoint.pace.free / h.endpoint.pace.ceiling for h in ready}
+            found = min(ready, key=lambda h: (tried.times.get(h, 0), -rooms[h]))
             if not tried.times.get(found) or paused:
                 return found
             # Tried wherever it can be, and once more there: not at once.
@@ -227,13 +219,12 @@ class EndpointPool:
             await anyio.sleep(found.endpoint.patience.wait(tried.attempts, None))
 
     def _attempts(self, tried: _Tried) -> int:
-        """Return how many attempts a request gets in all."""
         patience = self.endpoints[0].patience
         kinds = {last.kind for last in tried.last.values()}
         return patience.connect_attempts if kinds == {"unreachable"} else patience.attempts
 
     def _is_better_off(self, here: _Health, tried: _Tried) -> bool:
-        """Say whether a request that waits at a resting address can go to one that takes it."""
+        """Whether a request that waits at a resting address can go to one that takes it."""
         if here.wait == 0 and here.endpoint.base_url not in self.left_out:
             return False
         if tried.attempts >= self._attempts(tried) and not tried.times.get(here):
@@ -290,8 +281,3 @@ class EndpointPool:
         endpoint.pace.stir()
         if self.on_retry is not None and self.usable:
             self.on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
-
-
-def _room(endpoint: ChatEndpoint) -> float:
-    """Return which share of its requests an endpoint could start now."""
-    return endpoint.pace.free / endpoint.pace.ceiling

@@ -23,13 +23,7 @@ _FIELDS = ("input", "cached_input", "output")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens.
-
-    Attributes:
-        input: of the prompt.
-        cached_input: of the part of the prompt that the server had cached.
-        output: of the reply, thinking included.
-    """
+    """US dollars for a million tokens; `output` includes thinking."""
 
     input: float
     cached_input: float
@@ -48,10 +42,8 @@ class Price:
 def price_of(model: str, overrides: Mapping[str, Price] | None = None) -> Price | None:
     """Return what a model costs; None where that is not known, which is never the same as 0.
 
-    Args:
-        model: its name at the endpoint. A dated name (`-2025-01-31`, `-20250131`, `-latest`) that
-            is not listed goes by the name without its date.
-        overrides: from `read_prices`; they come first.
+    A dated name (`-2025-01-31`, `-20250131`, `-latest`) that is not listed goes by the name without
+    its date. `overrides` (from `read_prices`) come first.
     """
     names = (model, _DATED.sub("", model))
     for table in (overrides or {}, _packaged()):
@@ -64,8 +56,7 @@ def price_of(model: str, overrides: Mapping[str, Price] | None = None) -> Price 
 def read_prices(path: str | Path) -> dict[str, Price]:
     """Read a price file: TOML, a table `[models]` of `"NAME" = { input = 0.15, output = 0.6 }`.
 
-    Each model has `input` and `output`, and `cached_input` where cached prompts cost less; all in
-    US dollars for a million tokens.
+    `cached_input` may be given too; all in US dollars for a million tokens.
 
     Raises:
         InputError: not TOML, or not prices; with the line where the file tells.
@@ -96,7 +87,6 @@ def read_prices(path: str | Path) -> dict[str, Price]:
 
 
 def _problem(entry: Any) -> str | None:
-    """Say what is wrong with the prices of a model."""
     if not isinstance(entry, dict):
         return f"found {shorten(entry, 40)}, expected a table with input and output"
     for name in entry:

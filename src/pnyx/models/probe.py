@@ -1,26 +1,35 @@
-"""What an endpoint can do, found out by asking it: few and small requests, each told.
-
-Nothing is concluded from a model's name. The first request is one that a judge would send, so that
-what it negotiates is what a judge will negotiate; the others change one thing each.
-"""
+"""What an endpoint can do, found out by asking it few and small requests."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import re
-from collections.abc import Callable, Iterator
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pnyx.errors import ModelError, shorten
-from pnyx.models.chat_endpoint import ChatEndpoint
+from pnyx.models.chat import ChatEndpoint
 from pnyx.models.ledger import Ledger
-from pnyx.models.negotiate import FORMATS, LIMITS, Dialect
-from pnyx.models.published import Published, read_published
+from pnyx.models.outcomes import FORMATS, LIMITS, Dialect
 from pnyx.models.replies import CallFailed, ChatModel, ChatRequest, Message, Reply
-from pnyx.models.wire import Wire
+from pnyx.models.wire import Answer, Wire
 
-__all__ = ["Findings", "Shape", "probe"]
+__all__ = ["Findings", "Published", "Shape", "models_in", "probe", "read_published", "window_in"]
+
+_WINDOWS = (
+    "max_model_len",
+    "loaded_context_length",
+    "context_length",
+    "context_window",
+    "max_context_length",
+)
+_TRAINED = "n_ctx_train"
+_MAX_MODELS = 10_000
+_MAX_NAME = 200
+_LARGEST = 1 << 40
 
 _PLAIN = ChatRequest((Message("user", "Reply with the single word yes."),), max_tokens=16)
 _ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
@@ -28,14 +37,93 @@ _ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """What a server publishes; `models` None where it lists none, for a `problem`."""
+
+    models: tuple[str, ...] | None
+    problem: str = ""
+    window: int | None = None
+    window_from: str = ""
+
+
+async def read_published(wire: Wire, base_url: str, model: str) -> Published:
+    """Read `/models` and, if that leaves the window open, llama.cpp's `/props`."""
+    path = urllib.parse.urlsplit(base_url).path.rstrip("/")
+    answer = await wire.get(path + "/models")
+    if not isinstance(answer, Answer):
+        return Published(None, shorten(answer.detail, 160))
+    if answer.status != 200:
+        return Published(None, f"HTTP {answer.status}")
+    entries = models_in(answer.body)
+    if entries is None:
+        return Published(None, "not a list of models")
+    hide = wire.secrets.hide_in_reply
+    names = tuple(shorten(hide(entry["id"]), _MAX_NAME) for entry in entries)
+    found = _window(entries, model)
+    if found is None or _TRAINED in found[1]:
+        # What the server was started with; the model's own maximum may be far more.
+        props = await wire.get(path.removesuffix("/v1") + "/props")
+        if isinstance(props, Answer) and props.status == 200:
+            found = _running_window(props.body) or found
+    return Published(names, "", *(found or ()))
+
+
+def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
+    """Return the entries of a list of models; None where `body` is no such list."""
+    value = _decoded(body)
+    listed = value.get("data") if isinstance(value, dict) else value
+    if not isinstance(listed, list):
+        return None
+    entries = (entry for entry in listed[:_MAX_MODELS] if isinstance(entry, dict))
+    return [entry for entry in entries if isinstance(entry.get("id"), str)]
+
+
+def window_in(entry: Mapping[str, Any]) -> tuple[int, str] | None:
+    """Return (tokens of context, the field that says so) of an entry of the list, if it says."""
+    for name in _WINDOWS:
+        if (tokens := _tokens(entry.get(name))) is not None:
+            return tokens, name
+    meta = entry.get("meta")
+    if isinstance(meta, dict):
+        for name in ("n_ctx", _TRAINED):
+            if (tokens := _tokens(meta.get(name))) is not None:
+                trained = ", what it was trained for" if name == _TRAINED else ""
+                return tokens, f"meta.{name}{trained}"
+    return None
+
+
+def _window(entries: Sequence[Mapping[str, Any]], model: str) -> tuple[int, str] | None:
+    """Return the window of a model; a server of one model may take any name for it."""
+    if named := [entry for entry in entries if entry["id"] == model]:
+        return window_in(named[0])
+    found = window_in(entries[0]) if len(entries) == 1 else None
+    return None if found is None else (found[0], f"{found[1]} of the only model listed")
+
+
+def _running_window(body: bytes) -> tuple[int, str] | None:
+    value = _decoded(body)
+    settings = value.get("default_generation_settings") if isinstance(value, dict) else None
+    tokens = _tokens(settings.get("n_ctx")) if isinstance(settings, dict) else None
+    return None if tokens is None else (tokens, "n_ctx of /props")
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _tokens(value: object) -> int | None:
+    return value if type(value) is int and 0 < value < _LARGEST else None
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
     """One way to ask for an answer's shape, tried.
 
-    Attributes:
-        form: one of `negotiate.FORMATS`.
-        outcome: `followed` (the judge's reader reads the reply), `not followed`, `cut off`,
-            `refused`, `failed` or `not tried`.
-        detail: what is wrong, in one line; else empty.
+    `outcome`: `followed` (the judge's reader reads the reply), `not followed`, `cut off`,
+    `refused`, `failed` or `not tried`; `detail` says what is wrong.
     """
 
     form: str
@@ -47,27 +135,11 @@ class Shape:
 class Findings:
     """What was found out about an endpoint; None is not known.
 
-    Attributes:
-        address: a URL or a file.
-        model: its name.
-        notice: what is known of a local model's verdicts; else empty.
-        usable: whether it completed a chat.
-        problem: why it is not usable, or why the probe ended early; one line, else empty.
-        published: what the server publishes; None for a local file.
-        window: tokens of context, by the server's or the local model's own word.
-        window_from: who says so.
-        shapes: each way to ask for an answer's shape, strongest first.
-        used: the form that a judge will use.
-        reply: the judge-like request's reply.
-        alternatives: most alternatives of a token that came with a shaped answer; 0 is none.
-        alternatives_alone: the same without a shape; only asked where the other is 0.
-        refused: parameters that were refused by name.
-        limit: the name that the output limit goes by; empty if it takes none.
-        usage: token counts that were reported (`prompt_tokens`, `cached_tokens` ...).
-        requests: requests that the probe took, refused ones included.
-        tokens: prompt and completion tokens it took, by the server's count.
-        seconds: how long it took.
-        late: whether it ran out of time.
+    `notice` says what is known of a local model's verdicts, `problem` why it is not `usable` or why
+    the probe ended early. `shapes` go from the strongest form to the weakest; a judge will use
+    `used`. `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with
+    a plain one, only asked where the other is 0). `limit` names the output limit, empty if there is
+    none. `requests` counts refused ones too.
     """
 
     address: str
@@ -106,17 +178,11 @@ async def probe(
     timeout: float = 20.0,
     seconds: float = 60.0,
 ) -> Findings:
-    """Ask an endpoint what it can do. Nothing goes through the judgement store.
+    """Ask an endpoint what it can do; one that cannot be used is not `usable` and has a `problem`.
 
-    Args:
-        model: an endpoint or a local model, which nothing else uses meanwhile.
-        request: what a judge would ask, with a schema and `logprobs`.
-        read: reads a reply to it; ValueError where it cannot be read.
-        timeout: seconds for one request; loading a local model is given all there is.
-        seconds: for everything.
-
-    Returns:
-        What was found out; an endpoint that cannot be used is not `usable` and has a `problem`.
+    Nothing goes through the judgement store. `request` is what a judge would ask, with a schema and
+    `logprobs`; `read` reads a reply to it. `timeout` is for one request (loading a local model is
+    given all there is), `seconds` for everything.
     """
     import anyio
 
@@ -139,8 +205,6 @@ async def probe(
 
 
 class _Probe:
-    """A probe in progress."""
-
     def __init__(
         self,
         model: ChatModel,
@@ -261,7 +325,6 @@ class _Probe:
 
     @contextlib.contextmanager
     def _worded(self, dialect: Dialect) -> Iterator[None]:
-        """Have requests worded in another way for a while."""
         if self.endpoint is None:
             yield
             return

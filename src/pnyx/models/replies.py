@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 MAX_REPLY_BYTES = 1024 * 1024
-"""The longest reply that is kept whole and read, as UTF-8; no judge is asked for nearly as much.
-What is written of it stays below what a line may hold (`files.MAX_LINE_BYTES`)."""
+"""The longest reply that is kept whole, as UTF-8, well below `files.MAX_LINE_BYTES`."""
 
 _MAX_TOKENS_BYTES = 6 * 1024 * 1024
 _LONGEST_NAME = 1000
 _OVERSIZED = "oversized"
+_USAGE = tuple(f"{k}_tokens" for k in ("prompt", "completion", "total", "cached", "reasoning"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """Replace half characters (lone surrogates), which no file and no request can carry."""
+    """Replace lone surrogates, which no file and no request can carry."""
     return _SURROGATE.sub("\ufffd", text)
 
 
@@ -57,15 +57,8 @@ class Message:
 class ChatRequest:
     """Everything that decides a reply, apart from the model.
 
-    Attributes:
-        messages: the turns, in order.
-        schema: JSON schema of the reply, or None for free text.
-        schema_name: what the schema is called in the request; letters, digits, `_` and `-`.
-        max_tokens: the most that the reply may be long.
-        temperature: 0 for the likeliest reply.
-        seed: for servers that sample reproducibly.
-        sample: numbers repeats of one request; 0 is the first. It is not sent.
-        logprobs: how many alternatives of each token are asked for; 0 asks for none.
+    `schema` is the JSON schema of the reply, or None for free text. `sample` numbers repeats of one
+    request and is not sent. `logprobs` is how many alternatives of each token are asked for.
     """
 
     messages: tuple[Message, ...]
@@ -98,13 +91,9 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a reply with what could have stood in its place.
+    """One token of a reply with (text, log probability) of its alternatives, the likeliest first.
 
-    Attributes:
-        text: as it stands in the reply; bytes that are no whole character on their own are lone
-            surrogates (`surrogateescape`), so that all tokens together encode to the reply.
-        alternatives: (text, natural logarithm of its probability), the likeliest first; the token
-            itself is among them where the server says so.
+    Bytes of `text` that are no whole character are lone surrogates (`surrogateescape`).
     """
 
     text: str
@@ -115,14 +104,10 @@ class Token:
 class Reply:
     """What a model said.
 
-    Attributes:
-        text: the content; for a refusal, its words.
-        finish_reason: `stop`, `length`, `content_filter`, `refusal` ...; empty if not stated;
-            `oversized` where only the first `MAX_REPLY_BYTES` are kept.
-        model: the name the server gave, which may be more exact than the one asked for.
-        usage: token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
-        response_format: how the answer's shape was asked for, one of `negotiate.FORMATS`.
-        tokens: the tokens of `text` with their alternatives; None where the server gives none.
+    `finish_reason`: `stop`, `length`, `content_filter`, `refusal` ...; empty if not stated;
+    `oversized` where only the first `MAX_REPLY_BYTES` are kept. `model` is the name the server
+    gave. `usage` has token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
+    `response_format` is one of `outcomes.FORMATS`. `tokens` is None where the server gives none.
     """
 
     text: str
@@ -144,12 +129,9 @@ class CallFailed:
 class ChatModel(Protocol):
     """Something that completes chats: an endpoint, a pool of them, a local model.
 
-    Attributes:
-        model: its name; part of the address of each reply in the judgement store, so two models
-            that answer differently must differ in it.
-        on_retry: called with one line before each further attempt, so that a wait can be shown.
-        on_wait: called with one line when nothing at all has come back for long.
-        ledger: keeps the books and the budget, if it is set.
+    `model` is part of the address of each reply in the judgement store, so two models that answer
+    differently must differ in it. `on_retry` and `on_wait` are called with a line before each
+    further attempt and after a long silence; `ledger` keeps the books and the budget, if it is set.
     """
 
     model: str
@@ -160,57 +142,39 @@ class ChatModel(Protocol):
     @property
     def concurrency(self) -> int:
         """The most requests ever under way at once."""
-        ...
 
     @property
     def address(self) -> str:
         """Where it is, for people: a URL or a file."""
-        ...
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for by now: one of `negotiate.FORMATS`."""
-        ...
+        """How the shape of answers is asked for by now: one of `outcomes.FORMATS`."""
 
     @property
     def retries(self) -> int:
         """Attempts beyond the first of each request, so far."""
-        ...
 
     def connected(self) -> AbstractAsyncContextManager[Any]:
         """Hold what is needed for asking open; nested and parallel uses share it."""
-        ...
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask once, however many attempts that takes.
+        """Ask once, however many attempts that takes; ModelError where nothing more can be asked.
 
-        Args:
-            request: what is asked.
-            keep: called with the reply that is returned as soon as it is read, so that it can be
-                stored before anything else happens.
-
-        Raises:
-            ModelError: nothing more can be asked: the model is not there, the key is refused.
+        `keep` is called with the reply as soon as it is read, so that it can be stored before
+        anything else happens.
         """
-        ...
 
 
 def read_reply(
     body: bytes, *, asked: str, response_format: str, hide: Callable[[str], str] = str
 ) -> Reply | CallFailed:
-    """Read a chat completion.
+    """Read a chat completion; `hide` removes secrets from a text, before any of it is cut.
 
-    Args:
-        body: the response's body.
-        asked: the model asked for, recorded where the server names none.
-        response_format: recorded in the reply.
-        hide: removes secrets from a text, before any of it is cut.
-
-    Returns:
-        A reply, or `CallFailed` with `not_json`, `malformed`, `server_error` or `empty`. No text
-        is ever made up: a body without content is a failure unless the model was cut off.
+    Returns a reply, or `CallFailed` with `not_json`, `malformed`, `server_error` or `empty`. No
+    text is ever made up: a body without content is a failure unless the model was cut off.
     """
     text = body.decode("utf-8", "replace")
     try:
@@ -275,10 +239,7 @@ def _content(message: Mapping[str, Any], finish: str) -> tuple[str, str]:
 
 
 def _tokens(value: object) -> tuple[Token, ...] | None:
-    """Read `choices[0].logprobs`; anything but the documented shape counts as none given.
-
-    So do more than can be kept: some 25,000 tokens with ten alternatives each.
-    """
+    """Read `choices[0].logprobs`; any other shape, or more than can be kept, is None."""
     content = value.get("content") if isinstance(value, dict) else None
     if not isinstance(content, list) or not content:
         return None
@@ -321,18 +282,10 @@ def _usage(value: object) -> dict[str, int]:
     if not isinstance(value, dict):
         return {}
     details = [value, value.get("prompt_tokens_details"), value.get("completion_tokens_details")]
-    names = (
-        "prompt_tokens",
-        "completion_tokens",
-        "total_tokens",
-        "cached_tokens",
-        "reasoning_tokens",
-    )
-    counts: dict[str, int] = {}
-    for part in details:
-        if isinstance(part, dict):
-            for name in names:
-                count = part.get(name)
-                if type(count) is int and 0 <= count < 2**53:
-                    counts[name] = count
-    return counts
+    return {
+        name: count
+        for part in details
+        if isinstance(part, dict)
+        for name in _USAGE
+        if type(count := part.get(name)) is int and 0 <= count < 2**53
+    }

@@ -1,10 +1,8 @@
 """One HTTP request at a time, bounded in time and size, over connections that are kept.
 
-Straight on httpx2's transport: the SDKs on top of it take more time for each call than many a
-model server (`docs/decisions/pace-and-budget.md`). Each request under way has a transport of its
-own, because a pool's bookkeeping grows with its connections. Redirects are not followed: a key is
-for the address that the user gave. What a server says of an error is without the keys and passwords
-that were sent to it (`pnyx.models.secrets`) from here on.
+Each request under way has its own transport of httpx2 (docs/decisions/pace-and-budget.md).
+Redirects are not followed: a key is for the address that the user gave. Errors are without the keys
+and passwords that were sent.
 """
 
 from __future__ import annotations
@@ -19,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 from pnyx._version import __version__
 from pnyx.errors import ModelError, shorten
 from pnyx.files import MAX_LINE_BYTES
-from pnyx.models.addresses import is_address, shown_address
+from pnyx.models.addresses import Secrets, is_address, shown_address
+from pnyx.models.flow import Room
 from pnyx.models.inflate import DamagedError, read_body
-from pnyx.models.secrets import Secrets
-from pnyx.models.turns import Room
 
 if TYPE_CHECKING:
     import ssl
@@ -33,7 +30,7 @@ __all__ = ["MAX_BODY_BYTES", "MAX_REPLY_BYTES", "ROOM", "Answer", "NoAnswer", "W
 
 _MB = 1024 * 1024
 MAX_REPLY_BYTES = MAX_LINE_BYTES
-"""Longest body that is read as a completion: a longer one could not be a line of any file."""
+"""Longest body that is read as a completion: a longer one fits no line of a file."""
 
 MAX_BODY_BYTES = 64 * _MB
 """Longest body that is read at all: vectors of a batch of texts, as decimal numbers."""
@@ -64,8 +61,7 @@ class Answer:
 class NoAnswer:
     """Nothing whole came back.
 
-    `kind`: `unreachable` (no connection came about, so nothing was asked), `connection` (it broke),
-    `timeout`, or `too_big`.
+    `kind`: `unreachable` (nothing was asked), `connection` (it broke), `timeout`, or `too_big`.
     """
 
     kind: str
@@ -75,22 +71,10 @@ class NoAnswer:
 class Wire:
     """The connections of one event loop to one address.
 
-    Args:
-        base_url: http or https, with the path that `path` is added to.
-        key: sent as the bearer token, if any.
-        timeout: seconds for one answer, from connecting to the last byte.
-        path: where on that address `post` asks.
-        headers: sent beside the usual ones; their values are as secret as the key.
-        longest: bytes of an answer that are read.
-        on_silence: called with the seconds and the requests under way each time that nothing at
-            all has come back for another `silence` seconds.
-
-    Attributes:
-        sent: requests sent so far.
-        secrets: what is taken out of errors.
-
-    Raises:
-        ModelError: the address, or the proxy that the environment names for it, cannot be used.
+    `timeout` is in seconds, from connecting to the last byte; `headers` are as secret as the key;
+    `longest` is the bytes of an answer that are read. `on_silence` is called with the seconds and
+    the requests under way each time that nothing has come back for another `silence` seconds.
+    ModelError where the address, or the proxy that the environment names for it, cannot be used.
     """
 
     def __init__(
@@ -142,20 +126,14 @@ class Wire:
     ) -> Answer | NoAnswer:
         """Send a request and read the answer.
 
-        Args:
-            body: the request's.
-            on_whole: called with a whole answer the moment its last byte is read, before anything
-                else can run: what was paid for can be kept before a kill loses it.
+        `on_whole` is called with a whole answer the moment its last byte is read, before anything
+        else can run: what was paid for can be kept before a kill loses it.
         """
         headers = [*self._headers, ("Content-Length", str(len(body)))]
         return await self._send("POST", self._url, headers, body, on_whole)
 
     async def get(self, path: str) -> Answer | NoAnswer:
-        """Read what the same server publishes.
-
-        Args:
-            path: from the server's root, e.g. `/v1/models`.
-        """
+        """Read a path that the same server publishes, e.g. `/v1/models`."""
         url = self._url.copy_with(raw_path=path.encode())
         return await self._send("GET", url, self._headers, None)
 
@@ -233,19 +211,16 @@ class Wire:
                 if longer:
                     size = self._longest // _MB
                     return NoAnswer("too_big", f"malformed: the body is longer than {size} MB")
-                answer = self._answer(response, body)
+                # An error is without what must not be seen, headers always are.
+                headers = {n.lower(): self.secrets.hide(v) for n, v in response.headers.items()}
+                body = body if response.status_code == 200 else self.secrets.hide_bytes(body)
+                answer = Answer(response.status_code, headers, body)
                 if on_whole is not None:
                     on_whole(answer)
                 return answer
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
-
-    def _answer(self, response: httpx2.Response, body: bytes) -> Answer:
-        """Return an answer; an error without what must not be seen, headers always."""
-        status = response.status_code
-        headers = {n.lower(): self.secrets.hide(v) for n, v in response.headers.items()}
-        return Answer(status, headers, body if status == 200 else self.secrets.hide_bytes(body))
 
     def _transport(self) -> httpx2.AsyncHTTPTransport:
         import httpx2
@@ -314,7 +289,7 @@ def _password(proxy: str | None) -> list[str]:
 
 
 def _trust(scheme: str, proxy: str | None) -> ssl.SSLContext:
-    """Return whom to trust. Loading the certificates takes 70 ms, wasted on a plain address."""
+    """Return whom to trust; loading the certificates (70 ms) is wasted on a plain address."""
     import ssl
 
     import httpx2

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx._version import __version__
-from pnyx.corpora.parquet import require_parquet, write_parquet
+from pnyx.corpora.tables import require_parquet, write_parquet
 from pnyx.errors import InputError
 from pnyx.files import atomic_text, json_line, read_jsonl
 from pnyx.judge.answers import Answer, Judged, Unscored

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pnyx.corpora.trim import trim, word_weight
+from pnyx.corpora.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask, run_blocking

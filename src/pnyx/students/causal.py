@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.errors import InputError, MissingExtra, PnyxError, shorten
-from pnyx.models.local_files import fingerprint, model_files, packaged_weights
+from pnyx.models.local_process import fingerprint, model_files, packaged_weights
 
 __all__ = [
     "ELSEWHERE",

@@ -1,8 +1,6 @@
-"""What was searched and fetched for one corpus: an SQLite file, written before anything is used.
+"""What was searched and fetched for one corpus: an SQLite file, committed before anything is used.
 
-Every `put` is committed when it returns, so that a kill at any later moment loses nothing, and the
-same command goes on. (As with the judgement store, a power cut may lose the last commits, never
-the file.)
+A kill loses nothing and the same command goes on; a power cut may lose the last commits only.
 """
 
 from __future__ import annotations
@@ -60,12 +58,7 @@ PAGE_FIELDS = ("url", "outcome", "detail", "final_url", "status", "content_type"
 
 
 class Archive:
-    """Searches, pages and robots.txt files of one corpus; one process at a time.
-
-    Raises:
-        InputError: the file is something else, or of a newer Pnyx.
-        PnyxError: another process uses it, or it cannot be written.
-    """
+    """Searches, pages and robots.txt files of one corpus; one process at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -148,7 +141,7 @@ class Archive:
     # --- pages
 
     def page(self, url: str, *, body: bool = False, text: bool = False) -> Fetched | None:
-        """Return what became of an address, if it was asked for; its body or text where wanted."""
+        """Return the outcome of an address, if it was asked for; its body or text where wanted."""
         more = (*(["body"] if body else []), *(["title", "text"] if text else []))
         select = f"SELECT {', '.join((*PAGE_FIELDS, *more))} FROM pages WHERE url = ?"  # noqa: S608
         row = self._one(select, (url,))
@@ -163,7 +156,7 @@ class Archive:
             return Fetched(**page)
 
     def keep_page(self, page: Fetched) -> None:
-        """Commit what became of an address, its body included."""
+        """Commit the outcome of an address, its body included."""
         plain = (getattr(page, name) for name in PAGE_FIELDS)
         self._do(
             "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -2,7 +2,7 @@
 
     OUT/archive.sqlite     what was searched and fetched, each committed before it is used
     OUT/results.jsonl      the results of the searches, to be used again
-    OUT/pages.jsonl        what became of each page
+    OUT/pages.jsonl        the outcome of each page
     OUT/passages/*.jsonl   one file for each question: what `pnyx index` reads
     OUT/manifest.json      counts, settings and which file is for which question
 
@@ -11,38 +11,126 @@ Everything else is made from the archive, again each time.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pnyx._version import __version__
+from pnyx.corpora.evidence import write_jsonl
 from pnyx.corpora.pages import extractor_name
 from pnyx.corpora.search_results import QuestionResults, write_search_results
+from pnyx.corpora.segment import split_evidence
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.files import atomic_text, make_folder
+from pnyx.files import atomic_folder, atomic_text, json_line, make_folder
 from pnyx.models.flow import run_blocking
-from pnyx.records import Question
-from pnyx.web.archive import Archive
-from pnyx.web.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all
-from pnyx.web.outcomes import now
-from pnyx.web.output import write_pages, write_passages
-from pnyx.web.robots import require_robots
+from pnyx.records import Document, Question
+from pnyx.web.archive import PAGE_FIELDS, Archive
+from pnyx.web.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all, require_robots
+from pnyx.web.outcomes import OUTCOMES, TEXT, now
 from pnyx.web.search import SearchApi, Searched, look_up, search_all
 from pnyx.web.targets import Network, Reach
 
-__all__ = ["WebCorpus", "WebPlan", "build_web_corpus"]
+__all__ = ["WebCorpus", "WebPlan", "build_web_corpus", "write_pages", "write_passages"]
+
+_LONGEST_PREFIX = 64
+_FETCHED = (TEXT, "no_text", "unreadable")
 
 _ARCHIVE = "archive.sqlite"
-_RESULTS = "results.jsonl"
-_PAGES = "pages.jsonl"
-_MANIFEST = "manifest.json"
-_FORMAT = "pnyx-web-corpus"
-_FORMAT_VERSION = 1
-
 Report = Callable[[int, int, str], None]
+
+
+def write_passages(
+    folder: Path,
+    archive: Archive,
+    found: Sequence[QuestionResults],
+    words: int,
+    sentences: bool,
+) -> dict[str, dict[str, Any]]:
+    """Write `passages/` with a file for each question that has any, all of them or none.
+
+    Returns question id -> `file` (None where it has no passage), `results`, `pages`, `repeated`
+    (pages that are another result's again) and `passages`.
+    """
+    counts: dict[str, dict[str, Any]] = {}
+    with atomic_folder(folder / "passages", replace=True) as temporary:
+        for number, asked in enumerate(found, start=1):
+            name = f"{number:04d}-{_slug(asked.question_id)}.jsonl"
+            count: Counter[str] = Counter()
+            documents = _documents(asked, archive, count)
+            with (temporary / name).open("w", encoding="utf-8", newline="\n") as stream:
+                for passage in split_evidence(documents, words, sentences=sentences):
+                    write_jsonl(stream, [passage])
+                    count["passages"] += 1
+            if not count["passages"]:  # an empty file is no corpus
+                (temporary / name).unlink()
+            counts[asked.question_id] = {
+                "file": f"passages/{name}" if count["passages"] else None,
+                "results": len(asked.results),
+                **{what: count[what] for what in ("pages", "repeated", "passages")},
+            }
+    return counts
+
+
+def write_pages(path: Path, archive: Archive, found: Sequence[QuestionResults]) -> dict[str, int]:
+    """Write the outcome of each page, one a line, and count `asked`, `fetched` and outcomes."""
+    counts = Counter[str]()
+    with atomic_text(path) as stream:
+        for url in addresses(result.url for asked in found for result in asked.results):
+            page = archive.page(url)
+            if page is not None:
+                counts[page.outcome] += 1
+                row = {name: getattr(page, name) for name in PAGE_FIELDS}
+                stream.write(json_line(row) + "\n")
+    fetched = sum(counts[outcome] for outcome in _FETCHED)
+    outcomes = {outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]}
+    return {"asked": counts.total(), "fetched": fetched, TEXT: 0, **outcomes}
+
+
+def _documents(asked: QuestionResults, archive: Archive, count: Counter[str]) -> Iterator[Document]:
+    """Yield the pages of a question that have text, each text once."""
+    seen: set[bytes] = set()
+    for result in asked.results:
+        (url,) = addresses([result.url])
+        page = archive.page(url, text=True)
+        if page is None or page.outcome != TEXT:
+            continue
+        key = hashlib.blake2b(page.text.encode(), digest_size=16).digest()
+        if key in seen:
+            count["repeated"] += 1
+            continue
+        seen.add(key)
+        count["pages"] += 1
+        yield Document(
+            id=f"{_prefix(asked.question_id)}/{result.rank}",
+            text=page.text,
+            title=page.title or result.title,
+            url=page.final_url,
+            source=urlsplit(page.final_url).hostname or "",
+            extra={
+                "question_id": asked.question_id,
+                "rank": result.rank,
+                "retrieved_at": page.retrieved_at,
+            },
+        )
+
+
+def _prefix(question_id: str) -> str:
+    """Return what the ids of a question's documents begin with; runs hold no id with a blank."""
+    if len(question_id) <= _LONGEST_PREFIX and not re.search(r"\s", question_id):
+        return question_id
+    digest = hashlib.blake2b(question_id.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return f"{_slug(question_id)[:40].rstrip('.-')}-{digest}"
+
+
+def _slug(identifier: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", identifier)[:60].strip(".-") or "question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +139,7 @@ class WebPlan:
 
     Attributes:
         contact: e-mail address or web page of the person who fetches; sites see it.
-        results: how many results of each search are fetched, at least 1.
+        results: results of each search that are fetched, at least 1.
         words: the most words of a passage, at least 1.
         sentences: whether passages end where sentences do.
         limits: how far a page is followed.
@@ -70,12 +158,7 @@ class WebPlan:
 
 @dataclass(frozen=True, slots=True)
 class WebCorpus:
-    """What came of it.
-
-    Attributes:
-        path: the folder.
-        manifest: what its manifest.json says.
-    """
+    """A corpus: its folder, and what its manifest.json says."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -103,12 +186,13 @@ def build_web_corpus(
     Args:
         questions: with distinct ids.
         out: the folder; new, empty, or one that this function made.
-        search: what to search with, or the results that are there: question id -> results.
+        search: what to search with, or results: question id -> results.
         plan: how.
         on_progress: called with steps done, of how many, and what is being done.
 
     Raises:
-        InputError: the folder holds something else, the contact is none, or a question comes twice.
+        InputError: the folder holds something else, the contact is invalid, or a question comes
+            twice.
         MissingExtra: what reads web pages is not installed.
         PnyxError: the search API answers nothing more, or the folder cannot be written; what was
             searched and fetched is kept.
@@ -120,18 +204,22 @@ def build_web_corpus(
     searched = Searched()
     with Archive(folder / _ARCHIVE) as archive:
         try:
-            _search(asked, search, archive, plan, searched, on_progress)
+            if isinstance(search, Mapping):
+                look_up(asked, search, plan.results, searched)
+            else:
+                wanted = (asked, search, archive, plan.results, searched, on_progress)
+                run_blocking(lambda: search_all(*wanted))
         finally:
             found = [searched.results[q.id] for q in asked if q.id in searched.results]
             if found:
-                with atomic_text(folder / _RESULTS) as stream:
+                with atomic_text(folder / "results.jsonl") as stream:
                     write_search_results(stream, found)
         fetched = run_blocking(lambda: _fetch(found, archive, plan, on_progress))
         files = write_passages(folder, archive, found, plan.words, plan.sentences)
-        pages = write_pages(folder / _PAGES, archive, found)
+        pages = write_pages(folder / "pages.jsonl", archive, found)
     manifest = {
-        "format": _FORMAT,
-        "format_version": _FORMAT_VERSION,
+        "format": "pnyx-web-corpus",
+        "format_version": 1,
         "pnyx": __version__,
         "python": platform.python_version(),
         "settings": settings,
@@ -142,26 +230,9 @@ def build_web_corpus(
         "started": started,
         "finished": now(),
     }
-    with atomic_text(folder / _MANIFEST) as stream:
+    with atomic_text(folder / "manifest.json") as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return WebCorpus(folder, manifest)
-
-
-def _search(
-    asked: Sequence[Question],
-    search: SearchApi | Mapping[str, QuestionResults],
-    archive: Archive,
-    plan: WebPlan,
-    searched: Searched,
-    on_progress: Report,
-) -> None:
-    """Put what is found for each question into `searched`, as far as the search comes."""
-    if isinstance(search, Mapping):
-        look_up(asked, search, plan.results, searched)
-    else:
-        run_blocking(
-            lambda: search_all(asked, search, archive, plan.results, searched, on_progress)
-        )
 
 
 def _counts(
@@ -184,7 +255,7 @@ async def _fetch(
 
 
 def _settings(plan: WebPlan) -> dict[str, Any]:
-    """Return what the manifest says of the plan, after all it needs was found to be there."""
+    """Return what the manifest says of the plan, once all it needs was found to be there."""
     require_robots()
     return {
         "agent": agent_of(plan.contact),
@@ -211,7 +282,6 @@ def _distinct(questions: Iterable[Question]) -> list[Question]:
 
 
 def _folder(out: str | Path) -> Path:
-    """Return the folder, which is there and is ours."""
     if str(out) in ("", "-"):
         raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
     folder = Path(out)

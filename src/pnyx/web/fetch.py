@@ -3,29 +3,120 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pnyx._version import __version__
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.models.flow import run_all
 from pnyx.web.archive import Archive
 from pnyx.web.http import Getter, Got, Seconds
 from pnyx.web.outcomes import FETCHED, Fetched, NotFetchedError, now
 from pnyx.web.reader import Reader
-from pnyx.web.robots import ROBOTS_BYTES, TOKEN, Manners, Rules
 from pnyx.web.targets import Reach, Target, parse_target
 
 if TYPE_CHECKING:
     import anyio
+    from protego import Protego
 
-__all__ = ["FetchLimits", "Fetcher", "addresses", "agent_of", "fetch_all"]
+__all__ = [
+    "ROBOTS_BYTES",
+    "TOKEN",
+    "FetchLimits",
+    "Fetcher",
+    "Manners",
+    "Rules",
+    "addresses",
+    "agent_of",
+    "fetch_all",
+    "require_robots",
+]
+
+TOKEN = "pnyx"  # noqa: S105 - a product token (RFC 9309, 2.2.1)
+"""What a robots.txt calls us."""
+
+ROBOTS_BYTES = 500 * 1024
+"""How much of a robots.txt is read: what RFC 9309 (2.5) asks for at least."""
+
+_AGENT = re.compile(r"\s*user[- \t]*agent(?:[ \t]*:|[ \t])[ \t]*([^#]*)", re.IGNORECASE)
+_NOBODY = "nobody-else"
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 _OF_THE_SITE = frozenset({"private", "port", "dns", "unreachable"})
 _LONGEST_DELAY = 60.0
+
+
+class Rules:
+    """What one robots.txt says to us; None allows everything."""
+
+    def __init__(self, text: str | None) -> None:
+        self._rules: Protego | None = None
+        if text is not None:
+            self._rules = require_robots().parse("\n".join(map(_ours, text.splitlines())))
+
+    def allow(self, url: str) -> bool:
+        """Whether an address may be fetched."""
+        if self._rules is None:
+            return True
+        try:
+            return bool(self._rules.can_fetch(url, TOKEN))
+        except Exception:  # a hostile file may trip the parser anywhere
+            return False
+
+    @property
+    def delay(self) -> float:
+        """Seconds that the site wants between two requests; 0 where it does not say."""
+        return (self._rules.crawl_delay(TOKEN) or 0.0) if self._rules is not None else 0.0
+
+
+def require_robots() -> Any:
+    """Return the parser; MissingExtra if it is not installed."""
+    try:
+        from protego import Protego
+    except ImportError as error:
+        raise MissingExtra("fetching web pages", "ingest") from error
+    return Protego
+
+
+def _ours(line: str) -> str:
+    """Make one agent of all others.
+
+    The parser keeps each rule once for each of its agents: an unbounded amount of memory.
+    """
+    found = _AGENT.match(line)
+    if found is None:
+        return line
+    agent = found[1].strip().lower()
+    # RFC 9309 (2.2.1): the product token is what counts, without a version behind it.
+    token = re.match(r"[a-z_-]*", agent)
+    if agent == "*" or (token is not None and token[0] == TOKEN):
+        return f"User-agent: {TOKEN if agent != '*' else '*'}"
+    return f"User-agent: {_NOBODY}"
+
+
+class Manners:
+    """Who may ask which host when, with `delay` seconds after each request; for one event loop."""
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+        self._hosts: dict[str, tuple[anyio.Lock, list[float]]] = {}
+
+    @asynccontextmanager
+    async def turn(self, host: str, delay: float = 0.0) -> AsyncIterator[None]:
+        """Wait for a host to be free and rested; the longer of its `delay` and ours counts."""
+        import anyio
+
+        lock, rested = self._hosts.setdefault(host, (anyio.Lock(), [0.0]))
+        async with lock:
+            await anyio.sleep(max(0.0, rested[0] - time.monotonic()))
+            try:
+                yield
+            finally:
+                rested[0] = time.monotonic() + max(self._delay, delay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +124,11 @@ class FetchLimits:
     """How far a page is followed.
 
     Attributes:
-        seconds: for one page with its redirects, waits between requests and robots.txt not counted.
+        seconds: for one page with its redirects, without waits between requests and robots.txt.
         bytes: of a page, before and after decompression.
         redirects: at most so many.
-        delay: seconds between two requests to a host; a longer one of its robots.txt counts, up to
-            a minute, and one beyond that forbids the host.
+        delay: seconds between two requests to a host; a longer one of its robots.txt counts, and
+            one of more than a minute forbids the host.
         concurrency: hosts asked at once.
     """
 
@@ -49,14 +140,7 @@ class FetchLimits:
 
 
 def agent_of(contact: str) -> str:
-    """Return the header `User-Agent`.
-
-    Args:
-        contact: an e-mail address or a web page by which a site's operator can reach the user.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Return the header `User-Agent`; `contact` is the user's e-mail address or web page."""
     page = re.fullmatch(r"https?://[!-'*-:<-~]+", contact)
     if not page and not re.fullmatch(r"[!-'*-:<-?A-~]+@[!-'*-:<-?A-~]+\.[A-Za-z]+", contact):
         found = shorten(contact, 60)
@@ -65,10 +149,7 @@ def agent_of(contact: str) -> str:
 
 
 class Fetcher:
-    """Fetches pages, each with everything that this takes; for one event loop.
-
-    `contact` is as for `agent_of`; robots.txt files are kept in the archive.
-    """
+    """Fetches pages within limits, robots.txt files kept in the archive; for one event loop."""
 
     def __init__(
         self,
@@ -85,7 +166,7 @@ class Fetcher:
         self._locks: dict[str, anyio.Lock] = {}
 
     async def fetch(self, url: str) -> Fetched:
-        """Return a page, or why there is none; whatever happens on the way."""
+        """Return a page, or why there is none."""
         trail = [url]
         try:
             got = await self._page(url, trail)
@@ -110,7 +191,6 @@ class Fetcher:
         raise NotFetchedError("redirects", f"more than {self.limits.redirects}")
 
     async def _step(self, target: Target, seconds: Seconds) -> Got:
-        """Ask for one address if its site allows it."""
         rules = await self._allowed_by(target)
         if not rules.allow(target.url):
             raise NotFetchedError("robots", target.origin)
@@ -172,7 +252,7 @@ class Fetcher:
 
 
 def _next(where: str, target: Target, trail: list[str]) -> Target:
-    """Return what a redirect leads to; NotFetchedError where nowhere, or back."""
+    """Return where a redirect leads; NotFetchedError where nowhere, or back."""
     if not where:
         raise NotFetchedError("redirects", "to nowhere")
     found = parse_target(where, target)
@@ -182,7 +262,7 @@ def _next(where: str, target: Target, trail: list[str]) -> Target:
 
 
 def _check_page(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is no page of text: `pdf` or `content_type`."""
+    """Refuse a body that is not a page of text: `pdf` or `content_type`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("application/pdf", "application/x-pdf"):
         raise NotFetchedError("pdf")
@@ -205,9 +285,8 @@ async def fetch_all(
 ) -> int:
     """Fetch and read what the archive has not, and return how many were fetched.
 
-    The addresses (as of `addresses`) of one host follow each other; the hosts with most of them
-    come first. With `retry`, what failed in a way that may pass is fetched again. `on_progress` is
-    called with addresses done, of how many, and a word.
+    The addresses of one host follow each other, hosts with most of them first. With `retry`, what
+    failed in a way that may pass is fetched again.
     """
     hosts: dict[str, list[str]] = {}
     for url in urls:

@@ -39,10 +39,7 @@ class Seconds:
 class Got:
     """An answer: `body` is decompressed, header names are lower case.
 
-    Attributes:
-        status: HTTP status.
-        headers: of the answer.
-        body: empty for redirects and errors, which are not read.
+    The body of redirects and errors is empty: it is not read.
     """
 
     status: int
@@ -74,12 +71,9 @@ class Getter:
     ) -> Got:
         """Ask for one address; redirects are not followed.
 
-        Args:
-            target: what to ask for.
-            seconds: how long it may take, looking up the name included; what it takes is spent.
-            limit: bytes of the body, before and after decompression.
-            accept: looks at the headers of a good answer, and raises to refuse its body.
-            cut: take the first `limit` bytes of a longer body.
+        The time it takes is taken from `seconds`. `limit` is bytes of the body, before and after
+        decompression (`cut`: take the first of a longer body); `accept` raises to refuse a body by
+        its headers.
         """
         import anyio
 
@@ -108,6 +102,7 @@ class Getter:
         accept: Callable[[Mapping[str, str]], None],
         cut: bool,
     ) -> Got:
+        import anyio
         import httpx2
 
         request = self._request(address, target)
@@ -136,7 +131,8 @@ class Getter:
             why = str(error) or type(error).__name__
             raise NotFetchedError("connection", shorten(why, 120)) from error
         finally:
-            await _closed(transport)
+            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+                await transport.aclose()
 
     def _request(self, address: str, target: Target) -> httpx2.Request:
         """Return a request that connects to the address, and speaks to the host by its name."""
@@ -168,10 +164,3 @@ class Getter:
             self._trust = trust = self._trust or httpx2.create_ssl_context()
         one = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
         return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, limits=one)
-
-
-async def _closed(transport: httpx2.AsyncHTTPTransport) -> None:
-    import anyio
-
-    with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-        await transport.aclose()

@@ -40,7 +40,7 @@ _PASSING_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class NotFetchedError(Exception):
-    """Why a page is not fetched: one of `OUTCOMES`, and what can be said of it in a few words."""
+    """Why a page is not fetched: one of `OUTCOMES`, and a few words of detail."""
 
     def __init__(self, outcome: str, detail: str = "", status: int | None = None) -> None:
         super().__init__(f"{outcome}: {detail}")
@@ -49,16 +49,11 @@ class NotFetchedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What became of one address.
+    """The outcome of one address.
 
-    Attributes:
-        url: as it was asked for; `final_url` is where the last redirect led.
-        outcome: one of `OUTCOMES`, or `FETCHED`; `detail` says more in a few words.
-        status: of the last answer; None where there was none.
-        content_type: as the server gave it.
-        retrieved_at: UTC, ISO 8601.
-        body: decompressed; empty where there is none.
-        title: of the page, as is its `text`, which is empty unless the outcome is `TEXT`.
+    `url` is as asked for, `final_url` where the last redirect led. `outcome` is one of `OUTCOMES`
+    or `FETCHED`; `detail` says more. `status` is of the last answer. `retrieved_at` is UTC, ISO
+    8601. `body` is decompressed; `text` is empty unless the outcome is `TEXT`.
     """
 
     url: str

@@ -1,35 +1,42 @@
-"""Extracting the text of fetched pages, in processes that are killed if they take too long."""
+"""Extracting the text of fetched pages, in processes that are killed if they take too long.
+
+A hostile page can keep the parser busy for minutes, or take all memory. The process reads a line
+`{"size", "plain", "charset", "seconds"}` with the page behind, and writes `{"title", "text"}` or
+`{"error"}`.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.errors import shorten
+from pnyx.corpora.pages import decode_page, extract_page
+from pnyx.errors import PnyxError, shorten
+from pnyx.files import clean_text
 from pnyx.web.outcomes import TEXT, Fetched
 
 if TYPE_CHECKING:
     from anyio.abc import Process
     from anyio.streams.buffered import BufferedByteReceiveStream
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "main"]
 
+_MOST_MEMORY = 4 << 30
 _CHARSET = re.compile(r"charset\s*=\s*+(?:[\"']\s*+)?([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _MOST_ANSWER = 256 * 1024 * 1024
 
 
 class Reader:
-    """Reads pages, several at once; an async context manager, for one event loop.
-
-    A page may take `seconds`; there are at most so many `processes` at once.
-    """
+    """Reads pages in at most `processes`, `seconds` for each; an async context manager."""
 
     def __init__(self, seconds: float = 30.0, processes: int | None = None) -> None:
         self.seconds = seconds
@@ -89,7 +96,7 @@ async def _start() -> tuple[Process, BufferedByteReceiveStream]:
     home, path = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")
     # -P keeps the current folder off the path; a session of its own keeps Ctrl-C away.
     process = await anyio.open_process(
-        [sys.executable, "-P", "-m", "pnyx.web.reader_worker"],
+        [sys.executable, "-P", "-m", "pnyx.web.reader"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -125,3 +132,52 @@ async def _end(process: Process) -> None:
         if process.returncode is None:
             process.kill()
         await process.aclose()
+
+
+# The process: lines of JSON and pages in, lines of JSON out.
+
+
+def main() -> None:
+    """Be the process: answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
+    _bound_memory()
+    source = sys.stdin.buffer
+    while line := source.readline():
+        asked = json.loads(line)
+        content = source.read(asked["size"])
+        _end_in(asked["seconds"])
+        answer = _answer(content, asked["plain"], asked["charset"])
+        _end_in(0)
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _answer(content: bytes, plain: bool, charset: str | None) -> dict[str, Any]:
+    try:
+        text = decode_page(content, charset)
+        if plain:
+            text = content.decode("utf-8", "replace") if text is None else text
+            return {"title": "", "text": clean_text(text).removeprefix("\ufeff")}
+        page = extract_page(content if text is None else text)
+    except (PnyxError, MemoryError, RecursionError) as error:
+        return {"error": shorten(str(error) or type(error).__name__)}
+    return {"title": page.title, "text": page.text}
+
+
+def _end_in(seconds: int) -> None:
+    """Have the system end this process after some seconds, even within a library; 0: not at all."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+def _bound_memory() -> None:
+    """Have the system refuse this process more memory than any page is worth."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+
+
+if __name__ == "__main__":
+    main()

@@ -12,10 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 from pnyx.corpora.search_results import QuestionResults, SearchResult
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import clean_text
-from pnyx.models.addresses import check_address, read_key
+from pnyx.models.addresses import Secrets, check_address, read_key
 from pnyx.models.flow import run_all
 from pnyx.models.outcomes import Patience, retry_after
-from pnyx.models.secrets import Secrets
 from pnyx.models.wire import Answer, NoAnswer, Wire
 from pnyx.records import Question
 from pnyx.web.archive import Archive
@@ -60,10 +59,7 @@ class SearchFailedError(Exception):
 
 @runtime_checkable
 class SearchApi(Protocol):
-    """What answers queries with addresses of pages.
-
-    `name` is what its results are kept under.
-    """
+    """What answers queries with addresses of pages; results are kept under its `name`."""
 
     name: str
 
@@ -80,19 +76,13 @@ class SearchApi(Protocol):
             SearchFailedError: this query is not answered; others may be.
             PnyxError: none will be.
         """
-        ...
 
     async def close(self) -> None:
         """Close all connections."""
-        ...
 
 
 class Serper:
-    """Google's results by serper.dev.
-
-    `POST /search` with `{"q", "num", "page"}` and the header `X-API-KEY`; the results are in
-    `organic`, each with `title`, `link`, `snippet` and `position`. What answers in the same way at
-    another address may be asked too.
+    """Google's results by serper.dev, or by what answers in the same way at another address.
 
     Args:
         key: sent to that address, and nowhere else.
@@ -100,7 +90,7 @@ class Serper:
         patience: time limits and retries.
 
     Raises:
-        InputError: there is no key, or the address is none.
+        InputError: there is no key, or the address is invalid.
     """
 
     name = "serper"
@@ -162,20 +152,20 @@ class Serper:
                     wrong = f"malformed: {self._safe(str(error))}"
 
         answer = await wire.post(body, on_whole=heed)
+        patience = self._patience
         if isinstance(answer, NoAnswer):
-            if answer.kind == "unreachable":
-                return self._safe(answer.detail), None, self._patience.connect_attempts
-            return self._safe(answer.detail), None, self._patience.attempts
+            lost = answer.kind != "unreachable"
+            most = patience.attempts if lost else patience.connect_attempts
+            return self._safe(answer.detail), None, most
         if answer.status == 200:
             return wrong, None, 2  # it was paid for, and may be again
         self._check_hope(answer)
         shown = f"HTTP {answer.status}: {self._safe(answer.text)}"
         if answer.status in _TOO_MUCH or answer.status >= 500:
-            return shown, retry_after(answer.headers), self._patience.attempts
+            return shown, retry_after(answer.headers), patience.attempts
         return shown, None, 1
 
     def _check_hope(self, answer: Answer) -> None:
-        """Raise PnyxError for an API that will answer nothing more."""
         meaning = _HOPELESS.get(answer.status)
         if 300 <= answer.status < 400:
             to = self._safe(answer.headers.get("location", "")) or "elsewhere"
@@ -192,11 +182,7 @@ class Serper:
 
 
 def read_serper(body: bytes) -> list[SearchResult]:
-    """Return the results of an answer of serper.dev; what has no link is left out.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """Return the results of an answer of serper.dev that have a link; ValueError for others."""
     try:
         value = json.loads(body)
     except RecursionError as error:
@@ -215,17 +201,13 @@ def read_serper(body: bytes) -> list[SearchResult]:
 
 def _text(entry: dict[str, Any], name: str) -> str:
     value = entry.get(name)
-    if not isinstance(value, str):
-        return ""
-    return clean_text(value).strip()
+    return clean_text(value).strip() if isinstance(value, str) else ""
 
 
-def _serper(base_url: str | None) -> SearchApi:
-    return Serper(read_key(SERPER_KEY), base_url or SERPER_URL)
-
-
-APIS: dict[str, Callable[[str | None], SearchApi]] = {"serper": _serper}
-"""Search APIs by the name that `--search` takes; made with their address, or None for the usual."""
+APIS: dict[str, Callable[[str | None], SearchApi]] = {
+    "serper": lambda base_url: Serper(read_key(SERPER_KEY), base_url or SERPER_URL)
+}
+"""Search APIs by the name that `--search` takes; made with their address, or None."""
 
 
 @dataclass(slots=True)
@@ -264,12 +246,7 @@ async def search_all(
 ) -> None:
     """Search for each question, unless the archive has its results, and fill `into`.
 
-    `count` results are wanted for a question: a page that holds fewer is followed by the next, up
-    to one page for each ten. The API is closed at the end. `on_progress` is called with questions
-    done, of how many, and a word.
-
-    Raises:
-        PnyxError: the API answers nothing more.
+    Up to one page for each ten of `count` results is asked for. The API is closed at the end.
     """
     in_a_row = 0
 

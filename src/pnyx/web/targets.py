@@ -1,8 +1,7 @@
 """What may be fetched from: public addresses, which are looked up once and then connected to.
 
-An address on the web is written by strangers, and what it names can change between two looks. So
-it is resolved once, every address that comes back is checked, and the connection goes to one of
-those, never to the name (no DNS rebinding).
+What a name stands for can change between two looks. So it is resolved once, each address is
+checked, and the connection goes to one of those, never to the name (no DNS rebinding).
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ _NOT_PUBLIC_4 = tuple(
         "224.0.0.0/4 240.0.0.0/4"
     ).split()
 )
-"""IANA's special-purpose blocks: this network, private, carrier-grade NAT, loopback, link-local,
-protocol assignments, documentation, 6to4 relays, benchmarks, multicast, reserved and broadcast."""
+"""IANA's special-purpose blocks."""
 
 _PUBLIC_6 = ipaddress.IPv6Network("2000::/3")
 _NOT_PUBLIC_6 = tuple(
@@ -43,25 +41,21 @@ _NOT_PUBLIC_6 = tuple(
     # Protocol assignments with Teredo, documentation (twice), 6to4: the last hides an IPv4 address.
     for block in ("2001::/23", "2001:db8::/32", "3fff::/20", "2002::/16")
 )
-"""Outside of 2000::/3 nothing is global unicast; loopback, link-local, unique local, multicast and
-IPv4-mapped addresses all are outside."""
+"""Outside of 2000::/3 nothing is global unicast."""
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-"""How hosts without IPv4 reach an IPv4 address, which stands in the last 32 bits (RFC 6052)."""
+"""How hosts without IPv4 reach an IPv4 address, which is in the last 32 bits (RFC 6052)."""
 
 _METADATA = frozenset(
     ipaddress.ip_address(address)
     for address in ("169.254.169.254", "168.63.129.16", "100.100.100.200", "fd00:ec2::254")
 )
-"""Where clouds hand out a machine's own secrets; the second is a public address otherwise."""
+"""Where clouds hand out a machine's secrets; the second is a public address otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address on the web, normalised and taken apart, without fragment.
-
-    `host` is lower case and ASCII (IDNA), an IPv6 address without brackets.
-    """
+    """An http(s) address, normalised; `host` is lower case and ASCII, without brackets."""
 
     url: str
     scheme: str
@@ -76,7 +70,7 @@ class Target:
 
 
 def parse_target(url: str, base: Target | None = None) -> Target:
-    """Take an address apart, which may be relative to a `base`; NotFetchedError where it is bad."""
+    """Take an address apart, maybe relative to a `base`; NotFetchedError where it is bad."""
     import httpx2
 
     if len(url) > _LONGEST_URL:
@@ -98,11 +92,7 @@ def parse_target(url: str, base: Target | None = None) -> Target:
 
 
 def is_public(address: str | Address) -> bool:
-    """Say whether an address is a global unicast one, which anybody could reach.
-
-    Raises:
-        ValueError: it is no address.
-    """
+    """Whether an address is a global unicast one; ValueError if it is not an address."""
     found = ipaddress.ip_address(address)
     if found in _METADATA:
         return False
@@ -118,11 +108,7 @@ def is_public(address: str | Address) -> bool:
 
 
 def network(text: str) -> Network:
-    """Read a network as `10.1.2.0/24`, or one address.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Read a network as `10.1.2.0/24`, or one address."""
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
@@ -131,10 +117,9 @@ def network(text: str) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where pages may be fetched from.
+    """Where pages may be fetched from: public addresses at `ports`, and `private` networks.
 
-    `private` networks are fetched from, at any port, although they are not public. Dangerous:
-    whoever writes a page can then have it fetch from there. `ports` are those of public addresses.
+    Private networks are dangerous: whoever writes a page can then have it fetch from there.
     """
 
     private: tuple[Network, ...] = ()
@@ -164,7 +149,7 @@ class Reach:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, best first; NotFetchedError (`dns`) where there are none."""
+    """Return the addresses of a name, best first; NotFetchedError (`dns`) where it has none."""
     import socket
 
     import anyio

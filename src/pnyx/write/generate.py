@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.corpora.trim import trim, word_weight
+from pnyx.corpora.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
 from pnyx.judge.claims import claims
