@@ -126,7 +126,7 @@ class Retrievers(Result):
         """Return the object of `--json` (docs/measures.md)."""
         pairs = {"scored": self.annotated, "unscored": self.unscored}
         return {
-            "task": "retrievers",
+            "task": "correlation",
             "runs": [run.row() for run in self.runs],
             "documents_of": self.documents_of,
             "annotations": {"questions": self.questions, **pairs},
