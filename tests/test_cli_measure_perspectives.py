@@ -269,8 +269,8 @@ def answered(world):
         for one in rows
     ]
     Path("answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in verdicts))
-    return ("good.run", "--perspectives", "views.jsonl", "--verdicts", "answers.jsonl", "--cutoff", 2,
-            "--labelled", "people.jsonl")  # fmt: skip
+    return ("good.run", "--perspectives", "views.jsonl", "--verdicts", "answers.jsonl",
+            "--cutoff", 2, "--labelled", "people.jsonl")  # fmt: skip
 
 
 def others(count):

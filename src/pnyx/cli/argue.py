@@ -152,8 +152,8 @@ def _say(case: Case) -> None:
         measured = side.measures["sentence_precision"]
         count = len(side.response.sentences)
         if not side.considered:
-            lacks = "passage was put on" if case.unscored else "evidence was found for"
-            lines.append(f"{side.side}: no {lacks} this side")
+            unsided, none = "passage was put on this side", "evidence for this side was found"
+            lines.append(f"{side.side}: no {unsided if case.unscored else none}")
             continue
         share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
         lines.append(

@@ -76,7 +76,7 @@ class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, CoverageSpec):
 Asked: TypeAlias = tuple[tuple[str, str, str], ...]
 
 
-@verb("perspectives", short_help="TREC runs, on perspectives.", rare={"spec": "sides"})
+@verb("perspectives", short_help="TREC runs on perspectives (BERDS).", rare={"spec": "sides"})
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--leaning",

@@ -46,7 +46,8 @@ class _RankingSpec(PlotSpec, heading="Measures"):
         "In ir-measures notation. Repeatable.",
         "--measure",
         metavar="MEASURE",
-        shown="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 StRecall@10",
+        shown="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
+        "StRecall@10",
     )
     topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
     per_topic: bool = opt(False, "Show the values of each topic.")
@@ -66,7 +67,7 @@ class RetrievalSpec(ComparingSpec, _RankingSpec):
     )
 
 
-@verb("retrieval", short_help="TREC runs, on qrels.")
+@verb("retrieval", short_help="TREC runs on qrels.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
     """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
@@ -199,7 +200,7 @@ class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
     """All that is chosen."""
 
 
-@verb("correlation", short_help="TREC runs and annotations: Kendall's tau.")
+@verb("correlation", short_help="TREC runs against annotations (Kendall's tau).")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> int:
     """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
