@@ -5,7 +5,6 @@ import importlib
 import math
 import pkgutil
 import typing
-from dataclasses import dataclass
 from typing import Literal
 
 import click
@@ -18,7 +17,7 @@ import pnyx.app
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Opt, Spec, opt, opts_of
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.params import takes, verb
+from pnyx.cli.params import verb
 from pnyx.errors import InputError, OptionError
 
 for _module in pkgutil.iter_modules(pnyx.app.__path__):
@@ -42,8 +41,9 @@ def _values(hint: object, told: Opt) -> st.SearchStrategy[object]:
         return st.lists(_values(typing.get_args(hint)[0], told), max_size=3).map(tuple)
     if typing.get_args(hint):
         return st.one_of(*(_values(one, told) for one in typing.get_args(hint)))
-    low = told.low or 0
-    high = told.high or low + 50
+    low, high, _, _ = told.bounds
+    low = low or 0
+    high = high or low + 50
     kinds = {
         bool: st.booleans(),
         int: st.integers(math.ceil(low), math.floor(high)).filter(told.allows),
@@ -100,20 +100,16 @@ def test_a_choice_that_would_change_nothing_is_refused():
     SearchSpec(fusion="rrf").check_needs(model="hybrid")  # what auto turned out to be
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shape(Spec):
-    heading = "Shape"
-
+class Shape(Spec, heading="Shape", rare="kind"):
     name: str = opt(..., "Required.")
     sides: int = opt(4, "Sides.", low=3)
     colours: tuple[str, ...] = opt((), "Repeatable.", "--colour")
     sizes: tuple[float, ...] = opt((1.0, 2.0), "Between commas.", each=True)
-    kind: Literal["flat", "solid"] | None = opt(None, "Kind.", rare=True)
+    kind: Literal["flat", "solid"] | None = opt(None, "Kind.")
     filled: bool = opt(True, "Filled.", "--filled/--hollow")
 
 
 @verb("draw")
-@takes("shape", Shape)
 def _draw(shape: Shape) -> None:
     click.echo(repr(shape))
 
@@ -153,7 +149,9 @@ def test_rare_options_stand_last():
     lines = CliRunner().invoke(_draw, ["--help"]).output.splitlines()
     headings = [line for line in lines if line and not line.startswith((" ", "Usage"))]
     assert headings == ["Shape:", "Options:", "More options:"]
-    assert "[default: 1, 2]" in "\n".join(lines)
+    text = "\n".join(lines)
+    assert "[default: 1, 2]" in text
+    assert "x>=3" not in text  # what is out of range is said when it is given
 
 
 def _commands(group: click.Group, path: tuple[str, ...] = ()):

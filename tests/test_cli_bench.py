@@ -72,8 +72,8 @@ def views(example, topics, tmp_path):
 
 
 def _bench(index, views, out, *more):
-    return ("bench", "perspectives", "--index", index, "--questions", views, "--out", out,
-            "--retrievers", "bm25,dense", "--k", 3, "--draws", 50, *more)  # fmt: skip
+    return ("bench", "perspectives", "--index", index, "--perspectives", views, "--out", out,
+            "--retrievers", "bm25,dense", "--cutoff", 3, "--draws", 50, *more)  # fmt: skip
 
 
 def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
@@ -103,7 +103,7 @@ def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
     runs = sorted((out / "runs").iterdir())
     code, said, _ = _call(
         capsys, "measure", "perspectives", *runs, "--perspectives", views, "--verdicts",
-        out / "verdicts.jsonl", "--k", 3, "--draws", 50, "--json",
+        out / "verdicts.jsonl", "--cutoff", 3, "--draws", 50, "--json",
     )  # fmt: skip
     assert code == 0
     parts = {run["run"].removesuffix(".run"): run["measures"] for run in json.loads(said)["runs"]}
@@ -123,7 +123,7 @@ def test_nothing_is_judged_twice(capsys, index, views, tmp_path, monkeypatch):
 
 def test_a_language_model_is_asked_what_berds_asks(capsys, index, views, tmp_path):
     out = tmp_path / "out"
-    more = ("--variants", "plain", "--retrievers", "bm25", "--k", 1)
+    more = ("--variants", "plain", "--retrievers", "bm25", "--cutoff", 1)
     with ChatServer() as server:
         code, _, _ = _call(capsys, *_bench(index, views, out), *more, "--llm", server.spec)
         (system,) = {row["messages"][0]["content"] for row in server.asked()}
@@ -207,7 +207,7 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--variants", "plain", "--lambda", "0.5"), "--lambda goes with --variants mmr"),
         (("--expand", "llm"), "--expand llm needs --llm"),
         (("--expand", "none.jsonl"), "none.jsonl"),
-        (("--human", "labels.jsonl"), "--human goes with --labelled"),
+        (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
         (("--shift", "1"), "--shift goes with --labelled"),
     ],
 )
@@ -230,7 +230,7 @@ def test_other_pairs_under_the_same_name_are_refused(capsys, index, views, tmp_p
     out = tmp_path / "out"
     _call(capsys, *_bench(index, views, out, "--variants", "plain"))
     before = {path.name: path.read_bytes() for path in (out / "runs").iterdir()}
-    more = ("--variants", "plain", "--words", 20, "--k", 1)
+    more = ("--variants", "plain", "--words", 20, "--cutoff", 1)
     code, _, err = _call(capsys, *_bench(index, views, out, *more))
     assert code == 2
     assert "verdicts.jsonl" in err

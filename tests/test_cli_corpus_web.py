@@ -165,12 +165,12 @@ def test_a_page_that_was_fetched_and_not_read_is_read_and_not_fetched(place, cal
 
 
 def test_the_options_are_those_of_python():
-    from pnyx.cli import corpus_web
+    from pnyx.cli import corpus
     from pnyx.web.corpus import WebPlan
     from pnyx.web.search import APIS
 
-    assert tuple(APIS) == corpus_web._APIS
-    spec = corpus_web.WebSpec(out="web", search="serper", contact="me@example.org")
+    assert tuple(APIS) == corpus._APIS
+    spec = corpus.WebSpec(out="web", search="serper", contact="me@example.org")
     assert spec.plan() == WebPlan("me@example.org")
 
 
@@ -314,4 +314,4 @@ def test_ctrl_c_ends_it_with_one_line(place):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=10)
     assert process.returncode == 130
-    assert err == b"pnyx: interrupted; the same command goes on where it stopped\n"
+    assert err == b"pnyx: interrupted; the same command resumes where it stopped\n"

@@ -115,7 +115,7 @@ def test_from_a_ranking_to_numbers(world, capsys):
     capsys.readouterr()
 
     row = measured(capsys, "good.run", "bad.run", "--perspectives", "views.jsonl", "--verdicts",
-                   "judged", "--k", 2, "--baseline", "bad.run")  # fmt: skip
+                   "judged", "--cutoff", 2, "--baseline", "bad.run")  # fmt: skip
     good, bad = (one["measures"] for one in row["runs"])
     assert (good["MRecall@2"]["value"], bad["MRecall@2"]["value"]) == (0.5, 0.0)
     # good: d0 and, of every other question, d1; bad: d0 alone
@@ -140,7 +140,7 @@ def test_labelled_pairs_correct_nothing_where_no_question_is_judged_whole(world,
     for name, kept in (("all", judged), ("some", [r for r in judged if "-d0/a" not in r["id"]])):
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
     arguments = ("good.run", "--perspectives", "views.jsonl", "--verdicts", "some.jsonl")
-    more = ("--labelled", "all.jsonl", "--k", 2, "--draws", 20)
+    more = ("--labelled", "all.jsonl", "--cutoff", 2, "--draws", 20)
     row = measured(capsys, *arguments, *more, code=3)
     for corrected in row["runs"][0]["corrected"].values():
         assert (corrected["value"], corrected["scored"], corrected["asked"]) == (None, 0, 12)
@@ -150,7 +150,7 @@ def test_unscored_pairs_are_said_and_make_the_exit_status_3(world, capsys):
     lines = Path("labels.jsonl").read_text().splitlines()
     kept = [line for line in lines if '"q00/q00-d1/b"' not in line]
     Path("labels.jsonl").write_text("\n".join(kept) + "\n")
-    row = measured(capsys, "good.run", *USUAL, "--k", 2, code=3)
+    row = measured(capsys, "good.run", *USUAL, "--cutoff", 2, code=3)
     recall = row["measures"]["MRecall@2"]
     assert (recall["scored"], recall["asked"], recall["open"]) == (11, 12, 1)
     assert recall["value"] == pytest.approx(5 / 11)
@@ -160,7 +160,7 @@ def test_unscored_pairs_are_said_and_make_the_exit_status_3(world, capsys):
     }  # fmt: skip
     topic = row["per_group"]["q00"]["MRecall@2"]
     assert (topic["value"], topic["open"], topic["bounds"]) == (None, 1, {"least": 0, "most": 1})
-    assert run("measure perspectives", "good.run", *USUAL, "--k", 2, "--by-topic") == 3
+    assert run("measure perspectives", "good.run", *USUAL, "--cutoff", 2, "--per-topic") == 3
     printed = capsys.readouterr()
     assert "good: 1 of 48 pairs are unscored: 1 no verdict" in printed.err
     assert "11 of 12" in printed.out
@@ -170,7 +170,19 @@ def test_unscored_pairs_are_said_and_make_the_exit_status_3(world, capsys):
 
 
 def test_the_table_names_what_is_compared(world, capsys):
-    command = ("good.run", "bad.run", *USUAL, "--k", 2, "--k", 3, "--baseline", "bad", "--depth", 3)
+    command = (
+        "good.run",
+        "bad.run",
+        *USUAL,
+        "--cutoff",
+        2,
+        "--cutoff",
+        3,
+        "--baseline",
+        "bad",
+        "--depth",
+        3,
+    )
     assert run("measure perspectives", *command) == 0
     out = capsys.readouterr().out
     assert "2 runs on 24 perspectives on 12 questions of views.jsonl" in out
@@ -228,7 +240,7 @@ def test_qrels_are_refused_while_pairs_are_unscored(world, capsys):
 
 def test_qrels_that_list_only_what_supports(world, capsys):
     Path("q.qrels").write_text("q00 a q00-d0 1\nq00 b q00-d1 1\n")
-    verdicts = ("--perspectives", "views.jsonl", "--verdicts", "q.qrels", "--k", 2)
+    verdicts = ("--perspectives", "views.jsonl", "--verdicts", "q.qrels", "--cutoff", 2)
     row = measured(capsys, "good.run", *verdicts, code=3)
     assert row["measures"]["MRecall@2"]["value"] == 1  # of q00, the only one that is settled
     row = measured(capsys, "good.run", *verdicts, "--unjudged", "no")
@@ -257,8 +269,8 @@ def answered(world):
         for one in rows
     ]
     Path("answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in verdicts))
-    return ("good.run", "--perspectives", "views.jsonl", "--verdicts", "answers.jsonl", "--k", 2,
-            "--labelled", "people.jsonl")  # fmt: skip
+    return ("good.run", "--perspectives", "views.jsonl", "--verdicts", "answers.jsonl",
+            "--cutoff", 2, "--labelled", "people.jsonl")  # fmt: skip
 
 
 def others(count):
@@ -323,14 +335,14 @@ def test_labels_of_the_measured_questions_power_the_judges_verdicts(answered, ca
 
 def test_leaning(world, capsys):
     leaning = ("--leaning", "good.run", "good.run", "bad.run")
-    row = measured(capsys, "good.run", *USUAL, "--k", 2, *leaning)
+    row = measured(capsys, "good.run", *USUAL, "--cutoff", 2, *leaning)
     (one,) = row["leaning"]
     assert (one["run"], one["k"]) == ("good", 2)
     # good finds a 12 times and b 6 times: (12 - 6) / 12; bad finds a alone
     assert one["asked_as"]["question"]["value"] == 0.5
     assert one["asked_as"]["con"]["value"] == 1.0
     assert one["shifts"]["con-question"]["value"] == 0.5
-    assert run("measure perspectives", "good.run", *USUAL, "--k", 2, *leaning) == 0
+    assert run("measure perspectives", "good.run", *USUAL, "--cutoff", 2, *leaning) == 0
     assert "supporting perspective" in capsys.readouterr().out
 
 
@@ -352,7 +364,7 @@ def test_berds_files_and_sides_by_order(world, capsys):
         "berds.jsonl",
         "--verdicts",
         "numbered.jsonl",
-        "--k",
+        "--cutoff",
         2,
     )
     row = measured(capsys, *command)
@@ -373,7 +385,7 @@ def test_bad_input_is_one_line(world, capsys):
         (("--measure", "MRecall@0"), "expected MRecall@ and a depth"),
         (("--measure", "Nothing@5"), "is not a measure"),
         (("--baseline", "none.run"), "is neither a file nor one of"),
-        (("--labels", "labels.jsonl"), "--labels goes with --labelled"),
+        (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
         (("--shift", "1"), "--shift goes with --labelled"),
         (("--labelled", "labels.jsonl", "--shift", "nan"), "--shift"),
         (("--labelled", "labels.jsonl", "--shift", "-1"), "--shift"),

@@ -11,7 +11,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import COMMANDS, app, main
-from pnyx.cli.values import RAW, Number, NumberRange, Text
+from pnyx.cli.params import Number, NumberRange, Raw, Text
 from pnyx.errors import InputError
 from pnyx.models.addresses import is_address, shown_address
 from pnyx.models.chat import ChatEndpoint
@@ -89,9 +89,10 @@ def test_text_that_is_not_utf_8_is_refused(own_place, capfd):
         assert "expected text in UTF-8" in refused(capfd, *words.split(), *given), words
 
 
-def test_names_of_files_are_declared_as_such():
-    plain = {p.name for _, p in parameters((click.types.StringParamType,)) if "__" not in p.name}
-    assert plain >= RAW
+def test_options_take_text_or_are_declared_as_names_of_files():
+    for words, option in parameters((click.types.StringParamType,)):
+        if isinstance(option, click.Option):
+            assert isinstance(option.type, Text | Raw), (words, option.name)
 
 
 def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):

@@ -210,7 +210,7 @@ def files(tmp_path: Path) -> tuple[list[str], Path]:
 
 def command(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(["measure", "retrievers", *arguments])
+        main(["measure", "correlation", *arguments])
     return int(ended.value.code or 0)
 
 
@@ -226,10 +226,10 @@ def test_the_command_ranks_runs_by_a_results_folder(files, capsys):
     assert "1 of 8 annotations are unscored" in printed.err
     assert "part: 4 annotated documents not retrieved, left out" in printed.err
     assert "runs compared on different documents" in printed.err
-    arguments = ["--annotations", str(answers), "--per-question", "--documents-of", "annotations"]
+    arguments = ["--annotations", str(answers), "--per-topic", "--documents-of", "annotations"]
     assert command(*runs, *arguments) == 3
     printed = capsys.readouterr()
-    assert "retrievers: 2 on 7 annotated pairs, 3 questions" in printed.out
+    assert "correlation: 2 runs on 7 annotated pairs, 3 questions" in printed.out
     lines = [line.split() for line in printed.out.splitlines()]
     assert ["q2", "1.000", "-1.000"] in lines
     assert "in the last place" in printed.err

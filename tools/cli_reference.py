@@ -23,8 +23,8 @@ This page is made from the help texts by `python tools/cli_reference.py`; do not
 Messages and progress go to standard error, results to standard output. `-` is standard input or
 output; inputs may be gzip. `--json` makes every command's output machine-readable. Exit status:
 0 done, 2 bad usage or input (one line says where and what was expected), 3 finished with something
-unscored, 130 interrupted. Where whoever reads the output goes away (`| head`), the command ends at
-once, quietly, with 0.
+unscored, 130 interrupted. If the reader of the output closes the pipe (`| head`), the command stops
+quietly with 0.
 """
 
 

@@ -137,7 +137,7 @@ def main() -> None:
         source = data / "berds" / f"{stem}_query_exp.dev.jsonl"
         asked = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
-        pnyx("bench", "perspectives", "--index", index, "--questions", asked, "--expand", asked,
+        pnyx("bench", "perspectives", "--index", index, "--perspectives", asked, "--expand", asked,
              "--sides", "order", "--leaning", "--labelled", labelled, "--shift", SHIFT,
              "--out", out)  # fmt: skip
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))

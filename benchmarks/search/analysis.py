@@ -28,8 +28,7 @@ from typing import Any
 from processes import EngineError, Lucene
 from speed import Run, parity_table, real_text
 
-from pnyx.corpora.tokens import _STEP_2, _STEP_3, _STEP_4
-from pnyx.corpora.tokens import Tokenizer
+from pnyx.corpora.tokens import _STEP_2, _STEP_3, _STEP_4, Tokenizer
 from pnyx.corpora.word_breaks import automaton
 from pnyx.search.words import WordNumbers
 

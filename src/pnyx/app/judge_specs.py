@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
 
 __all__ = [
@@ -28,37 +27,21 @@ _NAMES_MODEL: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelSpec(Spec):
+class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout"):
     """Which language model is asked, and where its replies are kept."""
 
-    heading: ClassVar[str] = "Language model"
-
-    llm: tuple[str, ...] = opt(
-        (),
-        _NAMES_MODEL,
-        metavar="SPEC",
-        raw=True,
-        shown="$PNYX_LLM, else the packaged judge",
+    llm: tuple[str, ...] = file_opt(
+        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM, else the packaged judge"
     )
-    store: str | None = opt(
-        None,
-        "File that keeps a model's replies.",
-        metavar="FILE",
-        raw=True,
-        rare=True,
-        shown="$PNYX_STORE, else the user's data folder",
+    store: str | None = file_opt(
+        None, "File that keeps a model's replies.", shown="$PNYX_STORE, else the user's data folder"
     )
     concurrency: int = opt(
         32,
-        "Requests to a language model at once, at most; fewer while the server asks for it.",
-        low=1,
-        high=1000,
-        rare=True,
+        "Concurrent requests to a language model; fewer while it is overloaded.",
+        within="[1, 1000]",
     )
-    timeout: float = opt(
-        120.0, "Timeout of one request, in seconds.", low=0.1, high=3600, rare=True
-    )
+    timeout: float = opt(120.0, "Timeout of one request, in seconds.", within="[0.1, 3600]")
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -71,165 +54,119 @@ class ModelSpec(Spec):
         return bool(self.models)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CombiningSpec(Spec):
+class CombiningSpec(Spec, heading="Judge", rare="combine calibration cascade cheap"):
     """Who answers in place of a language model, or beside it."""
 
-    heading: ClassVar[str] = "Judge"
-
-    labels: str | None = opt(None, "Answer from people's labels (JSONL).", metavar="FILE", raw=True)
-    lookup: str | None = opt(
-        None, "Answer from a former run's answers.", metavar="RESULTS", raw=True
-    )
-    student: str | None = opt(
+    labels: str | None = file_opt(None, "Answer from people's labels (JSONL).")
+    lookup: str | None = file_opt(None, "Answer from a former run's answers.", metavar="RESULTS")
+    student: str | None = file_opt(
         None,
-        "relevance: answer by a student of pnyx annotate distil. With --cascade it is asked after "
-        "--cheap or, without --cheap, before --llm.",
+        "relevance: answer with a student of pnyx annotate distil; with --cascade after --cheap "
+        "or, without --cheap, before --llm.",
         metavar="STUDENT",
-        raw=True,
     )
     samples: int = opt(
         1,
-        "Ask each question this many times, with dimensions and documents in another order.",
-        low=1,
-        high=100,
+        "Answers per question, with dimensions and documents reordered.",
+        within="[1, 100]",
         needs=_LLM,
     )
     combine: Literal["auto", "majority", "mean"] = opt(
-        "auto",
-        "How the answers of --samples, or of several models, are combined.",
-        needs=_LLM,
-        rare=True,
+        "auto", "How the answers of --samples, or of several models, are combined.", needs=_LLM
     )
-    calibration: str | None = opt(
+    calibration: str | None = file_opt(
+        None, "Recalibrate probabilities by this file of pnyx calibrate."
+    )
+    cascade: str | None = file_opt(
         None,
-        "Recalibrate probabilities by this file of pnyx calibrate.",
-        metavar="FILE",
-        raw=True,
-        rare=True,
+        "Ask --cheap first, and the usual judge if it is uncertain by the thresholds in this "
+        "file of pnyx calibrate --error.",
     )
-    cascade: str | None = opt(
-        None,
-        "Ask --cheap first. Where it is not sure, by the thresholds in this file of pnyx calibrate "
-        "--error, ask the judge that would answer otherwise.",
-        metavar="FILE",
-        raw=True,
-        rare=True,
-    )
-    cheap: str | None = opt(
+    cheap: str | None = file_opt(
         None,
         "Judge that --cascade asks first: a language model or a student's folder.",
         metavar="SPEC",
-        raw=True,
-        rare=True,
         shown="--student if there is an --llm, else the packaged judge",
-        needs=("--cascade", lambda spec: spec.cascade is not None),
+        needs="cascade",
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AskingSpec(Spec):
+class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature max_tokens"):
     """How a language model is asked."""
 
-    heading: ClassVar[str] = "Asking"
-
-    prompt: str | None = opt(
+    prompt: str | None = file_opt(
         None,
-        "Another prompt of the task (pnyx prompt list), or a prompt file (.toml).",
+        "Prompt of the task (pnyx prompt list), or a prompt file (.toml).",
         metavar="NAME",
-        raw=True,
-        rare=True,
         needs=_LLM,
     )
     probability: Literal["auto", "ask", "tok", "both"] = opt(
         "auto",
-        "P(yes): stated by the model (ask), from its token probabilities (tok), their mean (both), "
-        "or tok where the endpoint gives them and else ask (auto).",
-        rare=True,
+        "P(yes): stated by the model (ask), from token probabilities (tok), their mean (both), "
+        "or tok if available and else ask (auto).",
         needs=_LLM,
     )
     batch: int = opt(
-        1, "support: statements about one text in one call.", low=1, high=100, needs=_LLM
+        1, "support: statements about one text in one call.", within="[1, 100]", needs=_LLM
     )
     temperature: float | None = opt(
         None,
         "Sampling temperature.",
-        low=0,
-        high=2,
-        shown="0; 0.7 for --samples where nothing can be reordered",
-        rare=True,
+        within="[0, 2]",
         needs=_LLM,
+        shown="0; 0.7 for --samples if nothing can be reordered",
     )
     max_tokens: int | None = opt(
         None,
-        "Longest reply.",
-        low=1,
-        high=1_000_000,
-        shown="the prompt's own, and twice that for a second try where one is cut off",
-        rare=True,
+        "Maximum length of a reply.",
+        within="[1, 1000000]",
         needs=_LLM,
+        shown="the prompt's; doubled for a retry if it is cut off",
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpendingSpec(Spec):
+class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
     """What may be spent."""
-
-    heading: ClassVar[str] = "Cost"
 
     plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
     budget: float | None = opt(
         None,
-        "Stop before more than this is spent; several models share it evenly. A model without a "
-        "packaged price needs --prices.",
+        "Stop before more is spent; models share it evenly. Needs --prices for a model without a "
+        "packaged price.",
         metavar="USD",
-        low=0,
-        above=True,
+        within="(0, inf)",
         needs=_LLM,
     )
     budget_tokens: int | None = opt(
-        None, "Stop before more tokens than this are spent.", low=1, rare=True, needs=_LLM
+        None, "Stop before more tokens than this are spent.", low=1, needs=_LLM
     )
-    prices: str | None = opt(
-        None,
-        "Prices of models; they override the packaged ones.",
-        metavar="FILE",
-        raw=True,
-        rare=True,
-        needs=_LLM,
+    prices: str | None = file_opt(
+        None, "Prices of models; they override the packaged ones.", needs=_LLM
     )
     offline: bool = opt(
         False,
-        "Ask nothing: read stored replies anew. What is not stored is unscored.",
+        "Ask nothing; read stored replies again. Others are unscored.",
         "--from-store",
-        rare=True,
         needs=_LLM,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class WriterSpec(ModelSpec):
     """A language model that is asked for something else than verdicts: nothing stands in for it."""
 
-    llm: tuple[str, ...] = opt((), _NAMES_MODEL, metavar="SPEC", raw=True, shown="$PNYX_LLM")
+    llm: tuple[str, ...] = file_opt((), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AskedSpec(SpendingSpec, WriterSpec):
     """Such a language model, and what may be spent."""
 
     def check(self) -> None:
-        """Refuse what means nothing where no language model is named.
-
-        Raises:
-            OptionError: there is such.
-        """
+        """Refuse what means nothing where no language model is named."""
         if self.plan and not self.asks_models:
             raise OptionError("--plan goes with --llm")
         self.check_needs()
 
 
-@dataclass(frozen=True, kw_only=True)
 class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec):
     """Who judges, how, and at what cost."""
 
@@ -253,11 +190,7 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec):
         return () if self.answered_by else super().models
 
     def check(self) -> None:
-        """Refuse choices that exclude each other or would change nothing.
-
-        Raises:
-            OptionError: there are such.
-        """
+        """Refuse choices that exclude each other or would change nothing."""
         sources = ["llm"] if self.llm else []
         sources += [n for n in ("labels", "lookup", "student") if getattr(self, n) is not None]
         if self.student is not None and not self.student_decides and "llm" in sources:

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
 from pnyx.measure.base import BOOTSTRAP, Bootstrap
 
 if TYPE_CHECKING:
-    from pnyx.measure.gold import Truth
+    from pnyx.measure.gold import Joined, Truth
 
-__all__ = ["BootstrapSpec", "ComparingSpec", "TruthSpec"]
+__all__ = [
+    "BootstrapSpec",
+    "ComparingSpec",
+    "CorrectionSpec",
+    "JudgedSpec",
+    "SidesSpec",
+    "TruthSpec",
+]
 
-_QRELS: Final = ("--qrels", lambda spec: spec.qrels is not None)
 
-
-@dataclass(frozen=True, kw_only=True)
-class BootstrapSpec(Spec):
+class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
     """How intervals are drawn."""
 
-    heading: ClassVar[str] = "Intervals"
-
     draws: int = opt(
-        BOOTSTRAP.draws,
-        "Bootstrap resamples; 0 for no intervals.",
-        low=0,
-        high=1_000_000,
-        rare=True,
+        BOOTSTRAP.draws, "Bootstrap resamples; 0 for no intervals.", within="[0, 1000000]"
     )
-    seed: int = opt(BOOTSTRAP.seed, "Random seed.", low=0, rare=True)
+    seed: int = opt(BOOTSTRAP.seed, "Random seed.", low=0)
 
     @property
     def bootstrap(self) -> Bootstrap:
@@ -38,43 +35,31 @@ class BootstrapSpec(Spec):
         return Bootstrap(self.draws, self.seed)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparingSpec(BootstrapSpec):
+class ComparingSpec(BootstrapSpec, heading="Comparison"):
     """How runs are compared with each other."""
 
-    heading: ClassVar[str] = "Comparison"
-
-    baseline: str | None = opt(
-        None, "Run that the others are compared with.", metavar="RUN", raw=True
-    )
+    baseline: str | None = file_opt(None, "Run that the others are compared with.", metavar="RUN")
     test: Literal["t", "randomisation"] = opt("t", "Paired test of two runs.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TruthSpec(Spec):
+class JudgedSpec(Spec):
+    """Whose verdicts are measured."""
+
+    judge: str | None = opt(None, "Judge to measure, if the file has several.", metavar="NAME")
+
+
+class TruthSpec(JudgedSpec, heading="Labels"):
     """What annotations are held against."""
 
-    heading: ClassVar[str] = "Labels"
-
-    labels: str | None = opt(None, "People's labels (JSONL), by id.", metavar="LABELS", raw=True)
-    qrels: str | None = opt(
-        None, "TREC or BEIR qrels, in place of --labels.", metavar="QRELS", raw=True
-    )
-    relevant_from: int = opt(1, "Lowest relevant grade of the qrels.", needs=_QRELS)
+    labels: str | None = file_opt(None, "People's labels (JSONL), by id.", metavar="LABELS")
+    qrels: str | None = file_opt(None, "TREC or BEIR qrels, in place of --labels.", metavar="QRELS")
+    relevant_from: int = opt(1, "Lowest relevant grade of the qrels.", needs="qrels")
     unjudged: Literal["skip", "irrelevant"] = opt(
-        "skip", "How to treat pairs missing from the qrels.", needs=_QRELS
-    )
-    judge: str | None = opt(
-        None, "Judge whose annotations are measured, if the file has several.", metavar="NAME"
+        "skip", "How to treat pairs missing from the qrels.", needs="qrels"
     )
 
     def truth(self) -> Truth:
-        """Return what the labels or the qrels say.
-
-        Raises:
-            InputError: the file cannot be read.
-            OptionError: both are given, or neither.
-        """
+        """Return what the labels or the qrels say; OptionError: both are given, or neither."""
         from pnyx.measure.gold import truth_of_labels, truth_of_qrels
 
         if (self.labels is None) == (self.qrels is None):
@@ -84,3 +69,41 @@ class TruthSpec(Spec):
             return truth_of_labels(self.labels)
         unjudged = self.unjudged == "irrelevant"
         return truth_of_qrels(str(self.qrels), least=self.relevant_from, unjudged=unjudged)
+
+
+class SidesSpec(Spec, heading="Perspectives"):
+    """How the sides of perspectives are known."""
+
+    sides: Literal["stance", "order"] = opt(
+        "stance",
+        "Which perspective supports the question: by its stance, or the first of two (BERDS).",
+    )
+
+
+class CorrectionSpec(Spec, heading="Correction", rare="shift"):
+    """What corrects measures for the judge's own errors."""
+
+    labelled: str | None = file_opt(
+        None,
+        "Correct for the judge's errors: its answers to labelled pairs (`label`, or --gold).",
+        metavar="ANSWERS",
+    )
+    gold: str | None = file_opt(
+        None, "People's labels of --labelled (JSONL), by id.", metavar="LABELS", needs="labelled"
+    )
+    shift: float = opt(
+        0.0,
+        "If --labelled is from another corpus or retriever: standard deviation of a common error "
+        "of the judge's log-odds (0.7: odds doubled or halved).",
+        low=0,
+        metavar="S",
+        needs="labelled",
+    )
+
+    def joined(self, judge: str | None = None) -> Joined | None:
+        """Return the answers with their labels, if there are any."""
+        from pnyx.measure.gold import join_labels
+
+        if self.labelled is None:
+            return None
+        return join_labels(self.labelled, self.gold, "support", judge=judge)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.app.open_models import Say, books, open_models
+from pnyx.app.open_models import Say, open_models
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
@@ -40,14 +40,7 @@ _WARM = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A judge and what it asks.
-
-    Attributes:
-        judge: answers the questions.
-        models: the language models behind it, each once.
-        prompts: what they are asked with, as for the manifest.
-        settings: what else decides the answers, as for the manifest.
-    """
+    """A judge and what it asks."""
 
     judge: Judge
     models: Sequence[StoredModel] = ()
@@ -101,9 +94,7 @@ def open_judge(
         _check_cheap(cheap, spec)
     named = [*spec.models, *([cheap] if cheap is not None else [])]
     make = _Maker(task, spec, as_perspectives)
-    with open_models(
-        spec, named, say, offline=spec.offline or spec.plan, ledger=books(spec)
-    ) as opened:
+    with open_models(spec, named, say, spec) as opened:
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
             from pnyx.judge.recalibration import Recalibrated, read_calibration
@@ -288,11 +279,7 @@ class _Maker:
         return _WARM if self.spec.samples > 1 and not reorders else 0.0
 
     def _prompt(self) -> Prompt | None:
-        """Return the prompt that is named.
-
-        Raises:
-            InputError: there is none, or it is another task's.
-        """
+        """Return the prompt that is named."""
         name = self.spec.prompt or (_PERSPECTIVE_PROMPT if self.as_perspectives else None)
         if name is None:
             return None
@@ -317,11 +304,7 @@ class _Maker:
 
 
 def check_batch(task: Task, own: Prompt | None) -> None:
-    """Check that a task, and a prompt in place of its usual one, takes several questions a call.
-
-    Raises:
-        InputError: it takes one.
-    """
+    """Check that a task, and a prompt in place of its usual one, takes several questions a call."""
     if not task.many:
         raise InputError(f"--batch: task {task.name} asks one question a call")
     if own is not None and "statements" not in own.inputs:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.models.prices import Price
     from pnyx.models.replies import ChatModel
 
-__all__ = ["Say", "books", "open_model", "open_models", "prices_of"]
+__all__ = ["Say", "open_model", "open_models", "prices_of"]
 
 _SIGN_SECONDS = 10.0
 
@@ -26,18 +26,17 @@ Say: TypeAlias = Callable[[str], None]
 
 
 @contextlib.contextmanager
-def open_model(spec: ModelSpec | None, say: Say) -> Iterator[StoredModel | None]:
+def open_model(
+    spec: ModelSpec | None, say: Say, spending: SpendingSpec | None = None
+) -> Iterator[StoredModel | None]:
     """Open the one language model that a spec names, with its store; None where it names none.
 
     Without a spec no model is asked, and the environment names none.
-
-    Raises:
-        InputError: the specifications or the store cannot be used, or name several models.
     """
     if spec is None:
         yield None
         return
-    with open_models(spec, spec.models, say) as models:
+    with open_models(spec, spec.models, say, spending) as models:
         if len(models) > 1:
             names = ", ".join(model.name for model in models)
             raise InputError(f"--llm: expected one model, found {shorten(names)}")
@@ -46,12 +45,7 @@ def open_model(spec: ModelSpec | None, say: Say) -> Iterator[StoredModel | None]
 
 @contextlib.contextmanager
 def open_models(
-    spec: ModelSpec,
-    named: Sequence[str],
-    say: Say,
-    *,
-    offline: bool = False,
-    ledger: Callable[[str, int], Ledger] | None = None,
+    spec: ModelSpec, named: Sequence[str], say: Say, spending: SpendingSpec | None = None
 ) -> Iterator[list[StoredModel]]:
     """Open language models with their store; addresses of one model share its questions.
 
@@ -59,12 +53,7 @@ def open_models(
         spec: where the store is, and how patiently the models are asked.
         named: as given to --llm; none opens no store.
         say: told what the user should know.
-        offline: ask nothing, only the store.
-        ledger: makes what keeps the books of a model, given its name and how many models there
-            are.
-
-    Raises:
-        InputError: a specification or the store cannot be used.
+        spending: what may be spent; whether only the store is asked.
     """
     if not named:
         yield []
@@ -74,11 +63,13 @@ def open_models(
 
     endpoints = _by_model(named, spec.timeout, spec.concurrency)
     sign = _now_and_then(say)
+    ledger = None if spending is None else _books(spending, len(endpoints))
     for endpoint in endpoints:
         endpoint.on_retry = sign
         endpoint.on_wait = say
         if ledger is not None:
-            endpoint.ledger = ledger(endpoint.model, len(endpoints))
+            endpoint.ledger = ledger(endpoint.model)
+    offline = spending is not None and (spending.offline or spending.plan)
     with Store.for_reading(spec.store) if offline else Store(spec.store) as opened:
         try:
             yield [StoredModel(e, opened, offline=offline) for e in endpoints]
@@ -87,18 +78,13 @@ def open_models(
 
 
 def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
-    """Say that replies were met that cannot be used."""
     if store.damaged:
         number = len(store.damaged)
         key, damage = next(iter(store.damaged.items()))
-        one = number == 1
-        say(
-            f"warning: {shorten(str(store.path), 200)}: {number} stored "
-            f"{'reply is' if one else 'replies are'} damaged and "
-            f"{'counts' if one else 'count'} as missing"
-            f"{'' if offline else ', so that the question is asked again'} "
-            f"({shorten(key, 12)} {damage})"
-        )
+        are = "reply is damaged and counts" if number == 1 else "replies are damaged and count"
+        again = "" if offline else ", so that the question is asked again"
+        place = shorten(str(store.path), 200)
+        say(f"warning: {place}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
 
 
 def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
@@ -122,7 +108,7 @@ def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[Ch
 
 
 def _now_and_then(say: Say) -> Say:
-    """Return what says that a language model is being asked again, not oftener than is readable."""
+    """Return what says at most every few seconds that a model is asked again."""
     said = time.monotonic()
 
     def sign(line: str) -> None:
@@ -134,21 +120,17 @@ def _now_and_then(say: Say) -> Say:
     return sign
 
 
-def books(spec: SpendingSpec) -> Callable[[str, int], Ledger]:
+def _books(spec: SpendingSpec, models: int) -> Callable[[str], Ledger]:
     """Return what makes the ledger of one of several models, which share a budget evenly."""
     from pnyx.models.ledger import Ledger, check_budget
 
-    usd, tokens = spec.budget, spec.budget_tokens
+    usd = None if spec.budget is None else spec.budget / models
+    tokens = None if spec.budget_tokens is None else spec.budget_tokens // models
     prices = prices_of(spec)
 
-    def ledger(model: str, models: int) -> Ledger:
-        price = prices(model)
-        check_budget(usd, model, price)
-        return Ledger(
-            price,
-            budget_usd=None if usd is None else usd / models,
-            budget_tokens=None if tokens is None else tokens // models,
-        )
+    def ledger(model: str) -> Ledger:
+        check_budget(spec.budget, model, prices(model))
+        return Ledger(prices(model), budget_usd=usd, budget_tokens=tokens)
 
     return ledger
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pnyx.app.open_models import Say
 from pnyx.errors import OptionError
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pnyx.app.search_specs import ArgueSpec, ScoringSpec, SearchSpec
     from pnyx.judge.base import Judge
     from pnyx.judge.completions import StoredModel
-    from pnyx.models.embedding import Embedder
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.search.pipeline import Searcher
@@ -40,6 +39,7 @@ def open_searcher(
         InputError: a value out of range, or a file that cannot be used.
         OptionError: a choice that would change nothing.
     """
+    from pnyx.models.embedding import embedder_from
     from pnyx.search.pipeline import Searcher
 
     plan = _plan(spec, listwise=model is not None and not spec.judges_each)
@@ -49,7 +49,7 @@ def open_searcher(
     return Searcher(
         index,
         plan,
-        embedder=_embedder(spec.embedder) if embeds else None,
+        embedder=embedder_from(spec.embedder) if embeds else None,
         judge=judge,
         perspectives=_perspectives(index, spec, model, judge),
     )
@@ -59,13 +59,13 @@ def scoring_of(spec: ScoringSpec) -> Scoring:
     """Return the scoring model of a spec."""
     from pnyx.search.scoring import Scoring
 
-    parameters = {
-        n: v for n in ("mu", "k1", "b", "wc", "wq") if (v := getattr(spec, n)) is not None
-    }
-    others = {
-        n: v for n in ("lexical", "fusion", "dense_weight") if (v := getattr(spec, n)) is not None
-    }
+    parameters = _given(spec, "mu k1 b wc wq")
+    others = _given(spec, "lexical fusion dense_weight")
     return Scoring(spec.model, parameters, flat=spec.flat, **others)
+
+
+def _given(spec: ScoringSpec, names: str) -> dict[str, Any]:
+    return {n: v for n in names.split() if (v := getattr(spec, n)) is not None}
 
 
 def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
@@ -74,13 +74,12 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
         rerank = "listwise" if listwise else "pointwise"
     usual = Listwise()
     window = spec.window or usual.window
-    names = ("lam", "depth", "threshold", "stance", "certainty")
     return SearchPlan(
         scoring=scoring_of(spec),
         rerank=rerank,
         listwise=Listwise(window, spec.step or min(usual.step, window)),
         diversify=spec.diversify,
-        **{n: v for n in names if (v := getattr(spec, n)) is not None},
+        **_given(spec, "lam depth threshold stance certainty"),
     )
 
 
@@ -111,12 +110,6 @@ def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
             if spec.given(name):
                 raise OptionError(f"--{name} goes with --rerank by --llm")
     spec.check_needs(model=plan.scoring.model)
-
-
-def _embedder(spec: str | None) -> Embedder:
-    from pnyx.models.embedding import embedder_from
-
-    return embedder_from(spec)
 
 
 def _perspectives(
@@ -152,12 +145,7 @@ def argue_plan(spec: ArgueSpec) -> Plan:
 
 
 def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
-    """Return what writes a side.
-
-    Raises:
-        InputError: the file of examples cannot be used.
-        OptionError: a choice needs a language model, and none is named.
-    """
+    """Return what writes a side."""
     kind = spec.writer or ("extractive" if model is None else "llm")
     if spec.examples and kind != "llm":
         raise OptionError("--examples are for a language model: they need --llm")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
 from pnyx.search.plan import CERTAINTY, PARAMETERS, Listwise, Scoring, SearchPlan
 from pnyx.write.plan import CONTEXT, POINTS, Plan
@@ -13,145 +12,105 @@ from pnyx.write.plan import CONTEXT, POINTS, Plan
 __all__ = ["ArgueSpec", "FeatureSpec", "ScoringSpec", "SearchSpec", "StageSpec"]
 
 _SHOWN: Final = {name: f"{one.default:g}" for name, one in PARAMETERS.items()}
-_HYBRID: Final = ("--model hybrid", lambda spec: spec.model == "hybrid")
-_MMR: Final = ("--diversify mmr", lambda spec: spec.diversify == "mmr")
-_VIEWS: Final = ("--diversify perspectives", lambda spec: spec.diversify == "perspectives")
 _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.judges_each)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoringSpec(Spec):
+class ScoringSpec(
+    Spec, heading="Ranking", rare="mu k1 b wc wq flat lexical fusion dense_weight embedder"
+):
     """What ranks, with its parameters; see `pnyx.search.scoring.Scoring`."""
-
-    heading: ClassVar[str] = "Ranking"
 
     model: Literal["auto", "dirichlet", "bm25", "touche", "dense", "hybrid"] = opt(
         "auto",
-        "Ranking model. touche needs an index with --clusters --quality, dense and hybrid one with "
-        "--vectors; auto is hybrid where the index has vectors, else dirichlet.",
+        "Ranking model. touche needs an index with --clusters --quality; dense and hybrid need "
+        "--vectors; auto is hybrid if the index has vectors, else dirichlet.",
     )
-    mu: float | None = opt(None, "Dirichlet prior, in tokens.", shown=_SHOWN["mu"], rare=True)
-    k1: float | None = opt(None, "BM25 saturation.", shown=_SHOWN["k1"], rare=True)
-    b: float | None = opt(None, "BM25 length normalisation.", shown=_SHOWN["b"], rare=True)
-    wc: float | None = opt(None, "Touché: weight of the topic.", shown=_SHOWN["wc"], rare=True)
-    wq: float | None = opt(None, "Touché: weight of quality.", shown=_SHOWN["wq"], rare=True)
-    flat: bool = opt(False, "Touché: rank by topic and quality only (R fixed to 1).", rare=True)
+    mu: float | None = opt(None, "Dirichlet prior, in tokens.", shown=_SHOWN["mu"])
+    k1: float | None = opt(None, "BM25 saturation.", shown=_SHOWN["k1"])
+    b: float | None = opt(None, "BM25 length normalisation.", shown=_SHOWN["b"])
+    wc: float | None = opt(None, "Touché: weight of the topic.", shown=_SHOWN["wc"])
+    wq: float | None = opt(None, "Touché: weight of quality.", shown=_SHOWN["wq"])
+    flat: bool = opt(False, "Touché: rank by topic and quality only (R fixed to 1).")
     lexical: Literal["dirichlet", "bm25", "touche"] | None = opt(
-        None,
-        "Lexical model that hybrid fuses with the dense ranking.",
-        shown=Scoring().lexical,
-        needs=_HYBRID,
-        rare=True,
+        None, "Lexical model in hybrid.", shown=Scoring().lexical, needs="model=hybrid"
     )
     fusion: Literal["minmax", "zscore", "rrf"] | None = opt(
-        None,
-        "How hybrid fuses: normalised scores or reciprocal ranks.",
-        shown=Scoring().fusion,
-        needs=_HYBRID,
-        rare=True,
+        None, "How hybrid fuses: by scores or ranks.", shown=Scoring().fusion, needs="model=hybrid"
     )
     dense_weight: float | None = opt(
         None,
         "Weight of the dense scores, with --fusion minmax or zscore.",
-        low=0,
-        high=1,
+        within="[0, 1]",
         shown=f"{Scoring().dense_weight:g}",
         needs=(
             "--model hybrid and --fusion minmax or zscore",
             lambda spec: spec.model == "hybrid" and spec.fusion != "rrf",
         ),
-        rare=True,
     )
     embedder: str | None = opt(
         None,
         "Embedder of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
         shown="minilm-int8",
-        rare=True,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class StageSpec(Spec):
+class StageSpec(
+    Spec, heading="After ranking", rare="pointwise window step lam count depth certainty"
+):
     """What is done after ranking; see `pnyx.search.pipeline.SearchPlan`."""
 
-    heading: ClassVar[str] = "After ranking"
-
     rerank: bool = opt(
-        False, "Rerank: listwise by --llm; without it by the packaged judge, one by one."
+        False, "Rerank: listwise with --llm, otherwise pointwise with the packaged judge."
     )
-    pointwise: bool = opt(
-        False,
-        "With --rerank and --llm: judge documents one by one.",
-        needs=("--rerank", lambda spec: spec.rerank),
-        rare=True,
-    )
+    pointwise: bool = opt(False, "With --rerank and --llm: rerank pointwise.", needs="rerank")
     threshold: float | None = opt(
         None,
-        "Keep documents that are relevant with at least this probability, most probable first, in "
-        "place of a number of documents: each of the best --depth is judged.",
+        "Instead of a number of documents: judge the best --depth, keep those relevant with at "
+        "least this probability, most probable first.",
         metavar="P",
     )
     window: int | None = opt(
-        None,
-        "Documents that the model orders at once.",
-        low=2,
-        shown=f"{Listwise().window}",
-        needs=_LISTWISE,
-        rare=True,
+        None, "Documents ordered at once.", low=2, shown=f"{Listwise().window}", needs=_LISTWISE
     )
     step: int | None = opt(
-        None, "Stride of the window.", low=1, shown=f"{Listwise().step}", needs=_LISTWISE, rare=True
+        None, "Stride of the window.", low=1, shown=f"{Listwise().step}", needs=_LISTWISE
     )
     diversify: Literal["mmr", "perspectives"] | None = opt(
         None, "Show every side: maximal marginal relevance, or a search for each perspective."
     )
     lam: float | None = opt(
         None,
-        "mmr: relevance against novelty, 0 to 1.",
+        "mmr: weight of relevance, 0 to 1.",
         "--lambda",
         shown=f"{SearchPlan().lam:g}",
-        needs=_MMR,
-        rare=True,
+        needs="diversify=mmr",
     )
-    perspectives: str | None = opt(
-        None,
-        "File of perspectives.",
-        metavar="FILE",
-        raw=True,
-        shown="from --llm, else from the index",
-        needs=_VIEWS,
+    perspectives: str | None = file_opt(
+        None, "File of perspectives.", shown="--llm, else the index", needs="diversify=perspectives"
     )
     count: int | None = opt(
         None,
-        "Perspectives, at most.",
-        low=1,
-        high=50,
+        "Maximum perspectives.",
+        within="[1, 50]",
         shown="8; all of the file",
-        needs=_VIEWS,
-        rare=True,
+        needs="diversify=perspectives",
     )
     depth: int | None = opt(
         None,
-        "How many of the best documents are reranked, filtered by --threshold, "
-        "diversified or assigned to a side.",
+        "Best documents that are reranked, judged, diversified or assigned to a side.",
         low=1,
         shown=f"{SearchPlan().depth}",
         needs=(
             "--rerank, --threshold, --diversify or --stance",
             lambda spec: spec.judged or spec.diversify or spec.stance,
         ),
-        rare=True,
     )
     stance: Literal["pro", "con"] | None = opt(
-        None, "Put the documents on this side of the question first."
+        None, "Rank the documents on this side of the question first."
     )
     certainty: float | None = opt(
-        None,
-        "Least probability with which a judge tells a side.",
-        shown=f"{CERTAINTY:g}",
-        needs=("--stance", lambda spec: spec.stance is not None),
-        rare=True,
+        None, "Minimum probability for a side.", shown=f"{CERTAINTY:g}", needs="stance"
     )
 
     @property
@@ -171,110 +130,71 @@ class StageSpec(Spec):
         return bool(self.judged or self.stance or views)
 
 
-@dataclass(frozen=True, kw_only=True)
 class SearchSpec(StageSpec, ScoringSpec):
     """A whole search."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArgueSpec(Spec):
+class ArgueSpec(Spec, heading="Argument", rare="certainty writer context examples"):
     """How both sides are argued; see `pnyx.write.argue.Plan`."""
-
-    heading: ClassVar[str] = "Argument"
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
     points: int = opt(POINTS, "Conclusions to write for each side.", low=1)
-    retrieve: int = opt(
-        Plan().retrieve, "Documents to retrieve and assign to a side.", "--retrieve", "-k", low=1
-    )
+    retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
     certainty: float = opt(
-        CERTAINTY,
-        "Minimum probability for assigning a document to a side.",
-        low=0.5,
-        high=1.0,
-        rare=True,
+        CERTAINTY, "Minimum probability for assigning a document to a side.", within="[0.5, 1.0]"
     )
     definition: str = opt("", "What makes a passage relevant, in words.")
     writer: Literal["extractive", "llm"] | None = opt(
-        None, "Who writes.", shown="llm with --llm, else extractive", rare=True
+        None, "Who writes.", shown="llm with --llm, else extractive"
     )
     context: int = opt(
-        CONTEXT,
-        "Tokens of documents shown to the language model for each side.",
-        low=100,
-        rare=True,
+        CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
     )
-    examples: str | None = opt(
-        None,
-        "JSONL of worked examples shown to the language model (few-shot).",
-        metavar="FILE",
-        raw=True,
-        rare=True,
+    examples: str | None = file_opt(
+        None, "JSONL of worked examples shown to the language model (few-shot)."
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class FeatureSpec(Spec):
+class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count space seed embedder"):
     """What an index is to know of each document beside its words: quality, topics, vectors."""
-
-    heading: ClassVar[str] = "Features"
 
     quality: bool = opt(
         False, "Predict how good an argument each document is (docs/model-cards/quality.md)."
     )
     clusters: bool = opt(
-        False, "Find the topics: k-means over embedded texts. Replaces former topics."
+        False, "Cluster topics by k-means over embedded texts, replacing earlier clusters."
     )
-    assign: bool = opt(
-        False, "Assign documents that were added to the nearest of the existing topics."
-    )
-    vectors: bool = opt(
-        False, "Embed every document that is not embedded yet, for dense and hybrid search."
-    )
+    assign: bool = opt(False, "Assign added documents to the nearest existing topic.")
+    vectors: bool = opt(False, "Embed new documents, for dense and hybrid search.")
     ann: bool = opt(False, "Build a graph of the vectors, for a million documents or more.")
-    quality_model: str | None = opt(
-        None,
-        "With --quality: a model of pnyx quality train.",
-        metavar="FOLDER",
-        raw=True,
-        shown="the packaged one",
-        needs=("--quality", lambda spec: spec.quality),
-        rare=True,
+    quality_model: str | None = file_opt(
+        None, "Model of pnyx quality train.", metavar="FOLDER", shown="packaged", needs="quality"
     )
     cluster_count: int | None = opt(
         None,
-        "With --clusters: how many.",
+        "Number of --clusters.",
         metavar="K",
         low=1,
         shown="300, fewer on small corpora",
-        needs=("--clusters", lambda spec: spec.clusters),
-        rare=True,
+        needs="clusters",
     )
     space: Literal["text", "conclusion", "dual"] | None = opt(
         None,
-        "With --clusters: whole texts, at no cost after --vectors; conclusions alone, quicker than "
-        "embedding texts; or premises beside conclusions.",
+        "With --clusters: whole texts (free after --vectors), conclusions only (faster than "
+        "embedding texts), or conclusions and premises.",
         shown="text",
-        needs=("--clusters", lambda spec: spec.clusters),
-        rare=True,
+        needs="clusters",
     )
     seed: int | None = opt(
-        None,
-        "With --clusters: random seed.",
-        low=0,
-        high=2**32 - 1,
-        shown="0",
-        needs=("--clusters", lambda spec: spec.clusters),
-        rare=True,
+        None, "With --clusters: random seed.", within="[0, 4294967295]", shown="0", needs="clusters"
     )
     embedder: str | None = opt(
         None,
-        "For topics and vectors: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
+        "Embedder: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
         shown="minilm-int8",
         needs=("--clusters, --assign or --vectors", lambda spec: spec.embeds),
-        rare=True,
     )
 
     @property
@@ -289,11 +209,7 @@ class FeatureSpec(Spec):
         return tuple(name for name in names if getattr(self, name))
 
     def check(self) -> None:
-        """Refuse choices that exclude each other or would change nothing.
-
-        Raises:
-            OptionError: there are such.
-        """
+        """Refuse choices that exclude each other or would change nothing."""
         self.check_needs()
         if self.clusters and self.assign:
             raise OptionError("--clusters and --assign exclude each other")

@@ -1,11 +1,9 @@
 """A spec: a frozen dataclass of choices that knows its help, its defaults and what goes with what.
 
-    @dataclass(frozen=True, kw_only=True)
-    class Shape(Spec):
-        heading = "Shape"
+    class Shape(Spec, heading="Shape", rare="radius"):
         sides: int = opt(4, "How many sides.", low=3)
-        radius: float | None = opt(None, "Of a circle.", needs=("--round", lambda s: s.round))
         round: bool = opt(False, "A circle.")
+        radius: float | None = opt(None, "Radius of the circle.", needs="round")
 
 The command line makes its options of the fields (`pnyx.cli.params`); a web request or a remote
 worker sends `row()` and gets the same object from `from_row`.
@@ -19,14 +17,23 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Self, cast
+from typing import Any, ClassVar, Final, NamedTuple, Self, cast, dataclass_transform
 
 from pnyx.errors import InputError, OptionError, shorten
 
-__all__ = ["Opt", "Spec", "opt", "opts_of"]
+__all__ = ["Opt", "Spec", "file_opt", "flags_of", "opt", "opts_of"]
 
 _OPT: Final = "opt"
 _NO_TEXT: Final = re.compile("[\ud800-\udfff]")
+
+
+class Bounds(NamedTuple):
+    """A range of numbers: least and greatest, None for none, and whether these are outside it."""
+
+    low: float | None
+    high: float | None
+    above: bool
+    below: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +41,16 @@ class Opt:
     """How one field is offered to a user.
 
     Attributes:
-        help: a line or two; what the default is, is added.
+        help: a line or two; the default is added.
         flags: how the command line spells it; `--field-name` by default.
-        metavar: what stands for the value.
+        metavar: placeholder of the value.
         shown: the default in words, where the value itself does not say it.
         low: least value of a number.
-        high: greatest value of a number.
-        above: whether `low` itself is out of range.
-        below: whether `high` itself is out of range.
+        within: range of a number as an interval, e.g. `(0, 1]`.
         raw: takes any bytes, as it may name a file; other text must be UTF-8.
         each: reads the values of a list that is given as one text between commas.
-        needs: what it is of no use without: in words, and told from the whole spec.
-        rare: shown under "More options".
+        needs: the choice without which it is useless: a field that must be given, FIELD=VALUE, or
+            words for the user and a condition on the whole spec.
         env: environment variable that gives the default.
         heading: the heading it is shown under, in place of its spec's.
     """
@@ -55,21 +60,28 @@ class Opt:
     metavar: str | None = None
     shown: str = ""
     low: float | None = None
-    high: float | None = None
-    above: bool = False
-    below: bool = False
+    within: str = ""
     raw: bool = False
     each: bool = False
-    needs: tuple[str, Callable[[Any], object]] | None = None
-    rare: bool = False
+    needs: str | tuple[str, Callable[[Any], object]] = ""
     env: str | None = None
     heading: str = ""
 
+    @property
+    def bounds(self) -> Bounds:
+        """Range of a number, whole or not."""
+        if not self.within:
+            return Bounds(self.low, None, False, False)
+        low, high = map(float, self.within[1:-1].split(","))
+        closed = None if math.isinf(high) else high
+        return Bounds(low, closed, self.within[0] == "(", self.within[-1] == ")")
+
     def allows(self, number: float) -> bool:
         """Tell whether a number is finite and in range."""
-        low = self.low is None or number > self.low or (number == self.low and not self.above)
-        high = self.high is None or number < self.high or (number == self.high and not self.below)
-        return math.isfinite(number) and low and high
+        low, high, above, below = self.bounds
+        reaches = low is None or number > low or (number == low and not above)
+        ends = high is None or number < high or (number == high and not below)
+        return math.isfinite(number) and reaches and ends
 
 
 def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
@@ -80,29 +92,44 @@ def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
     return dataclasses.field(default=default, metadata=told)
 
 
+def file_opt(default: Any, help: str, *flags: str, metavar: str = "FILE", **more: Any) -> Any:  # noqa: A002
+    """Return such a field for the name of a file, of which any bytes are taken."""
+    return opt(default, help, *flags, metavar=metavar, raw=True, **more)
+
+
+def flags_of(field: dataclasses.Field[Any], told: Opt) -> tuple[str, ...]:
+    """Return how the command line spells a field: a switch that is on can be turned off."""
+    name = field.name.replace("_", "-")
+    return told.flags or ((f"--{name}/--no-{name}" if field.default is True else f"--{name}"),)
+
+
 def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
-    """Yield the fields that a user can choose, in the order in which they stand."""
+    """Yield the fields that a user can choose, in order."""
     for field in dataclasses.fields(spec):
         if _OPT in field.metadata:
             yield field, field.metadata[_OPT]
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Base of specs.
+    """Base of specs: whoever inherits it becomes such a dataclass, too.
 
     Attributes:
-        heading: what its options are shown under.
+        heading: what the options of a class are shown under.
+        rare: fields that a class declares and that are shown under "More options".
     """
 
     heading: ClassVar[str] = ""
+    rare: ClassVar[str] = ""
+
+    def __init_subclass__(cls, heading: str = "", rare: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.heading, cls.rare = heading, rare
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
-        """Check numbers and texts, whoever made the choice.
-
-        Raises:
-            OptionError: a number is out of range, or a text is no Unicode.
-        """
+        """Check numbers and texts; OptionError: one is out of range, or not Unicode."""
         for field, told in opts_of(type(self)):
             value = getattr(self, field.name)
             for one in value if isinstance(value, tuple) else (value,):
@@ -118,9 +145,8 @@ class Spec:
 
     def flag(self, name: str) -> str:
         """Return how the command line spells the choice made in a field."""
-        (told,) = (told for field, told in opts_of(type(self)) if field.name == name)
-        longest = max(told.flags, key=len, default=f"--{name.replace('_', '-')}")
-        on, _, off = longest.partition("/")
+        (flags,) = (flags_of(*one) for one in opts_of(type(self)) if one[0].name == name)
+        on, _, off = max(flags, key=len).partition("/")
         return off if off and getattr(self, name) is False else on
 
     def check_needs(self, **resolved: Any) -> None:
@@ -135,9 +161,18 @@ class Spec:
         looked_at = dataclasses.replace(self, **resolved) if resolved else self
         for field, told in opts_of(type(self)):
             if told.needs and self.given(field.name):
-                words, holds = told.needs
-                if not holds(looked_at):
+                words, holds = looked_at._needed(told.needs)
+                if not holds:
                     raise OptionError(f"{self.flag(field.name)} goes with {words}")
+
+    def _needed(self, needs: str | tuple[str, Callable[[Any], object]]) -> tuple[str, object]:
+        """Return what is needed, in words, and whether it is there."""
+        if not isinstance(needs, str):
+            return needs[0], needs[1](self)
+        name, _, value = needs.partition("=")
+        if value:
+            return f"{self.flag(name)} {value}", getattr(self, name) == value
+        return self.flag(name), self.given(name)
 
     def row(self) -> dict[str, Any]:
         """Return what differs from the defaults, as JSON values."""
@@ -152,7 +187,7 @@ class Spec:
         """Return the spec that `row()` was made of.
 
         Raises:
-            InputError: a field is unknown, lacking or of another type.
+            InputError: a field is unknown, missing or of another type.
         """
         from pydantic import ValidationError
 

@@ -15,13 +15,12 @@ import click
 
 from pnyx._version import __version__
 from pnyx.cli.params import Group
-from pnyx.cli.values import with_texts
 from pnyx.errors import InputError, PnyxError
 
 __all__ = ["COMMANDS", "EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNSCORED", "main"]
 
 COMMANDS: dict[str, str] = {
-    "demo": "The main job on the bundled example: search, argue both sides, judge, report.",
+    "demo": "The main task on the bundled example: search, argue both sides, judge, report.",
     "corpus": "Split documents into passages, or build a corpus from the web.",
     "index": "Build a searchable index of documents or arguments.",
     "quality": "Train a model of argument quality on people's ratings.",
@@ -68,16 +67,16 @@ class LazyGroup(Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order in which the main job uses them."""
+        """Return the verbs in the order of the main job."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one verb's command."""
+        """Import one verb's command."""
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"pnyx.cli.{cmd_name}")
         command: click.Command = module.command
-        return with_texts(command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
 from pnyx.app.judge_specs import ModelSpec, WriterSpec
+from pnyx.app.measure_specs import TruthSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.annotate_apply import apply
-from pnyx.cli.annotate_distil import distil
+from pnyx.cli.annotate_distil import apply, distil
 from pnyx.cli.annotate_label import label
-from pnyx.cli.annotate_review import review
-from pnyx.cli.options import refuse_two_outputs, say, warn, warn_undefined
-from pnyx.cli.params import Command, Group, json_option, takes
+from pnyx.cli.options import (
+    print_result,
+    refuse_same_file,
+    refuse_two_outputs,
+    say,
+    warn,
+    warn_undefined,
+)
+from pnyx.cli.params import Group, verb
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.annotate.sampling import SampledPair
+    from pnyx.annotate.reviewing import Disagreement
     from pnyx.records import Question
 
 __all__ = ["command"]
@@ -48,31 +53,19 @@ def command() -> None:
     """
 
 
-@dataclass(frozen=True, kw_only=True)
-class DefineSpec(Spec):
+class DefineSpec(Spec, heading="Definitions"):
     """Where definitions go, and what they are drafted from."""
 
-    heading: ClassVar[str] = "Definitions"
-
-    out: str = opt(
-        ...,
-        "Questions with definitions: Markdown for .md, else JSONL; - is stdout.",
-        metavar="FILE",
-        raw=True,
+    out: str = file_opt(
+        ..., "Questions with definitions: Markdown for .md, else JSONL; - is stdout."
     )
-    examples: str | None = opt(
-        None,
-        "Passages that people found relevant, as relevance items with question_id.",
-        metavar="FILE",
-        raw=True,
+    examples: str | None = file_opt(
+        None, "Passages that people found relevant, as relevance items with question_id."
     )
 
 
-@command.command(cls=Command, short_help="Draft definitions of what is relevant to each question.")
+@verb("define", group=command, short_help="Draft definitions of what is relevant to each question.")
 @click.argument("questions")
-@takes("own", DefineSpec)
-@takes("model", WriterSpec)
-@json_option
 def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) -> int:
     """Draft what is relevant to each of QUESTIONS (any questions file) that has no definition.
 
@@ -99,10 +92,9 @@ def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) ->
             warn(f"{shorten(one.question.id, 40)}: {problem}")
     _write_questions(own.out, (one.question for one in drafted))
     failed = sum(one.failed for one in drafted)
-    if as_json:
-        had = sum(bool(question.definition.strip()) for question in asked)
-        drafts = len(asked) - had - failed
-        click.echo(json.dumps({"questions": len(asked), "drafted": drafts, "failed": failed}))
+    had = sum(bool(question.definition.strip()) for question in asked)
+    row = {"questions": len(asked), "drafted": len(asked) - had - failed, "failed": failed}
+    print_result(row, "", as_json=as_json)
     return EXIT_UNSCORED if failed else 0
 
 
@@ -135,33 +127,26 @@ def _write_questions(out: str, questions: Iterable[Question]) -> None:
         write(stream, questions)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SampleSpec(Spec):
+class SampleSpec(Spec, heading="Sample"):
     """Which pairs are sampled; see `pnyx.annotate.sampling.PairSample`."""
 
-    heading: ClassVar[str] = "Sample"
-
-    out: str = opt(..., "Relevance items to write; - is stdout.", metavar="FILE", raw=True)
-    k: int = opt(20, "Number of documents that count as the top.", "-k", low=1)
+    out: str = file_opt(..., "Relevance items to write; - is stdout.")
+    cutoff: int = opt(20, "Rank that separates the top from the rest.", low=1)
     top: int = opt(10, "Pairs sampled from the top, per question.", low=0)
     rest: int = opt(10, "Pairs sampled from all other documents, per question.", low=0)
     seed: int = opt(0, "Random seed of the sample.")
 
 
-@command.command(cls=Command, short_help="Sample pairs of question and document to label.")
+@verb(
+    "sample",
+    group=command,
+    short_help="Sample pairs of question and document to label.",
+    without={"search": "stance certainty"},
+)
 @click.argument("index")
 @click.argument("questions")
-@takes("own", SampleSpec)
-@takes("search", SearchSpec, without=("stance", "certainty"))
-@takes("model", ModelSpec)
-@json_option
 def sample(
-    index: str,
-    questions: str,
-    own: SampleSpec,
-    search: SearchSpec,
-    model: ModelSpec,
-    as_json: bool,
+    index: str, questions: str, own: SampleSpec, search: SearchSpec, model: ModelSpec, as_json: bool
 ) -> int:
     """Sample pairs of QUESTIONS and documents of INDEX: some near the top, as many of the rest.
 
@@ -178,29 +163,143 @@ def sample(
     from pnyx.search.index import Index
 
     refuse_two_outputs("--out", own.out, as_json=as_json)
-    plan = PairSample(own.k, own.top, own.rest, own.seed)
+    plan = PairSample(own.cutoff, own.top, own.rest, own.seed)
     asked = list(read_questions(questions))
     opened = Index.open(index)
     counts: Counter[str] = Counter()
     with open_model(model if search.asks_model else None, say) as llm, atomic_text(own.out) as out:
         judge = default_judge(llm) if llm is not None else None
         searcher = open_searcher(opened, search, llm, judge, say)
-        for pair in _counted(sample_pairs(searcher, asked, plan), counts):
+        for pair in sample_pairs(searcher, asked, plan):
+            counts[pair.stratum] += 1
             out.write(json_line(pair.row()) + "\n")
-    warn_undefined(sum(not question.definition for question in asked), len(asked))
-    if as_json:
-        click.echo(json.dumps({"questions": len(asked), **counts}))
-    else:
-        parts = f"{counts['top']} of the top {plan.k}, {counts['rest']} of the rest"
-        click.echo(f"{sum(counts.values())} pairs of {len(asked)} questions: {parts}", err=True)
+    warn_undefined([(question.id, question.definition) for question in asked])
+    parts = f"{counts['top']} of the top {plan.k}, {counts['rest']} of the rest"
+    line = f"{sum(counts.values())} pairs of {len(asked)} questions: {parts}"
+    print_result({"questions": len(asked), **counts}, line, as_json=as_json)
     return 0
 
 
-def _counted(pairs: Iterable[SampledPair], counts: Counter[str]) -> Iterator[SampledPair]:
-    for pair in pairs:
-        counts[pair.stratum] += 1
-        yield pair
-
-
-for _command in (label, distil, apply, review):
+for _command in (label, distil, apply):
     command.add_command(_command)
+
+
+# Review ------------------------------------------------------------------------------------------
+
+
+class ReviewSpec(Spec, heading="Sample"):
+    """Which disagreements people are to check."""
+
+    out: str = file_opt(..., "What people fill in: .csv, else JSONL; - is stdout.")
+    per_bin: int = opt(
+        25, "Pairs sampled per confidence bin, for relevant and for irrelevant labels.", low=1
+    )
+    edges: tuple[float, ...] = opt(
+        (0.9, 0.95, 0.98), "Boundaries of the confidence bins.", metavar="P[,P...]", each=True
+    )
+    seed: int = opt(0, "Random seed of the sample.")
+
+
+class TextsSpec(Spec, heading="Texts"):
+    """Where the texts of pairs come from."""
+
+    items: str | None = file_opt(None, "Relevance items that hold the pairs' texts.")
+    index: str | None = file_opt(
+        None, "Index that holds the documents.", metavar="INDEX", needs="topics"
+    )
+    topics: str | None = file_opt(None, "The questions, with --index.", needs="index")
+
+    def add_to(self, drawn: Sequence[Disagreement]) -> list[Disagreement]:
+        """Return pairs with their texts, as far as these are found."""
+        from pnyx.corpora import read_items, read_questions
+
+        def filled(one: Disagreement, question: str, definition: str, document: str) -> None:
+            out[places[one.id]] = replace(
+                one, question=question, definition=definition, document=document
+            )
+
+        out = list(drawn)
+        places = {one.id: place for place, one in enumerate(out)}
+        if self.items is not None:
+            for _, row in read_items(self.items, "relevance-items"):
+                if row["id"] in places:
+                    definition = row.get("definition") or ""
+                    one = out[places[row["id"]]]
+                    filled(one, row["question"], definition, row["document"])
+        if self.index is not None:
+            from pnyx.records import judged_text
+            from pnyx.search.index import Index
+
+            opened = Index.open(self.index)
+            asked = {q.id: q for q in read_questions(str(self.topics))}
+            for one in drawn:
+                question = asked.get(one.question_id)
+                if question is not None and one.doc_id in opened:
+                    text = judged_text(opened.document(one.doc_id))
+                    filled(one, question.text, question.definition, text)
+        return out
+
+
+@verb("review", group=command, short_help="Sample disagreements with labels, for people to check.")
+@click.argument("annotations")
+def review(
+    annotations: str, own: ReviewSpec, truth: TruthSpec, texts: TextsSpec, as_json: bool
+) -> int:
+    """Sample pairs on which ANNOTATIONS and existing labels disagree, for people to check.
+
+    Equally many are sampled from each stratum: a bin of the judge's confidence crossed with the
+    label. People write judge, labels or unclear into `right`; pnyx measure review reads the file.
+    Texts come from ANNOTATIONS (made --with-text), from --items, or from --index with --topics.
+
+    \b
+    Example:
+      pnyx annotate review labels.jsonl --qrels qrels.txt \\
+        --index my.index --topics questions.md --out review.csv
+      pnyx measure review review.csv
+    """
+    from pnyx.annotate.reviewing import draw_disagreements, write_review
+    from pnyx.judge.verdicts import read_annotations
+
+    refuse_two_outputs("--out", own.out, as_json=as_json)
+    texts.check_needs()
+    inputs = {"labels": truth.labels, "qrels": truth.qrels, "items": texts.items}
+    refuse_same_file("--out", own.out, ANNOTATIONS=annotations, topics=texts.topics, **inputs)
+    _keep_answers(own.out)
+    drawn, counts = draw_disagreements(
+        read_annotations(annotations, judge=truth.judge),
+        truth.truth(),
+        per_stratum=own.per_bin,
+        edges=own.edges,
+        seed=own.seed,
+    )
+    if not counts["labelled"]:
+        raise InputError("no scored annotation has a label", path=annotations)
+    drawn = texts.add_to(drawn)
+    lacking = sum(not one.document for one in drawn)
+    if lacking:
+        warn(f"{lacking} of {len(drawn)} pairs have no text (--items, or --index and --topics)")
+    write_review(own.out, drawn)
+    found = {**counts, "drawn": len(drawn)}
+    line = (
+        f"{len(drawn)} drawn of {counts['disagreements']} disagreements, in "
+        f"{counts['labelled']} labelled pairs of {counts['annotations']}"
+    )
+    print_result(found, line, as_json=as_json)
+    return 0
+
+
+def _keep_answers(out: str) -> None:
+    """Refuse to write over what people have filled in."""
+    from pnyx.annotate.reviewing import read_review
+
+    if out == "-" or not Path(out).is_file():
+        return
+    try:
+        answered = sum(bool(one.right) for one in read_review(out))
+    except InputError as error:
+        if error.line is None:  # nothing in it
+            return
+        problem = f"exists already, and has a fault ({error.problem}): name another file"
+        raise InputError(problem, path=out, line=error.line) from error
+    if answered:
+        raise InputError(f"holds {answered} answers of people: name another file", path=out)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pnyx.app.judge_specs import JudgeSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import answer_into, needs_out
+from pnyx.cli.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.options import warn, warn_undefined
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.cli.params import verb
 from pnyx.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -29,64 +29,41 @@ RANKING = "ranking.trec"
 """Name of the run in a results folder of `--form listwise`."""
 
 _POINTWISE = ("--form guess or probability", lambda spec: spec.form != "listwise")
-_LISTWISE = ("--form listwise", lambda spec: spec.form == "listwise")
-_EXAMPLES = ("--examples", lambda spec: spec.examples is not None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelSpec(Spec):
+class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
     """What the teacher is asked for."""
-
-    heading: ClassVar[str] = "Form"
 
     form: Literal["guess", "probability", "listwise"] = opt(
         "guess",
-        "What to ask for: a guess with its confidence; a guess with the probability of relevance; "
-        "or an order of each question's documents, as ranking.trec in place of labels.",
+        "Ask for a guess with its confidence; a guess with the probability of relevance; or a "
+        "ranking of each question's documents (ranking.trec, no labels).",
     )
     reason: bool = opt(
         True,
-        "Let the model give a reason before its guess, or guess at once.",
-        "--reason/--no-reason",
+        "Ask for a reason before the guess.",
         needs=_POINTWISE,
     )
     definition: bool = opt(
         True,
         "Show the model the definition of relevance, or only the question.",
-        "--definition/--no-definition",
     )
-    examples: str | None = opt(
-        None,
-        "Labelled pairs from which few-shot examples are taken.",
-        metavar="FILE",
-        raw=True,
-        needs=("--form guess", lambda spec: spec.form == "guess"),
+    examples: str | None = file_opt(
+        None, "Labelled pairs from which few-shot examples are taken.", needs="form=guess"
     )
     shots: int = opt(
-        4,
-        "Examples shown with each item: half of them relevant, never the item itself.",
-        low=2,
-        needs=_EXAMPLES,
-        rare=True,
+        4, "Examples shown with each item, half of them relevant.", low=2, needs="examples"
     )
-    seed: int = opt(0, "Random seed of the choice of --examples.", needs=_EXAMPLES, rare=True)
+    seed: int = opt(0, "Random seed of the choice of --examples.", needs="examples")
     window: int = opt(
-        20, "listwise: documents that the model orders at once.", low=2, needs=_LISTWISE, rare=True
+        20, "listwise: documents that the model orders at once.", low=2, needs="form=listwise"
     )
     step: int = opt(
-        10,
-        "listwise: window stride, from the back to the front.",
-        low=1,
-        needs=_LISTWISE,
-        rare=True,
+        10, "listwise: window stride, from the back to the front.", low=1, needs="form=listwise"
     )
 
     def check(self, judge: JudgeSpec) -> None:
-        """Refuse choices that would change nothing.
-
-        Raises:
-            OptionError: there are such.
-        """
+        """Refuse choices that would change nothing."""
         self.check_needs()
         asked = [n for n in ("form", "reason", "examples") if self.given(n)]
         if self.form == "listwise":
@@ -115,18 +92,19 @@ _POINTWISE_ONLY = (
 )
 
 
-@verb("label")
-@click.argument("items", type=click.Path())
-@click.option("--out", metavar="RESULTS", help="Results folder to write; needed without --plan.")
-@takes("own", LabelSpec)
-@takes("judge", JudgeSpec, rare=("samples", "student"))
-@json_option
-def label(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
+@verb(
+    "label",
+    resumes=True,
+    short_help="Let a teacher label each pair.",
+    rare={"judge": "samples student"},
+)
+@click.argument("items")
+def label(items: str, results: ResultsSpec, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Let a teacher judge each pair of ITEMS (relevance items, as sample writes them).
 
     RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, beside the answers.jsonl and
-    manifest.json of pnyx judge. The teacher is a language model, what people said (--labels), or
-    a former run (--lookup). The same command again, even after a crash, asks only what is missing.
+    manifest.json of pnyx judge. The teacher is a language model, what people said (--labels), or a
+    former run (--lookup). Running the command again, even after a crash, asks only what is missing.
     Exit status 3: some pairs are unscored; the others can be used.
 
     \b
@@ -135,11 +113,10 @@ def label(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json
       pnyx annotate label pairs.jsonl --labels people.jsonl --out labels
       pnyx annotate label pairs.jsonl --llm local --form listwise --out ranked
     """
-    needs_out(out, judge)
+    needs_out(results.out, judge)
     own.check(judge)
-    if own.form == "listwise":
-        return _rank(items, out, own, judge, as_json)
-    return _label(items, out, own, judge, as_json)
+    ask = _rank if own.form == "listwise" else _label
+    return ask(items, results.out, own, judge, as_json)
 
 
 def _read(items: str, own: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
@@ -149,10 +126,8 @@ def _read(items: str, own: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
     from pnyx.judge.tasks import TASKS
 
     rows = list(read_items(items, TASKS["relevance"].items))
-    asked = {group_of(row) for _, row in rows}
-    defined = {group_of(row) for _, row in rows if (row.get("definition") or "").strip()}
     if own.definition:
-        warn_undefined(len(asked) - len(defined), len(asked))
+        warn_undefined([(group_of(r), (r.get("definition") or "").strip()) for _, r in rows])
     return rows
 
 

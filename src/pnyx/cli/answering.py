@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import prices_of
-from pnyx.cli import EXIT_INTERRUPTED, EXIT_UNSCORED
-from pnyx.cli.options import say
+from pnyx.app.spec import Spec, file_opt
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.options import print_result, say
 from pnyx.cli.progress import watched
 from pnyx.errors import OptionError, shorten
 from pnyx.judge.tasks import TASKS
@@ -21,18 +21,31 @@ if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec, SpendingSpec
     from pnyx.judge.answers import Answer
     from pnyx.judge.base import Judge
+    from pnyx.judge.plan import PlannedModel
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.runs.pairs import PairSource
 
-__all__ = ["answer_into", "counts_line", "needs_out", "plan_items"]
+__all__ = [
+    "ResultsSpec",
+    "answer_into",
+    "counts_line",
+    "needs_out",
+    "plan_items",
+    "print_planned",
+    "say_judge",
+]
+
+
+class ResultsSpec(Spec, heading="Output"):
+    """Where answers are written."""
+
+    out: str | None = file_opt(
+        None, "Results folder to write; required without --plan.", metavar="RESULTS"
+    )
 
 
 def needs_out(out: str | None, spec: JudgeSpec) -> None:
-    """Refuse to judge without a place for the answers, and choices that do not go together.
-
-    Raises:
-        OptionError: --out lacks, or choices exclude each other.
-    """
+    """Refuse to judge without a place for the answers, and choices that do not go together."""
     if out is None and not spec.plan:
         raise OptionError("Missing option '--out'.")
     spec.check()
@@ -51,7 +64,7 @@ def answer_into(
     adapt: Callable[[Judge], Judge] | None = None,
     also: Callable[[Sequence[Answer]], None] | None = None,
 ) -> int:
-    """Ask the judge that a spec names, and write answers.jsonl and manifest.json.
+    """Ask the judge that a spec names, write answers.jsonl and manifest.json, return the status.
 
     Args:
         out: the results folder; not needed to plan.
@@ -65,13 +78,6 @@ def answer_into(
         adapt: makes another judge of the one that is opened.
         also: called with one answer for each item, in order, when the folder is written; not for
             ratings.
-
-    Returns:
-        The exit status.
-
-    Raises:
-        InputError: the folder holds something else, or a file or option cannot be used.
-        ModelError: a model cannot be asked any more; what was answered is kept.
     """
     from pnyx.judge.answers import answer_of_row
     from pnyx.runs.results import judge_into
@@ -90,45 +96,28 @@ def answer_into(
             if kept:
                 say(f"{kept} items are answered already, going on")
 
-        try:
-            with watched(opened.judge, opened.models, lambda: left) as judge:
-                manifest = judge_into(
-                    str(out),
-                    task,
-                    judge,
-                    items,
-                    lambda count: manifest_facts(opened, source, count),
-                    settings={**deciding_settings(opened, spec), **(settings or {})},
-                    from_rows=not opened.models,
-                    on_start=started,
-                    also=also and (lambda rows: also([answer_of_row(row) for (row,) in rows])),
-                )
-        except KeyboardInterrupt:
-            say("interrupted; the same command resumes where it stopped")
-            return EXIT_INTERRUPTED
-    _report(manifest, str(out), as_json)
+        with watched(opened.judge, opened.models, lambda: left) as judge:
+            manifest = judge_into(
+                str(out),
+                task,
+                judge,
+                items,
+                lambda count: manifest_facts(opened, source, count),
+                settings={**deciding_settings(opened, spec), **(settings or {})},
+                from_rows=not opened.models,
+                on_start=started,
+                also=also and (lambda rows: also([answer_of_row(row) for (row,) in rows])),
+            )
+    say_judge(manifest["judge"], manifest["card"])
+    line = counts_line(manifest["counts"], "scored", manifest["judge"])
+    line = f"{line}; see {shorten(str(out), 200)}"
+    print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
     return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
 
 
-def plan_items(
-    opened: Opened, items: Iterable[JudgeQuestion], spec: SpendingSpec, as_json: bool
-) -> int:
-    """Print what asking would cost, and return the exit status."""
-    from pnyx.cli.planning import print_plan
-
-    prices = prices_of(spec)
-    by_model = {model.name: prices(model.name) for model in opened.models}
-    return print_plan(opened, list(items), by_model, as_json)
-
-
-def _report(manifest: dict[str, Any], out: str, as_json: bool) -> None:
-    judge = f"{shorten(manifest['judge'])}: {shorten(manifest['card'], 400)}"
-    click.echo(f"judge {judge}", err=True)
-    if as_json:
-        click.echo(json.dumps(manifest, ensure_ascii=False))
-        return
-    line = counts_line(manifest["counts"], "scored", manifest["judge"])
-    click.echo(f"{line}; see {shorten(out, 200)}")
+def say_judge(name: str, card: str) -> None:
+    """Name the judge and its figures."""
+    click.echo(f"judge {shorten(name)}: {shorten(card, 400)}", err=True)
 
 
 def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
@@ -138,3 +127,68 @@ def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
         reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
         line += f"; {counts['unscored']} unscored: {reasons}"
     return line
+
+
+# --plan ------------------------------------------------------------------------------------------
+
+
+def plan_items(
+    opened: Opened, items: Iterable[JudgeQuestion], spec: SpendingSpec, as_json: bool
+) -> int:
+    """Print what asking would cost, and return the exit status."""
+    from pnyx.judge.plan import plan_run
+
+    prices = prices_of(spec)
+    by_model = {model.name: prices(model.name) for model in opened.models}
+    questions = list(items)
+    planned = plan_run(opened.judge, opened.models, questions, by_model)
+    head = {"judge": opened.judge.name, "questions": len(questions)}
+    line = f"{len(questions)} questions for {shorten(opened.judge.name)}"
+    print_planned(line, head, planned, as_json=as_json)
+    return 0
+
+
+def print_planned(
+    line: str, head: Mapping[str, Any], planned: Sequence[PlannedModel], *, as_json: bool
+) -> None:
+    """Print what models would be asked, under a line (`head` in JSON) that says what for."""
+    row = {**head, "models": [_planned_row(model) for model in planned]}
+    lines = [line, *(_planned_lines(model) for model in planned)]
+    if not planned:
+        lines.append("  no language model is asked: no calls, no cost")
+    if any(model.estimate.requests for model in planned):
+        lines.append(
+            "Repairs, retries of replies cut off, split calls and failed attempts may add to "
+            "this; --budget or --budget-tokens sets a hard limit."
+        )
+    print_result(row, "\n".join(lines), as_json=as_json, err=False, ensure_ascii=False)
+
+
+def _planned_row(model: PlannedModel) -> dict[str, Any]:
+    estimate = asdict(model.estimate)
+    calls = estimate.pop("requests")
+    names = ("second_tries", "learnt_from")
+    head = {"model": model.model, "from_store": model.from_store, "calls": calls}
+    return {**head, **{name: getattr(model, name) for name in names}, **estimate}
+
+
+def _planned_lines(model: PlannedModel) -> str:
+    estimate = model.estimate
+    calls = f"{estimate.requests:,} ({model.from_store:,} from the store)"
+    facts = {"calls": calls}
+    if estimate.requests:
+        if model.second_tries:
+            facts["of these again"] = f"{model.second_tries:,} expected, after replies cut off"
+        basis = "from the fewest to the most possible"
+        if model.learnt_from:
+            basis = f"5th to 95th percentile of {model.learnt_from:,} stored replies"
+        facts["prompt tokens"] = f"{_range(estimate.prompt_tokens)} ({basis})"
+        facts["completion tokens"] = _range(estimate.completion_tokens)
+        cost = estimate.cost_usd
+        price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
+        facts["price"] = price
+    return "\n".join([shorten(model.model), *(f"  {n:<17}  {fact}" for n, fact in facts.items())])
+
+
+def _range(tokens: tuple[int, int]) -> str:
+    return f"{tokens[0]:,} to {tokens[1]:,}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,12 +14,12 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import say
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.cli.options import check_question, print_result, say
+from pnyx.cli.params import verb
 from pnyx.cli.progress import watched
-from pnyx.errors import InputError, shorten
+from pnyx.errors import shorten
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
@@ -29,31 +28,21 @@ if TYPE_CHECKING:
 __all__ = ["case_json", "command", "question_id"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutputSpec(Spec):
+class OutputSpec(Spec, heading="Output", rare="style topic_id"):
     """Where the argument is written."""
 
-    heading: ClassVar[str] = "Output"
-
-    out: str | None = opt(None, "Write TREC RAG JSONL, one line a side.", metavar="FILE", raw=True)
-    html: str | None = opt(None, "Write the report as one HTML file.", metavar="FILE", raw=True)
-    md: str | None = opt(None, "Write the report as Markdown.", metavar="FILE", raw=True)
+    out: str | None = file_opt(None, "Write TREC RAG JSONL, one line a side.")
+    html: str | None = file_opt(None, "Write the report as one HTML file.")
+    md: str | None = file_opt(None, "Write the report as Markdown.")
     style: CitationStyle = opt(
-        "ids",
-        "How --out writes citations; scores are the probabilities of support.",
-        rare=True,
+        "ids", "How --out writes citations; scores are the probabilities of support."
     )
-    topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question", rare=True)
+    topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question")
 
 
-@verb("argue")
-@click.argument("index", type=click.Path())
+@verb("argue", without={"search": "stance certainty"})
+@click.argument("index")
 @click.argument("question")
-@takes("output", OutputSpec)
-@takes("spec", ArgueSpec)
-@takes("search", SearchSpec, without=("stance", "certainty"))
-@takes("model", ModelSpec)
-@json_option
 def command(
     index: str,
     question: str,
@@ -76,10 +65,7 @@ def command(
     from pnyx.search.index import Index
     from pnyx.write.argue import argue
 
-    if not question.strip():
-        raise InputError("QUESTION is empty, expected a question")
-    if re.search(r"[\ud800-\udfff]", question):  # bytes of the command line that are not UTF-8
-        raise InputError("QUESTION is not UTF-8")
+    check_question(question)
     opened = Index.open(index)
     identifier = output.topic_id or question_id(question)
     topic = Question(identifier, question, definition=spec.definition)
@@ -88,7 +74,11 @@ def command(
         searcher = open_searcher(opened, search, llm, judge, say)
         case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
-    _write(case, output, as_json)
+    if output.out:
+        write_responses_file(output.out, [case], output.style)
+    printed = not (output.out or output.html or as_json)
+    write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
+    print_result(case_json(case), "", as_json=as_json, ensure_ascii=False, indent=2)
     _say(case)
     return 0 if case.complete else EXIT_UNSCORED
 
@@ -131,36 +121,20 @@ def case_json(case: Case) -> dict[str, Any]:
     }
 
 
-def _write(case: Case, output: OutputSpec, as_json: bool) -> None:
-    if output.out:
-        write_responses_file(output.out, [case], output.style)
-    printed = not (output.out or output.html or as_json)
-    write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
-    if as_json:
-        click.echo(json.dumps(case_json(case), ensure_ascii=False, indent=2))
-
-
 def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
     """Write the report as one HTML file and as Markdown, where a name is given."""
     from pnyx.files import atomic_text
+    from pnyx.view.markdown import render_markdown
+    from pnyx.view.report import render_html
 
-    if html:
-        from pnyx.view.report import render_html
-
-        with atomic_text(html) as stream:
-            stream.write(render_html(case))
-    if md:
-        from pnyx.view.markdown import render_markdown
-
-        with atomic_text(md) as stream:
-            stream.write(render_markdown(case))
+    for path, render in ((html, render_html), (md, render_markdown)):
+        if path:
+            with atomic_text(path) as stream:
+                stream.write(render(case))
 
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:
-    """Write the responses of cases as TREC RAG JSONL; a side without evidence is an empty answer.
-
-    Campaigns want a line for each topic, and an absent line cannot be told from a lost one.
-    """
+    """Write the responses of cases as TREC RAG JSONL, empty ones for sides without evidence."""
     from pnyx.corpora import write_responses
     from pnyx.files import atomic_text
     from pnyx.write.case import scored_response
@@ -173,29 +147,23 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 
 def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
+    lines, judges = [], case.judges.items()
     for side in case.sides:
         measured = side.measures["sentence_precision"]
         count = len(side.response.sentences)
         if not side.considered:
-            found = (
-                "passage was put on this side"
-                if case.unscored
-                else "evidence for this side was found"
-            )
-            click.echo(f"{side.side}: no {found}", err=True)
+            unsided, none = "passage was put on this side", "evidence for this side was found"
+            lines.append(f"{side.side}: no {unsided if case.unscored else none}")
             continue
         share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
-        click.echo(
+        lines.append(
             f"{side.side}: {count} sentences from {len(side.response.references)} documents; "
-            f"sentence precision {share} ({measured.scored} of {measured.asked} scored)",
-            err=True,
+            f"sentence precision {share} ({measured.scored} of {measured.asked} scored)"
         )
-        for problem in side.problems:
-            click.echo(f"  {problem}", err=True)
-    for problem in case.search_problems:
-        click.echo(f"search: {problem}", err=True)
+        lines += [f"  {problem}" for problem in side.problems]
+    lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)
-        click.echo(f"a verdict is missing on {case.unscored} passages: {reason}", err=True)
-    for name, card in case.judges.items():
-        click.echo(f"judge {name}: {card}" if card else f"judge {name}", err=True)
+        lines.append(f"a verdict is missing on {case.unscored} passages: {reason}")
+    lines += [f"judge {name}: {card}" if card else f"judge {name}" for name, card in judges]
+    click.echo("\n".join(lines), err=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
 import click
 
-from pnyx.app.spec import Spec, opt
-from pnyx.cli.build_draft import draft
-from pnyx.cli.build_filter import filter_
-from pnyx.cli.building import DraftsSpec, print_summary
-from pnyx.cli.options import refuse_same_file
-from pnyx.cli.params import Command, Group, json_option, takes
+from pnyx.app.measure_specs import SidesSpec
+from pnyx.app.spec import Spec, file_opt
+from pnyx.cli.build_draft import DraftsSpec, draft, filter_
+from pnyx.cli.options import print_result, refuse_same_file
+from pnyx.cli.params import Group, verb
 from pnyx.errors import OptionError, shorten
 
 __all__ = ["command"]
@@ -33,54 +29,35 @@ def command() -> None:
     """
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImportSpec(DraftsSpec):
+class ImportSpec(SidesSpec, DraftsSpec):
     """Where perspectives are written as drafts."""
 
-    sides: Literal["stance", "order"] = opt(
-        "stance",
-        "Which perspective supports the question: as the file says, or the first of two that have "
-        "no stance, as in BERDS.",
-    )
 
-
-@dataclass(frozen=True, kw_only=True)
-class ExportSpec(Spec):
+class ExportSpec(Spec, heading="Output"):
     """Where finished drafts are written."""
 
-    heading: ClassVar[str] = "Output"
-
-    questions: str | None = opt(
-        None, "Questions to write (JSONL); - is stdout.", metavar="FILE", raw=True
-    )
-    perspectives: str | None = opt(
-        None, "Perspectives to write (JSONL); - is stdout.", metavar="FILE", raw=True
-    )
+    questions: str | None = file_opt(None, "Questions to write (JSONL); - is stdout.")
+    perspectives: str | None = file_opt(None, "Perspectives to write (JSONL); - is stdout.")
 
     def check(self, drafts: str, *, as_json: bool) -> None:
-        """Refuse to write nothing, two results to one place, or over what is read.
-
-        Raises:
-            OptionError: that is asked for.
-        """
+        """Refuse to write nothing, two results to one place, or over what is read."""
         questions, perspectives = self.questions, self.perspectives
         if questions is None and perspectives is None:
             raise OptionError("give --questions, --perspectives or both")
         if [questions, perspectives].count("-") + as_json > 1:
             raise OptionError("only one of --questions, --perspectives and --json can be printed")
-        for flag, path in (("--questions", questions), ("--perspectives", perspectives)):
-            if path is not None:
-                refuse_same_file(flag, path, DRAFTS=drafts)
-        if questions is not None and perspectives is not None:
-            refuse_same_file("--perspectives", perspectives, **{"--questions": questions})
+        refuse_same_file("--questions", questions, DRAFTS=drafts)
+        others = {"DRAFTS": drafts, "--questions": questions}
+        refuse_same_file("--perspectives", perspectives, **others)
 
 
-@command.command(
-    name="import", cls=Command, short_help="Turn a file of perspectives, also BERDS's, into drafts."
+@verb(
+    "import",
+    group=command,
+    short_help="Turn a file of perspectives, also BERDS's, into drafts.",
+    without={"spec": "dropped"},
 )
-@click.argument("source", metavar="FILE", type=click.Path())
-@takes("spec", ImportSpec, without=("dropped",))
-@json_option
+@click.argument("source", metavar="FILE")
 def import_(source: str, spec: ImportSpec, as_json: bool) -> int:
     """Turn FILE into drafts: any file of perspectives, both of BERDS's, or other drafts.
 
@@ -100,14 +77,17 @@ def import_(source: str, spec: ImportSpec, as_json: bool) -> int:
     write_drafts(out, rows)
     count = sum(len(row["perspectives"]) for row in rows)
     line = f"{len(rows)} drafts with {count} perspectives; see {shorten(out, 200)}"
-    print_summary(line, {"drafts": len(rows), "perspectives": count}, as_json=as_json)
+    row = {"drafts": len(rows), "perspectives": count}
+    print_result(row, line, as_json=as_json, ensure_ascii=False)
     return 0
 
 
-@command.command(cls=Command, short_help="Write finished drafts as questions and perspectives.")
-@click.argument("drafts", type=click.Path())
-@takes("output", ExportSpec)
-@json_option
+for _command in (draft, filter_):
+    command.add_command(_command)
+
+
+@verb("export", group=command, short_help="Write finished drafts as questions and perspectives.")
+@click.argument("drafts")
 def export(drafts: str, output: ExportSpec, as_json: bool) -> int:
     """Write DRAFTS as the two files that searching and measuring read.
 
@@ -135,9 +115,5 @@ def export(drafts: str, output: ExportSpec, as_json: bool) -> int:
             write_perspectives(stream, views)
     line = f"{len(asked)} questions with {len(views)} perspectives"
     summary = {"questions": len(asked), "perspectives": len(views)}
-    print_summary(line, summary, as_json=as_json)
+    print_result(summary, line, as_json=as_json, ensure_ascii=False)
     return 0
-
-
-for _command in (draft, filter_):
-    command.add_command(_command)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.measure_runs import shown
-from pnyx.cli.options import warn
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.cli.options import print_result, warn
+from pnyx.cli.params import verb
 from pnyx.errors import InputError, shorten
 from pnyx.view.tables import Column, Table
 
@@ -34,59 +33,46 @@ _LOG_LOSS_CLIP = 1e-6
 _FOLDS = 5
 _MEASURES = ("ece", "brier", "log_loss", "auroc", "f1", "accuracy")
 
-_HELP = """Fit a curve from a judge's probabilities of yes to better ones, on LABELS.
 
-ANSWERS is the answers.jsonl of one judge and task, or the results folder that holds it.
-
-\b
-isotonic     any rising curve; for hundreds of labels or more
-platt        logistic in the log-odds, two parameters; for a few dozen labels
-temperature  one parameter: corrects over- or underconfidence only
-
-Figures before and after are on the same answers. Those after are cross-fitted over topics (the
-answers' group; without groups, over answers); the curve in the file is fitted on all answers.
-With --error E, also find the regions of probability in which a cascade keeps the judge's answer:
-the widest in which at most a share E is wrong, with 95 % confidence separately for yes and no.
-Exit status 3: some answers could not be cross-fitted.
-"""
-
-_EXAMPLE = """\b
-Example:
-  pnyx judge support items.jsonl --out results
-  pnyx calibrate results --labels labels.jsonl --out calibration.json
-  pnyx calibrate results --labels labels.jsonl --out calibration.json \\
-    --method platt --error 0.1
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrateSpec(Spec):
+class CalibrateSpec(Spec, heading="Calibration"):
     """What is fitted, on what."""
 
-    heading: ClassVar[str] = "Calibration"
-
-    labels: str = opt(..., "People's labels (JSONL).", metavar="LABELS", raw=True)
-    out: str = opt(..., "Calibration to write (JSON).", metavar="FILE", raw=True)
+    labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
+    out: str = file_opt(..., "Calibration to write (JSON).")
     method: Literal["isotonic", "platt", "temperature"] = opt("isotonic", "Curve to fit.")
     threshold: Literal["half", "f1"] = opt(
         "half", "Threshold for yes: probability 1/2, or best F1."
     )
     error: float | None = opt(
-        None,
-        "Also find thresholds beyond which at most this share of answers is wrong.",
-        low=0,
-        high=1,
-        above=True,
-        below=True,
+        None, "Also find thresholds beyond which at most this share is wrong.", within="(0, 1)"
     )
 
 
-@verb("calibrate", help=_HELP, epilog=_EXAMPLE)
+@verb("calibrate")
 @click.argument("answers")
-@takes("spec", CalibrateSpec)
-@json_option
 def command(answers: str, spec: CalibrateSpec, as_json: bool) -> int:
-    """Fit a calibration; see `_HELP`."""
+    """Fit a curve from a judge's probabilities of yes to better ones, on LABELS.
+
+    ANSWERS is the answers.jsonl of one judge and task, or the results folder that holds it.
+
+    \b
+    isotonic     any rising curve; for hundreds of labels or more
+    platt        logistic in the log-odds, two parameters; for a few dozen labels
+    temperature  one parameter: corrects over- or underconfidence only
+
+    Figures before and after are on the same answers. Those after are cross-fitted over topics (the
+    answers' group; without groups, over answers); the curve in the file is fitted on all answers.
+    With --error E, also find the regions of probability in which a cascade keeps the judge's
+    answer: the widest in which at most a share E is wrong, with 95 % confidence separately for yes
+    and no. Exit status 3: some answers could not be cross-fitted.
+
+    \b
+    Example:
+      pnyx judge support items.jsonl --out results
+      pnyx calibrate results --labels labels.jsonl --out calibration.json
+      pnyx calibrate results --labels labels.jsonl --out calibration.json \\
+        --method platt --error 0.1
+    """
     from pnyx.judge.recalibration import write_calibration
     from pnyx.judge.verdicts import file_of
 
@@ -95,25 +81,15 @@ def command(answers: str, spec: CalibrateSpec, as_json: bool) -> int:
     write_calibration(spec.out, calibration)
     for line in _warnings(data, calibration):
         warn(line)
-    row = json.dumps(calibration.row(), ensure_ascii=False)
     if spec.out != "-":
-        click.echo(row if as_json else shown(_report(calibration, spec.out)))
+        report = shown(_report(calibration, spec.out))
+        print_result(calibration.row(), report, as_json=as_json, err=False, ensure_ascii=False)
     return EXIT_UNSCORED if any(m.scored < m.asked for m in figures) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    """One judge's answers that are labelled and have a probability.
-
-    Attributes:
-        judge: its name.
-        task: of the answers.
-        source: how the probabilities were obtained; empty where the file does not say.
-        prompts: as in the manifest beside the answers, if these are its answers.
-        pairs: the labelled answers, scored and with a probability.
-        counts: how many answers were used and how many left out, and why.
-        files: name and SHA-256 of both files.
-    """
+    """One judge's answers that are labelled and have a probability."""
 
     judge: str
     task: str
@@ -172,17 +148,11 @@ def _read(answers: Path, labels: str) -> _Data:
 
 def _identity(path: Path) -> dict[str, str]:
     """Return a file's name and hash."""
-    try:
-        if not path.is_file():
-            raise InputError("expected a file, whose hash the calibration records", path=path)
-        with path.open("rb") as stream:
-            return {
-                "file": shorten(path.name, 200),
-                "sha256": hashlib.file_digest(stream, "sha256").hexdigest(),
-            }
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"cannot be read: {reason}", path=path) from error
+    from pnyx.runs.pairs import file_hash
+
+    if not path.is_file():
+        raise InputError("expected a file, whose hash the calibration records", path=path)
+    return {"file": shorten(path.name, 200), "sha256": str(file_hash(path))}
 
 
 def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:

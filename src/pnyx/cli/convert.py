@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
 from pnyx.app.spec import opt
-from pnyx.cli.options import ColumnSpec, warn
-from pnyx.cli.params import json_option, takes, verb
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.cli.options import ColumnSpec, OutSpec, print_result, warn
+from pnyx.cli.params import verb
+from pnyx.errors import InputError, shorten
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
@@ -22,32 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConvertSpec(ColumnSpec):
+class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style"):
     """From what, to what."""
-
-    heading: ClassVar[str] = "Formats"
 
     read: str | None = opt(None, "Format of SRC.", "--from", metavar="FORMAT", shown="recognised")
     to: str = opt(..., "Format to write.", metavar="FORMAT")
-    out: str = opt(
-        "-",
-        "File to write; .gz compresses.",
-        "-o",
-        "--out",
-        metavar="FILE",
-        raw=True,
-        shown="- (stdout)",
-    )
     style: CitationStyle | None = opt(
-        None, "How responses cite.", shown="rag24 indices, others ids", rare=True
+        None, "How responses cite.", shown="rag24 indices, others ids"
     )
 
 
 @verb("convert")
-@click.argument("source", metavar="SRC", type=click.Path())
-@takes("spec", ConvertSpec)
-@json_option
+@click.argument("source", metavar="SRC")
 def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
     """Convert SRC to another format of the same kind; nothing is dropped silently.
 
@@ -64,22 +48,17 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
     from pnyx.files import atomic_text
 
     out = spec.out
-    if as_json and out == "-":
-        raise OptionError("--json needs -o FILE, as the records themselves go to stdout")
-    mapping = spec.mapping
-    source_format = find_format(source, spec.read, columns=mapping)
+    spec.check_json("records", as_json=as_json)
+    source_format = find_format(source, spec.read, columns=spec.mapping)
     writer = _writer(source_format, spec.to, spec.style)
-    records = source_format.reader(source, Options(mapping, warn))
+    records = source_format.reader(source, Options(spec.mapping, warn))
     counter = itertools.count()
     with atomic_text(out) as stream:
         writer(stream, (record for record, _ in zip(records, counter, strict=False)))
     count = next(counter)
     summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
-    if as_json:
-        click.echo(json.dumps(summary))
-    elif out != "-":
-        shown = shorten(out, 200)
-        click.echo(f"{shown}: {count} records, {source_format.name} to {spec.to}", err=True)
+    line = f"{shorten(out, 200)}: {count} records, {source_format.name} to {spec.to}"
+    print_result(summary, line if out != "-" else "", as_json=as_json)
 
 
 def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:

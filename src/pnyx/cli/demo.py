@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
@@ -17,11 +14,11 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_writer
 from pnyx.app.search_specs import ArgueSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.argue import with_settings, write_pages, write_responses_file
-from pnyx.cli.options import say
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.cli.options import print_result, say
+from pnyx.cli.params import verb
 from pnyx.cli.progress import watched
 from pnyx.errors import InputError, OptionError
 
@@ -58,25 +55,16 @@ _GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "sta
 """Measures that begin a new group of the table."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DemoSpec(Spec):
+class DemoSpec(Spec, heading="Output"):
     """What is written, and where."""
 
-    heading: ClassVar[str] = "Output"
-
-    out: str = opt(
-        "pnyx-demo",
-        "Folder for the reports and results; replaced if a demo wrote it.",
-        metavar="FOLDER",
-        raw=True,
+    out: str = file_opt(
+        "pnyx-demo", "Folder for the results; replaced if a demo wrote it.", metavar="FOLDER"
     )
     files_only: bool = opt(False, "Write the example's files, to try commands on.")
 
 
 @verb("demo")
-@takes("spec", DemoSpec)
-@takes("asked", ModelSpec)
-@json_option
 def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
@@ -121,10 +109,8 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
         }
         _dump(folder / "manifest.json", summary)
         _dump(folder / "measures.json", {"measures": summary["measures"], "per_group": {}})
-    if as_json:
-        click.echo(json.dumps(summary | {"out": out}, indent=2))
-    else:
-        _print(out, cases, measures, judge, seconds)
+    report = _report(out, cases, measures, judge, seconds)
+    print_result(summary | {"out": out}, report, as_json=as_json, err=False, indent=2)
     complete = all(c.complete for c in cases) and all(
         m.scored == m.asked for m in measures.values()
     )
@@ -139,10 +125,8 @@ def _write_files(out: str, as_json: bool) -> int:
     with atomic_folder(out) as folder:
         write_example(load_example(), folder)
         names = sorted(path.name for path in folder.iterdir())
-    if as_json:
-        click.echo(json.dumps({"out": out, "files": names}))
-    else:
-        click.echo(f"{Path(out)}: {', '.join(names)}")
+    line = f"{Path(out)}: {', '.join(names)}"
+    print_result({"out": out, "files": names}, line, as_json=as_json, err=False)
     return 0
 
 
@@ -229,9 +213,9 @@ def _dump(path: Path, value: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _print(
+def _report(
     out: str, cases: list[Case], measures: Mapping[str, Measured], judge: Judge, seconds: float
-) -> None:
+) -> str:
     from pnyx.view.tables import Column, Table, filled
 
     rows: list[tuple[object, ...]] = []
@@ -250,4 +234,4 @@ def _print(
                f"{Path(out)}, to be opened in a browser:"),
         Table((Column("report"), Column("question")), reports).text(),
     )  # fmt: skip
-    click.echo("\n\n".join(parts))
+    return "\n\n".join(parts)

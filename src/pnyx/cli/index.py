@@ -1,71 +1,45 @@
-"""`pnyx index`: documents or arguments to a searchable index."""
+"""`pnyx index`: documents or arguments to a searchable index with features."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pnyx.app.search_specs import FeatureSpec
-from pnyx.app.spec import Spec, opt
-from pnyx.cli.knowing import check_features, counted, make_features, warn_of_rest
-from pnyx.cli.options import column_mapping, warn
-from pnyx.cli.params import json_option, takes, verb
-from pnyx.errors import OptionError, shorten
+from pnyx.app.spec import file_opt, opt
+from pnyx.cli.options import EvidenceSpec, warn
+from pnyx.cli.params import verb
+from pnyx.cli.progress import counted
+from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.records import Evidence
-    from pnyx.search.index import IndexStats
+    from pnyx.search.quality import TextQuality
 
 __all__ = ["command"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusSpec(Spec):
+class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     """Which index is made, and how the corpus is read."""
 
-    heading: ClassVar[str] = "Index"
-
-    out: str | None = opt(None, "Folder to create.", metavar="FOLDER", raw=True)
-    add: str | None = opt(
-        None, "Existing index to add to, instead of --out.", metavar="FOLDER", raw=True
-    )
-    update: str | None = opt(
-        None,
-        "Existing index to add features to, without a CORPUS.",
-        metavar="FOLDER",
-        raw=True,
+    out: str | None = file_opt(None, "Folder to create.", metavar="FOLDER")
+    add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
+    update: str | None = file_opt(
+        None, "Existing index to add features to, without a CORPUS.", metavar="FOLDER"
     )
     force: bool = opt(False, "Replace the index at --out when the new one is ready.")
-    format: str | None = opt(
-        None, "Format of the corpus.", metavar="NAME", shown="recognised", rare=True
-    )
-    columns: tuple[str, ...] = opt(
-        (),
-        "Which column or key of the source holds a field, e.g. text=body. Repeatable.",
-        "--column",
-        metavar="FIELD=COLUMN",
-        rare=True,
-    )
-    fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.", rare=True)
+    fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
     language: str | None = opt(
-        None,
-        "Stemmer: english, another Snowball language, or none.",
-        metavar="NAME",
-        shown="english",
-        rare=True,
+        None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
     )
 
     def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
-        """Return the index folder that is meant.
-
-        Raises:
-            OptionError: choices do not go together.
-        """
+        """Return the index folder that is meant; OptionError: choices do not go together."""
         named = [one for one in (self.out, self.add, self.update) if one is not None]
         if len(named) != 1:
             raise OptionError(
@@ -88,17 +62,14 @@ class CorpusSpec(Spec):
 
 @verb("index")
 @click.argument("corpus", nargs=-1)
-@takes("spec", CorpusSpec)
-@takes("features", FeatureSpec)
-@json_option
 def command(
     corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as_json: bool
 ) -> None:
     """Index documents or arguments, so that they can be searched.
 
     CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is a
-    folder. It appears when it is complete, and adding documents later ranks as if all had been
-    indexed at once.
+    folder that is created atomically. Adding documents later ranks as if all had been indexed at
+    once.
 
     \b
     Example:
@@ -108,55 +79,184 @@ def command(
       pnyx search my.index "Should voting be compulsory?" --model touche
     """
     folder = spec.folder(features, corpus)
+    _check_features(folder, features, exists=spec.out is None)
+
+    def tell(line: str) -> None:
+        if not as_json:
+            click.echo(f"{shorten(folder, 200)}: {line}", err=True)
+
     row: dict[str, object] = {"index": folder}
-    check_features(folder, features, exists=spec.out is None)
     if spec.update is None:
-        row |= _build(corpus, folder, spec, as_json)
-    row |= make_features(folder, features, as_json=as_json)
+        found, line = _build(corpus, folder, spec)
+        row |= found
+        tell(line)
+    for name in features.named:
+        row[name], line = _WORK[name](folder, features)
+        tell(line)
     if spec.add is not None:
-        warn_of_rest(folder)
+        _warn_of_rest(folder)
     if as_json:
         click.echo(json.dumps(row))
 
 
-def _build(
-    corpus: tuple[str, ...], folder: str, spec: CorpusSpec, as_json: bool
-) -> dict[str, object]:
+def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict[str, object], str]:
     from pnyx.search.build import add_to_index, build_index
 
-    records = _read(corpus, spec.format, column_mapping(spec.columns))
-    with counted("indexing", "records") as advance:
+    records = itertools.chain.from_iterable(map(spec.read, corpus))
+    with counted("indexing") as advance:
         if spec.add is not None:
-            stats = add_to_index(records, folder, on_progress=advance).statistics
+            built = add_to_index(records, folder, on_progress=advance)
         else:
-            stats = build_index(
+            built = build_index(
                 records,
                 folder,
                 fields=spec.fields,
                 language=spec.language or "english",
                 replace=spec.force,
                 on_progress=advance,
-            ).statistics
-    if not as_json:
-        _report(stats, folder)
+            )
+    stats = built.statistics
     if stats.tokens == 0:
         warn("no document holds a word, so nothing can be found")
-    return dataclasses.asdict(stats)
-
-
-def _read(
-    corpus: tuple[str, ...], format_: str | None, columns: dict[str, str]
-) -> Iterator[Evidence]:
-    from pnyx.corpora import read_evidence
-
-    for source in corpus:
-        yield from read_evidence(source, format=format_, columns=columns, on_warning=warn)
-
-
-def _report(stats: IndexStats, folder: str) -> None:
     added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
-    click.echo(
-        f"{shorten(folder, 200)}: {stats.documents:,} documents{added}, {stats.tokens:,} tokens, "
-        f"{stats.bytes / 1e6:.1f} MB, {stats.seconds:.1f} s",
-        err=True,
+    return dataclasses.asdict(stats), (
+        f"{stats.documents:,} documents{added}, {stats.tokens:,} tokens, "
+        f"{stats.bytes / 1e6:.1f} MB, {stats.seconds:.1f} s"
     )
+
+
+# Features: quality, vectors, their graph, topics -------------------------------------------------
+
+
+def _check_features(folder: str, spec: FeatureSpec, *, exists: bool) -> None:
+    """Refuse what cannot be done before minutes are spent on indexing."""
+    from pnyx.models.embedding import embedder_from
+
+    spec.check()
+    if spec.quality_model is not None:
+        _quality_model(spec)
+    there = _manifest(folder).get("features", {}) if exists else {}
+    if spec.assign and "clusters" not in there:
+        raise InputError("--assign: the index has no topics yet: --clusters finds them")
+    if spec.ann and not (spec.vectors or "vectors" in there):
+        raise InputError("--ann: the index has no vectors yet: give --vectors too")
+    if spec.ann:
+        from pnyx.search.dense import graph_library
+
+        graph_library()
+    if spec.clusters:
+        from pnyx.search.topic_points import k_means_engine
+
+        k_means_engine()
+    if spec.embeds:
+        embedder_from(spec.embedder)
+
+
+def _quality_model(spec: FeatureSpec) -> TextQuality:
+    if spec.quality_model is None:
+        from pnyx.search.quality import QualityModel
+
+        return QualityModel.load()
+    from pnyx.search.quality_files import read_quality_model
+
+    return read_quality_model(spec.quality_model)
+
+
+def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
+    from pnyx.search.quality import score_documents
+
+    with counted("predicting quality") as advance:
+        stats = score_documents(folder, _quality_model(spec), advance)
+    unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
+    said = f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}"
+    return dataclasses.asdict(stats), f"{said}, {stats.seconds:.1f} s{unscored}"
+
+
+def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
+    from pnyx.models.embedding import embedder_from
+    from pnyx.search.clusters import DEFAULT_SPACE, cluster_documents, cluster_new_documents
+
+    embedder = embedder_from(spec.embedder)
+    with counted("embedding texts") as advance:
+        if spec.assign:
+            made = cluster_new_documents(folder, embedder, on_progress=advance)
+        else:
+            made = cluster_documents(
+                folder,
+                embedder,
+                k=spec.cluster_count,
+                space=spec.space or DEFAULT_SPACE,
+                seed=spec.seed or 0,
+                on_progress=advance,
+            )
+    said = (
+        f"{len(made):,} topics of {len(made.cluster):,} documents, {made.meta['distinct']:,} "
+        f"different points ({made.space}), {shorten(made.embedder, 60)}, {made.meta['engine']}"
+    )
+    if made.meta["assigned"]:
+        said += f"; {made.meta['assigned']:,} documents were added since to the nearest"
+    return dict(made.meta), said
+
+
+def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
+    from pnyx.models.embedding import embedder_from
+    from pnyx.search.vectors import embed_documents
+
+    embedder = embedder_from(spec.embedder)
+    with counted("embedding documents") as advance:
+        stats = embed_documents(folder, embedder, on_progress=advance)
+    said = (
+        f"vectors of {stats.documents:,} documents ({stats.documents - stats.reused:,} new), "
+        f"{shorten(embedder.name, 60)}, {stats.seconds:.1f} s"
+    )
+    return {"embedder": embedder.name, **dataclasses.asdict(stats)}, said
+
+
+def _ann(folder: str, _: FeatureSpec) -> tuple[dict[str, object], str]:
+    from pnyx.search.dense import build_ann
+    from pnyx.search.index import Index
+
+    with counted("building the graph") as advance:
+        build_ann(folder, on_progress=advance)
+    documents = len(Index.open(folder))
+    return {"documents": documents}, f"a graph of {documents:,} vectors"
+
+
+_WORK: dict[str, Callable[[str, FeatureSpec], tuple[dict[str, object], str]]] = {
+    "quality": _quality,
+    "vectors": _vectors,
+    "ann": _ann,
+    "clusters": _clusters,
+    "assign": _clusters,
+}
+_FLAGS = {"quality": "--quality", "clusters": "--assign", "vectors": "--vectors"}
+
+
+def _warn_of_rest(folder: str) -> None:
+    """Name the features that the added documents lack."""
+    manifest = _manifest(folder)
+    documents, features = manifest["statistics"]["documents"], manifest.get("features", {})
+    behind = [n for n in _FLAGS if n in features and features[n]["documents"] != documents]
+    if behind:
+        flags = " ".join(_FLAGS[name] for name in behind)
+        if "quality" in behind:
+            flags += _model_of(features["quality"])
+        what = " and ".join(sorted(behind))
+        place = shorten(folder, 200)
+        warn(f"the added documents have no {what} yet: pnyx index --update {place} {flags}")
+
+
+def _model_of(quality: Any) -> str:
+    """Return what must be added so that the new documents are scored by the model of the others."""
+    from pnyx.search.quality import QualityModel
+
+    name = quality.get("meta", {}).get("model", "")
+    if name == QualityModel.load().name:
+        return ""
+    return f" --quality-model FOLDER (that of {shorten(name, 60)})"
+
+
+def _manifest(folder: str) -> Any:
+    from pnyx.search.manifest import read_manifest
+
+    return read_manifest(Path(folder))

@@ -95,11 +95,7 @@ def packaged() -> dict[str, Any]:
 
 
 def stored(path: str | None) -> dict[str, Any]:
-    """Return where the judgement store is and what it holds. None is made, none is changed.
-
-    Args:
-        path: as given to --store.
-    """
+    """Return where the judgement store is and what it holds. None is made, none is changed."""
     from pnyx.judge.store import default_store_path
     from pnyx.judge.store_tools import store_stats
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
 from pnyx.app.judge_specs import JudgeSpec
-from pnyx.app.spec import Spec, opt
-from pnyx.cli.answering import answer_into, needs_out
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.cli.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.params import verb
 from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 
@@ -21,83 +20,38 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_HELP = """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
 
-\b
-support     does the text support it?   id, text, statement
-relevance   does it help to answer?     id, question, document
-stance      does it argue for a side?   id, text, question, stance
-quality     how good, on 15 dimensions? id, text
-preference  which of two is better?     id, a, b, question
-ranking     which order suits best?     id, query, documents
-
-RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
-model is kept in the judgement store: the same command again, even after a crash, asks only
-what is missing. Exit status 3: finished, but some items are unscored.
-"""
-
-_EXAMPLE = """\b
-Example:
-  echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
-  pnyx judge support a.jsonl --out results
-  pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
-  pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --out llm
-  pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
-  pnyx judge support --run bm25.run --run dense.run --index my.index \\
-    --perspectives views.jsonl --depth 5 --out covered
-  pnyx judge support pairs.jsonl --as-perspectives --out detected
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemSpec(Spec):
+class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
     """What is judged, in place of an items file."""
 
-    heading: ClassVar[str] = "Items of runs"
-
-    runs: tuple[str, ...] = opt(
+    runs: tuple[str, ...] = file_opt(
         (),
-        "relevance, support: judge the documents of this TREC run. support takes several; each "
-        "pair is asked about once.",
+        "relevance, support: judge this TREC run's documents. support takes several runs.",
         "--run",
         metavar="RUN",
-        raw=True,
     )
-    index: str | None = opt(
-        None, "Index that holds the documents of --run.", metavar="INDEX", raw=True
-    )
-    topics: str | None = opt(None, "relevance: the questions of --run.", metavar="FILE", raw=True)
-    perspectives: str | None = opt(
-        None,
-        "support: the perspectives on the questions of --run (JSONL; also BERDS's).",
-        metavar="FILE",
-        raw=True,
+    index: str | None = file_opt(None, "Index that holds the documents of --run.", metavar="INDEX")
+    topics: str | None = file_opt(None, "relevance: the questions of --run.")
+    perspectives: str | None = file_opt(
+        None, "support: the perspectives on the questions of --run (JSONL; also BERDS's)."
     )
     depth: int = opt(10, "Documents of each topic of --run.", low=1)
     as_perspectives: bool = opt(
         False,
-        "support: ask whether a text supports a perspective, as --perspectives does, not whether a "
-        "statement follows from it.",
-        rare=True,
+        "support: ask whether a text supports a perspective, not whether a statement follows.",
     )
     words: int | None = opt(
         None,
-        "Maximum words of a passage that is judged separately; 0 does not split documents.",
+        "Maximum words of a judged passage; 0 does not split documents.",
         low=0,
         shown="100, as in BERDS",
-        needs=("--perspectives", lambda spec: spec.perspectives is not None),
-        rare=True,
+        needs="perspectives",
     )
 
     def read(
         self, task: str, items: str | None
     ) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
-        """Return where the questions come from, and the questions.
-
-        Raises:
-            OptionError: choices do not go together.
-            InputError: a file is broken.
-        """
+        """Return where the questions come from, and the questions."""
         self.check_needs()
         if self.as_perspectives and task != "support":
             raise OptionError(f"--as-perspectives goes with support, not {task}")
@@ -124,23 +78,45 @@ class ItemSpec(Spec):
         return ", ".join(self.runs), pairs
 
 
-@verb("judge", help=_HELP, epilog=_EXAMPLE)
+@verb("judge", resumes=True)
 @click.argument("task", type=click.Choice(list(TASKS)))
 @click.argument("items", required=False)
-@click.option("--out", metavar="RESULTS", help="Results folder to write; needed without --plan.")
-@takes("pool", ItemSpec)
-@takes("spec", JudgeSpec)
-@json_option
 def command(
     task: str,
     items: str | None,
-    out: str | None,
+    results: ResultsSpec,
     pool: ItemSpec,
     spec: JudgeSpec,
     as_json: bool,
 ) -> int:
-    """Judge an items file; see `_HELP`."""
-    needs_out(out, spec)
+    """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
+
+    \b
+    support     does the text support it?   id, text, statement
+    relevance   does it help to answer?     id, question, document
+    stance      does it argue for a side?   id, text, question, stance
+    quality     how good, on 15 dimensions? id, text
+    preference  which of two is better?     id, a, b, question
+    ranking     which order suits best?     id, query, documents
+
+    RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
+    model is kept in the judgement store: running the command again, even after a crash, asks only
+    what is missing. Exit status 3: finished, but some items are unscored.
+
+    \b
+    Example:
+      echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
+      pnyx judge support a.jsonl --out results
+      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
+      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --out llm
+      pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
+      pnyx judge support --run bm25.run --run dense.run --index my.index \\
+        --perspectives views.jsonl --depth 5 --out covered
+      pnyx judge support pairs.jsonl --as-perspectives --out detected
+    """
+    needs_out(results.out, spec)
     source, questions = pool.read(task, items)
     views = pool.as_perspectives or pool.perspectives is not None
-    return answer_into(out, task, source, questions, spec, as_json=as_json, as_perspectives=views)
+    return answer_into(
+        results.out, task, source, questions, spec, as_json=as_json, as_perspectives=views
+    )

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.measure_specs import BootstrapSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec
+from pnyx.app.spec import file_opt
 from pnyx.cli.measure_perspectives import perspectives
-from pnyx.cli.measure_retrieval import retrieval
-from pnyx.cli.measure_retrievers import retrievers
-from pnyx.cli.measure_review import review
-from pnyx.cli.measure_runs import check_plot, draws_legend, few_warning, finish
-from pnyx.cli.measure_thresholds import amount, thresholds
-from pnyx.cli.params import Command, Group, json_option, takes
+from pnyx.cli.measure_retrieval import correlation, retrieval
+from pnyx.cli.measure_runs import PlotSpec, draws_legend, few_warning, finish
+from pnyx.cli.measure_thresholds import amount, review, thresholds
+from pnyx.cli.params import Group, verb
 from pnyx.errors import OptionError, shorten
 from pnyx.view.tables import Column, Table
 
@@ -32,31 +29,18 @@ __all__ = ["command"]
 
 _MEASURES = "measures.json"
 
-_HELP = "Measure answers against labels and runs against qrels, with intervals."
-
-_EXAMPLE = """\b
-Example:
-  pnyx judge relevance items.jsonl --out results
-  pnyx measure relevance results --labels labels.jsonl
-  pnyx measure retrieval my.run --qrels qrels.txt
-  pnyx measure perspectives my.run --perspectives views.jsonl \\
-    --verdicts results
-  pnyx measure retrievers bm25.run dense.run --annotations results
-"""
-
-_ANSWERS_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
+_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
 {what}.
 
 {more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
 precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
 ranking by probability; graded labels Spearman's correlation; ratings Spearman, exact accuracy and
-mean absolute error. Each comes with a 95 % interval from drawing whole groups (topics) anew, and
+mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and
 with how many of the questions asked it rests on: unscored answers are left out and counted.
 docs/measures.md defines each. A results folder also gets measures.json.
 Exit status 3: some of the labelled questions are unscored.
-"""
 
-_ANSWERS_EXAMPLE = """\b
+\b
 Example:
   pnyx measure {task} results --labels labels.jsonl
   pnyx measure {task} answers.jsonl --labels labels.jsonl --json
@@ -71,76 +55,64 @@ _TASKS = {
 """Task -> what its answers are, and what more there is to say of its labels."""
 
 
-class _Group(Group):
-    """A group that lists its commands in the order in which they were added."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the tasks in that order."""
-        return list(self.commands)
-
-
-@click.group(name="measure", cls=_Group, help=_HELP, epilog=_EXAMPLE, no_args_is_help=True)
+@click.group(name="measure", cls=Group, no_args_is_help=True)
 def command() -> None:
-    """Measure; see `_HELP`."""
+    """Measure answers against labels and runs against qrels, with intervals.
+
+    \b
+    Example:
+      pnyx judge relevance items.jsonl --out results
+      pnyx measure relevance results --labels labels.jsonl
+      pnyx measure retrieval my.run --qrels qrels.txt
+      pnyx measure perspectives my.run --perspectives views.jsonl \\
+        --verdicts results
+      pnyx measure correlation bm25.run dense.run --annotations results
+    """
 
 
-@dataclass(frozen=True, kw_only=True)
-class _LabelsSpec(Spec):
-    """Whose answers are measured on which labels."""
+class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
+    """Whose answers are measured, and on which labels."""
 
-    heading: ClassVar[str] = "Labels"
-
-    labels: str = opt(..., "People's labels (JSONL).", metavar="LABELS", raw=True)
-    judge: str | None = opt(
-        None, "Judge whose answers are measured, if the file has several.", metavar="NAME"
-    )
-    plot: str | None = opt(None, "Write a reliability diagram.", metavar="FILE.svg", raw=True)
+    labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
+    plot: str | None = file_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgreementSpec(BootstrapSpec, _LabelsSpec):
     """How answers are measured."""
 
 
-def _answers_command(task: str) -> click.Command:
-    """Return the command that measures answers to one task."""
+def _answers_command(task: str) -> None:
+    """Add the command that measures answers to one task."""
     what, more = _TASKS[task]
 
-    @command.command(
-        name=task,
-        cls=Command,
+    @verb(
+        task,
+        group=command,
         short_help=f"{what[0].upper()}{what[1:]}.",
-        help=_ANSWERS_HELP.format(what=what, more=more),
-        epilog=_ANSWERS_EXAMPLE.format(task=task),
+        help=_HELP.format(what=what, more=more, task=task),
+        without={"spec": "plot" if task == "quality" else ""},
     )
     @click.argument("answers")
-    @takes("spec", AgreementSpec, without=("plot",) if task == "quality" else ())
-    @json_option
     def measure(answers: str, spec: AgreementSpec, as_json: bool) -> int:
         return _measure_answers(task, answers, spec, as_json)
-
-    return measure
 
 
 def _measure_answers(task: str, answers: str, spec: AgreementSpec, as_json: bool) -> int:
     """Measure answers to a task's questions, print what was found, return the exit status."""
     if answers == spec.labels == "-":
         raise OptionError("ANSWERS and LABELS cannot both be standard input")
-    check_plot(spec.plot)
+    spec.check_plot()
     from pnyx.files import atomic_text
     from pnyx.measure.agreement import measure_agreement
+    from pnyx.view.plots import reliability_plot
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
     found = measure_agreement(
         answers, spec.labels, task, judge=spec.judge, bootstrap=spec.bootstrap
     )
     row = found.row()
-    if spec.plot is not None:
-        from pnyx.view.plots import reliability_plot
-
-        note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
-        with atomic_text(spec.plot) as stream:
-            stream.write(reliability_plot(found.reliability, found.joined.judge, [note]))
+    note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
+    spec.draw(lambda: reliability_plot(found.reliability, found.joined.judge, [note]))
     if folder is not None:
         with atomic_text(folder / _MEASURES) as stream:
             stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
@@ -224,9 +196,5 @@ def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequenc
 
 for _task in _TASKS:
     _answers_command(_task)
-command.add_command(retrieval)
-command.add_command(perspectives)
-command.add_command(retrievers)
-command.add_command(thresholds)
-command.add_command(amount)
-command.add_command(review)
+for _command in (retrieval, perspectives, correlation, thresholds, amount, review):
+    command.add_command(_command)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
-from pnyx.app.measure_specs import ComparingSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.measure_specs import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
+from pnyx.app.spec import file_opt, opt
 from pnyx.cli.measure_perspectives_report import notes, report
 from pnyx.cli.measure_runs import finish, named_runs, run_names
 from pnyx.cli.options import refuse_same_file, warn
-from pnyx.cli.params import SpecOption, json_option, takes, verb
-from pnyx.cli.values import Raw
+from pnyx.cli.params import Raw, SpecOption, verb
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
@@ -26,66 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["PerspectivesSpec", "perspectives"]
 
-_HELP = """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
 
-MRecall@k is 1 where the first k documents support all perspectives, or k of them where there are
-more; Precision@k is the share of them that support some perspective. Where questions have two
-opposite perspectives (stance pro and con), it also says which side is covered. Each comes with a
-95 % interval from drawing questions anew.
-
-\b
---verdicts takes
-  the results of pnyx judge support --run --perspectives;
-  labels (JSONL) with question_id, doc_id and perspective_id, or with ids
-  QUESTION/DOCUMENT/PERSPECTIVE;
-  TREC diversity qrels: question perspective document grade
-
-A pair without a verdict is never taken for a no: a question whose value it could change has none,
-the mean is over the others, and bounds say what it can be over all. --labelled also gives the
-values corrected for the judge's own errors: label the first documents of some of the measured
-questions, picked at random. docs/measures.md defines all of this.
-Exit status 3: a pair within the depth is unscored.
-"""
-
-_EXAMPLE = """\b
-Example:
-  pnyx search my.index --topics questions.jsonl --out bm25.run
-  pnyx judge support --run bm25.run --perspectives views.jsonl \\
-    --index my.index --depth 5 --out judged
-  pnyx measure perspectives bm25.run --perspectives views.jsonl \\
-    --verdicts judged
-  pnyx measure perspectives bm25.run mmr.run --perspectives views.jsonl \\
-    --verdicts judged --k 5 --k 10 --baseline bm25.run
-"""
-
-_LABELLED = ("--labelled", lambda spec: spec.labelled is not None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoverageSpec(Spec):
+class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out unscored"):
     """What of runs is measured against which perspectives."""
 
-    heading: ClassVar[str] = "Measures"
-
-    views: str = opt(
-        ...,
-        "Perspectives (JSONL; also BERDS's, of whose query expansion those count that a retrieval "
-        "must cover).",
-        "--perspectives",
-        metavar="FILE",
-        raw=True,
+    views: str = file_opt(
+        ..., "Perspectives (JSONL; of BERDS's files those to be covered).", "--perspectives"
     )
-    verdicts: str = opt(
-        ..., "Verdicts on pairs of document and perspective.", metavar="FILE", raw=True
+    verdicts: str = file_opt(..., "Verdicts on pairs of document and perspective.")
+    depths: tuple[int, ...] = opt(
+        (5,), "Cutoff rank k. Repeatable.", "--cutoff", within="[1, 1000000]"
     )
-    judge: str | None = opt(
-        None, "Judge whose verdicts are measured, if the file has several.", metavar="NAME"
-    )
-    depths: tuple[int, ...] = opt((5,), "Cutoff rank k. Repeatable.", "--k", low=1, high=1_000_000)
     measures: tuple[str, ...] = opt(
         (),
-        "Instead of those of --k: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, ProLead@5 "
-        "..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. Repeatable.",
+        "Instead of those of --cutoff: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, "
+        "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. Repeatable.",
         "--measure",
         metavar="MEASURE",
     )
@@ -94,67 +47,27 @@ class CoverageSpec(Spec):
         "Also report the rank at which each run covers everything, and what the first DEPTH "
         "documents of all runs cover together (BERDS, Tables 5 and 6: 100).",
         "--depth",
-        low=1,
-        high=1_000_000,
+        within="[1, 1000000]",
         metavar="DEPTH",
-    )
-    sides: Literal["stance", "order"] = opt(
-        "stance",
-        "Which perspective supports the question: as the file says, or the first of two that have "
-        "no stance, as in BERDS.",
-        rare=True,
     )
     topics_of: Literal["perspectives", "run", "both"] = opt(
         "perspectives",
-        "Questions that are measured: all with perspectives (one that a run lacks counts as an "
-        "empty ranking), of these those of the run, or those of every run.",
-        rare=True,
-    )
-    labelled: str | None = opt(
-        None,
-        "The same judge's answers to pairs that people labelled (field `label`, or --labels): "
-        "corrects for its errors.",
-        metavar="ANSWERS",
-        raw=True,
-    )
-    labels: str | None = opt(
-        None,
-        "The labels of --labelled (JSONL), by id.",
-        metavar="LABELS",
-        raw=True,
-        needs=_LABELLED,
-    )
-    shift: float = opt(
-        0.0,
-        "If --labelled is from another corpus or retriever: standard deviation of a common error "
-        "of the judge's log-odds (0.7: odds doubled or halved).",
-        low=0,
-        metavar="S",
-        needs=_LABELLED,
-        rare=True,
+        "Questions to measure: all (one missing from a run counts as an empty ranking), those of "
+        "the run, or those of every run.",
     )
     unjudged: Literal["unscored", "no"] = opt(
-        "unscored",
-        "How to treat pairs missing from qrels; no for qrels that list only supporting pairs.",
-        rare=True,
+        "unscored", "Pairs missing from qrels; no if these list only supporting pairs."
     )
-    per_topic: bool = opt(False, "Show each question, too.", "--per-topic", "--by-topic")
-    qrels_out: str | None = opt(
-        None,
-        "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others.",
-        metavar="FILE",
-        raw=True,
-        rare=True,
+    per_topic: bool = opt(False, "Show the values of each question.")
+    qrels_out: str | None = file_opt(
+        None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
     )
     unscored: Literal["error", "skip", "zero"] = opt(
-        "error",
-        "Unscored pairs in --qrels-out: refuse to write, no line, or grade 0.",
-        rare=True,
+        "error", "Unscored pairs in --qrels-out: refuse to write, no line, or grade 0."
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PerspectivesSpec(ComparingSpec, CoverageSpec):
+class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, CoverageSpec):
     """All that is chosen."""
 
     test: Literal["t", "randomisation"] = opt("randomisation", "Paired test of two runs.")
@@ -163,9 +76,8 @@ class PerspectivesSpec(ComparingSpec, CoverageSpec):
 Asked: TypeAlias = tuple[tuple[str, str, str], ...]
 
 
-@verb("perspectives", short_help="TREC runs, on perspectives.", help=_HELP, epilog=_EXAMPLE)
+@verb("perspectives", short_help="TREC runs on perspectives (BERDS).", rare={"spec": "sides"})
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@takes("spec", PerspectivesSpec)
 @click.option(
     "--leaning",
     nargs=3,
@@ -177,15 +89,42 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
     help="One retriever's runs for the questions, for the supporting perspectives in their "
     "place, and for the opposing ones: how far it follows its question (Fig. 3). Repeatable.",
 )
-@json_option
 def perspectives(
     runs: tuple[str, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
 ) -> int:
-    """Measure runs; see `_HELP`."""
+    """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
+
+    MRecall@k is 1 where the first k documents support all perspectives, or k of them where there
+    are more; Precision@k is the share of them that support some perspective. Where questions have
+    two opposite perspectives (stance pro and con), it also says which side is covered. Each comes
+    with a 95 % bootstrap interval over questions.
+
+    \b
+    --verdicts takes
+      the results of pnyx judge support --run --perspectives;
+      labels (JSONL) with question_id, doc_id and perspective_id, or with ids
+      QUESTION/DOCUMENT/PERSPECTIVE;
+      TREC diversity qrels: question perspective document grade
+
+    A pair without a verdict is never taken for a no: a question whose value it could change has
+    none, the mean is over the others, and bounds say what it can be over all. --labelled also gives
+    the values corrected for the judge's own errors: label the first documents of some of the
+    measured questions, picked at random. docs/measures.md defines all of this. Exit status 3: a
+    pair within the depth is unscored.
+
+    \b
+    Example:
+      pnyx search my.index --topics questions.jsonl --out bm25.run
+      pnyx judge support --run bm25.run --perspectives views.jsonl \\
+        --index my.index --depth 5 --out judged
+      pnyx measure perspectives bm25.run --perspectives views.jsonl \\
+        --verdicts judged
+      pnyx measure perspectives bm25.run mmr.run --perspectives views.jsonl \\
+        --verdicts judged --cutoff 5 --cutoff 10 --baseline bm25.run
+    """
     names, baseline = _checked(runs, spec, leaning, as_json)
     from pnyx.corpora import read_run
     from pnyx.corpora.perspectives import read_perspectives
-    from pnyx.measure.gold import join_labels
     from pnyx.measure.perspective_verdicts import read_verdicts
     from pnyx.measure.perspectives import by_question, measure_perspectives
 
@@ -193,9 +132,6 @@ def perspectives(
         read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
     )
     verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
-    labelled = None
-    if spec.labelled is not None:
-        labelled = join_labels(spec.labelled, spec.labels, "support", judge=spec.judge)
     entries = {name: list(read_run(path)) for name, path in names.items()}
     found = measure_perspectives(
         entries,
@@ -204,7 +140,7 @@ def perspectives(
         spec.measures,
         depths=spec.depths,
         union_depth=spec.union_depth,
-        labelled=labelled,
+        labelled=spec.joined(spec.judge),
         shift=spec.shift,
         topics_of=spec.topics_of,
         baseline=baseline,
@@ -229,7 +165,7 @@ def _checked(
 ) -> tuple[dict[str, str], str | None]:
     """Return name -> file of the runs and the baseline, of choices that go together."""
     others = [path for three in leaning for path in three]
-    others += filter(None, (spec.views, spec.verdicts, spec.labelled, spec.labels))
+    others += filter(None, (spec.views, spec.verdicts, spec.labelled, spec.gold))
     names, baseline = named_runs(runs, spec.baseline, *others)
     if spec.qrels_out == "-" and as_json:
         raise OptionError("--json and --qrels-out - both write to standard output")
@@ -246,7 +182,7 @@ def _leaning(
     known: Mapping[str, Sequence[Perspective]],
     verdicts: Verdicts,
 ) -> list[Leaning]:
-    """Measure each --leaning, at the first --k."""
+    """Measure each --leaning, at the first --cutoff."""
     from pnyx.measure.perspective_leaning import ASKED_AS, measure_leaning
 
     names = run_names([question for question, _, _ in leaning])

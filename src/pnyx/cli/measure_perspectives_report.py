@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from pnyx.measure.perspective_table import Bounded
 
-__all__ = ["corrected_cell", "correction_legend", "leaning_table", "notes", "report"]
+__all__ = ["corrected_cell", "coverage_legend", "leaning_table", "notes", "report"]
 
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 
@@ -95,7 +95,7 @@ def _methods(found: PerspectiveCoverage) -> dict[str, int]:
     return by
 
 
-def correction_legend(found: PerspectiveCoverage) -> list[str]:
+def _correction_legend(found: PerspectiveCoverage) -> list[str]:
     """Say what corrected values rest on; nothing where there are none."""
     c = found.correction
     if c is None:
@@ -127,7 +127,10 @@ def report(
     parts += [] if found.union is None else [_union(found.union)]
     parts += [leaning_table(leaning)] if leaning else []
     parts += map(_topics, found.runs if per_topic else ())
-    return [*parts, _legend(found, leaning)]
+    effect = ["d: mean difference in standard deviations of the questions' differences"]
+    legend = coverage_legend(found, leaning) + effect * (found.baseline is not None)
+    legend += compared_legend(found) + draws_legend("the questions", found.bootstrap)
+    return [*parts, legend]
 
 
 def _means(found: PerspectiveCoverage) -> Table:
@@ -203,13 +206,12 @@ def _topic_cell(value: Bounded | None) -> str:
     return interval((value.least, value.most))
 
 
-def _legend(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
+def coverage_legend(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
+    """Say what bounds, corrected values and shares are."""
     lines = []
     if any(mean.open for run in found.runs for mean in run.measures.values()):
         lines.append("bounds: over all questions, with unscored pairs read as no, and as yes")
-    lines += correction_legend(found)
+    lines += _correction_legend(found)
     if leaning:
         lines.append("p, n: share of documents for the supporting and for the opposing perspective")
-    if found.baseline is not None:
-        lines.append("d: mean difference in standard deviations of the questions' differences")
-    return lines + compared_legend(found) + draws_legend("the questions", found.bootstrap)
+    return lines

@@ -1,17 +1,18 @@
-"""`pnyx measure retrieval`: TREC runs against qrels."""
+"""`pnyx measure retrieval` and `correlation`: TREC runs against qrels, and against annotations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.app.measure_specs import ComparingSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.measure_specs import ComparingSpec, JudgedSpec
+from pnyx.app.spec import file_opt, opt
 from pnyx.cli.measure_runs import (
-    check_plot,
+    DIFFERENCE,
+    PlotSpec,
     compared_legend,
+    difference_cells,
     draws_legend,
     few_warning,
     finish,
@@ -20,52 +21,26 @@ from pnyx.cli.measure_runs import (
     named_runs,
     run_notes,
     runs_table,
+    test_legend,
     untested_note,
 )
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.cli.params import verb
 from pnyx.errors import shorten
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
     from pnyx.cli.measure_runs import Part
     from pnyx.measure.retrieval import MeasuredRun, Retrieval
+    from pnyx.measure.retrievers import Retrievers
     from pnyx.view.plots import Panel
 
-__all__ = ["RetrievalSpec", "retrieval"]
+__all__ = ["RetrievalSpec", "correlation", "retrieval"]
 
 
-_HELP = """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
-
-Any measure of ir-measures, by its notation; each with a 95 % interval from drawing topics anew.
-With --baseline, each other run is compared with it: difference, its interval, a paired two-sided
-test corrected by Holm-Bonferroni over all runs and measures, and the effect size. Only --margin
-can show that a run is not worse: a difference that is not significant is inconclusive.
-Documents are ordered by score, ties by descending document id, as in trec_eval.
-
-\b
---topics-of qrels  all topics of the qrels; one that a run lacks counts as an
-                   empty ranking, 0 as a rule (trec_eval -c)
---topics-of run    of these, the topics that the run has (trec_eval)
---topics-of both   of these, the topics that every run has
-
-docs/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'.
-Exit status 3: a measure is not defined for some topic.
-"""
-
-_EXAMPLE = """\b
-Example:
-  pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
-  pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _RankingSpec(Spec):
+class _RankingSpec(PlotSpec, heading="Measures"):
     """What of runs is measured on which topics."""
 
-    heading: ClassVar[str] = "Measures"
-
-    qrels: str = opt(..., "Judgements.", metavar="QRELS", raw=True)
+    qrels: str = file_opt(..., "Judgements.", metavar="QRELS")
     measures: tuple[str, ...] = opt(
         (),
         "In ir-measures notation. Repeatable.",
@@ -75,36 +50,53 @@ class _RankingSpec(Spec):
         "StRecall@10",
     )
     topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
-    per_topic: bool = opt(False, "Show each topic's values, too.")
-    plot: str | None = opt(None, "Draw means and intervals.", metavar="FILE.svg", raw=True)
+    per_topic: bool = opt(False, "Show the values of each topic.")
+    plot: str | None = file_opt(None, "Draw means and intervals.", metavar="FILE.svg")
 
 
-@dataclass(frozen=True, kw_only=True)
 class RetrievalSpec(ComparingSpec, _RankingSpec):
     """All that is chosen."""
 
     margin: float | None = opt(
         None,
-        "Also test that a run is not lower than the baseline by X or more (choose X beforehand).",
+        "Also test that runs are not worse than the baseline by X or more (fixed beforehand).",
         metavar="X",
-        low=0,
-        above=True,
-        needs=("--baseline", lambda spec: spec.baseline is not None),
+        within="(0, inf)",
+        needs="baseline",
         heading=ComparingSpec.heading,
     )
 
 
-@verb("retrieval", short_help="TREC runs, on qrels.", help=_HELP, epilog=_EXAMPLE)
+@verb("retrieval", short_help="TREC runs on qrels.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@takes("spec", RetrievalSpec)
-@json_option
 def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
-    """Measure runs; see `_HELP`."""
-    check_plot(spec.plot)
+    """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
+
+    Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
+    With --baseline, each other run is compared with it: difference, its interval, a paired
+    two-sided test corrected by Holm-Bonferroni over all runs and measures, and the effect size.
+    Only --margin can show that a run is not worse: a difference that is not significant is
+    inconclusive. Documents are ordered by score, ties by descending document id, as in trec_eval.
+
+    \b
+    --topics-of qrels  all topics of the qrels; one that a run lacks counts as an
+                       empty ranking, 0 as a rule (trec_eval -c)
+    --topics-of run    of these, the topics that the run has (trec_eval)
+    --topics-of both   of these, the topics that every run has
+
+    docs/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'. Exit status 3: a
+    measure is not defined for some topic.
+
+    \b
+    Example:
+      pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
+      pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
+    """
+    spec.check_plot()
     spec.check_needs()
     names, baseline = named_runs(runs, spec.baseline, spec.qrels)
-    from pnyx.files import atomic_text
     from pnyx.measure.retrieval import measure_retrieval
+    from pnyx.view.plots import interval_plot
 
     found = measure_retrieval(
         names,
@@ -116,17 +108,9 @@ def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
         margin=spec.margin,
         bootstrap=spec.bootstrap,
     )
-    if spec.plot is not None:
-        from pnyx.view.plots import interval_plot
-
-        with atomic_text(spec.plot) as stream:
-            stream.write(interval_plot(_panels(found), _legend(found)))
+    spec.draw(lambda: interval_plot(_panels(found), _legend(found)))
     return finish(
-        found.row(),
-        _notes(found),
-        lambda: _report(found, spec),
-        as_json,
-        unscored=found.undefined,
+        found.row(), _notes(found), lambda: _report(found, spec), as_json, unscored=found.undefined
     )
 
 
@@ -195,3 +179,132 @@ def _panels(found: Retrieval) -> list[Panel]:
                 reference = m.value
         panels.append(Panel(name, points, reference))
     return panels
+
+
+# Correlation with annotations ---------------------------------------------------------------------
+
+
+class _AnnotatedSpec(JudgedSpec, heading="Annotations"):
+    """Which annotations runs are compared with."""
+
+    annotations: str = file_opt(
+        ..., "JSONL or Parquet with question_id, doc_id, probability; or a results folder."
+    )
+    documents_of: Literal["run", "every-run", "annotations"] = opt(
+        "run", "Documents on which a run is compared."
+    )
+    per_topic: bool = opt(False, "Show the values of each question.")
+
+
+class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
+    """All that is chosen."""
+
+
+@verb("correlation", short_help="TREC runs against annotations (Kendall's tau).")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> int:
+    """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
+
+    Kendall's tau-b between a run's scores and the annotated probabilities of relevance, within each
+    question; then the mean over questions, with a 95 % interval from drawing questions anew. Each
+    run is compared with each other (with --baseline, only with that one): difference, its interval
+    and a paired two-sided test, corrected by Holm-Bonferroni over all comparisons.
+
+    \b
+    --documents-of run          annotated documents that the run has
+    --documents-of every-run    those that every run has
+    --documents-of annotations  all; those missing from a run tied in last place
+
+    Unscored annotations and documents without one are left out and counted. docs/measures.md
+    defines all of this; the t-test needs pip install 'pnyx[retrieval]'. Exit status 3: an
+    annotation is unscored, or tau is not defined for some question.
+
+    \b
+    Example:
+      pnyx judge relevance --run pool.run --index my.index --topics topics.tsv \\
+        --out results
+      pnyx measure correlation bm25.run dense.run --annotations results
+    """
+    names, baseline = named_runs(runs, spec.baseline, spec.annotations)
+    from pnyx.judge.verdicts import read_annotations
+    from pnyx.measure.retrievers import measure_retrievers
+
+    found = measure_retrievers(
+        names,
+        read_annotations(spec.annotations, judge=spec.judge),
+        documents_of=spec.documents_of,
+        baseline=baseline,
+        test=spec.test,
+        bootstrap=spec.bootstrap,
+    )
+    return finish(
+        found.row(),
+        _correlation_notes(found),
+        lambda: _correlations(found, spec),
+        as_json,
+        unscored=found.undefined or found.unscored,
+    )
+
+
+def _correlation_notes(found: Retrievers) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    notes = []
+    if found.unscored:
+        total = found.unscored + found.annotated
+        notes.append(f"{found.unscored} of {total} annotations are unscored and left out")
+    for run in found.runs:
+        name = shorten(run.name, 40)
+        if run.absent:
+            notes.append(f"{name}: {listed(run.absent, 'question')} absent, without a value")
+        if run.unannotated:
+            notes.append(f"{name}: {listed(run.unannotated, 'topic')} not annotated, left out")
+        if run.not_annotated:
+            notes.append(f"{name}: {run.not_annotated} documents not annotated, left out")
+        if run.not_retrieved:
+            do = "in the last place" if found.documents_of == "annotations" else "left out"
+            notes.append(f"{name}: {run.not_retrieved} annotated documents not retrieved, {do}")
+    if found.documents_of == "run" and len({run.not_retrieved for run in found.runs}) > 1:
+        notes.append("warning: runs compared on different documents; see --documents-of")
+    return notes + few_warning(found.bootstrap, found.questions, "question")
+
+
+def _correlations(found: Retrievers, spec: CorrelationSpec) -> list[Part]:
+    """Return the tables for people."""
+    title = (
+        f"correlation: {len(found.runs)} runs on {found.annotated} annotated pairs, "
+        f"{found.questions} questions of {shorten(spec.annotations, 200)}"
+    )
+    columns = (
+        Column("run"),
+        Column("Kendall's tau-b, 95 % interval", "figure"),
+        Column("questions", "counts"),
+        Column("documents", "counts"),
+    )
+    rows = [
+        (shorten(run.name, 40), run.tau, run.tau, (run.compared, found.annotated))
+        for run in found.runs
+    ]
+    parts: list[Part] = [Table(columns, rows, title=title)]
+    parts += [_compared(found)] if found.comparisons else []
+    parts += [_questions(found)] if spec.per_topic else []
+    return [*parts, draws_legend("the questions", found.bootstrap)]
+
+
+def _compared(found: Retrievers) -> Table:
+    rows = []
+    for c in found.comparisons:
+        *cells, corrected, effect = difference_cells(c)
+        mark = " *" if c.significant else ""
+        rows.append([shorten(c.run, 40), shorten(c.other, 40), *cells, corrected + mark, effect])
+    tested = test_legend(found.test, found.comparisons)
+    legend = f"*: {tested}; d: mean difference in standard deviations"
+    return Table([Column("run"), Column("less"), *DIFFERENCE], rows, legend=[legend])
+
+
+def _questions(found: Retrievers) -> Table:
+    columns = [Column(shorten(run.name, 40), "number") for run in found.runs]
+    rows = [
+        (shorten(question, 40), *(run.per_question[question].value for run in found.runs))
+        for question in found.runs[0].per_question
+    ]
+    return Table([Column("question"), *columns], rows)

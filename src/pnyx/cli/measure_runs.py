@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from pnyx.app.spec import Spec, file_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.options import say
 from pnyx.errors import InputError, OptionError, shorten
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DIFFERENCE",
     "Part",
+    "PlotSpec",
     "chance",
-    "check_plot",
     "compared_legend",
     "difference_cells",
     "draws_legend",
@@ -75,30 +76,29 @@ def shown(parts: Sequence[Part]) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def check_plot(plot: str | None) -> None:
-    """Refuse a name that is not that of an SVG picture.
+class PlotSpec(Spec):
+    """What is drawn."""
 
-    Raises:
-        OptionError: it ends in something else.
-    """
-    if plot is not None and not plot.endswith(".svg"):
-        raise OptionError(f"--plot {shorten(plot)}: expected a name that ends in .svg")
+    plot: str | None = file_opt(None, "Draw it.", metavar="FILE.svg")
+
+    def check_plot(self) -> None:
+        """Refuse a name that is not that of an SVG picture."""
+        if self.plot is not None and not self.plot.endswith(".svg"):
+            raise OptionError(f"--plot {shorten(self.plot)}: expected a name that ends in .svg")
+
+    def draw(self, picture: Callable[[], str]) -> None:
+        """Write the picture, if one is asked for."""
+        from pnyx.files import atomic_text
+
+        if self.plot is not None:
+            with atomic_text(self.plot) as stream:
+                stream.write(picture())
 
 
 def named_runs(
     runs: Sequence[str], baseline: str | None, *others: str | None
 ) -> tuple[dict[str, str], str | None]:
-    """Return name -> file of the runs, and the name of the baseline, which may be a further one.
-
-    Args:
-        runs: their files.
-        baseline: a run's file or name.
-        others: files that are also read.
-
-    Raises:
-        InputError: a run is given twice, or the baseline is neither a run nor a file.
-        OptionError: more than one file is standard input.
-    """
+    """Return name -> file of the runs, and the name of the baseline, which may be a further one."""
     twice = next((p for p in runs if p != "-" and runs.count(p) > 1), None)
     if twice is not None:
         raise InputError("the run is given twice", path=twice)
@@ -143,15 +143,7 @@ def runs_table(
     *further: tuple[Sequence[Column], Callable[[Any, str], Sequence[Any]]],
     title: str = "",
 ) -> Table:
-    """Return a table of measures by run, with the differences to the baseline, if there is one.
-
-    Args:
-        found: a result with runs, comparisons and a baseline.
-        what: is counted.
-        measured: of a run and the name of a measure.
-        further: columns, and their cells for a run and the name of a measure.
-        title: the line above.
-    """
+    """Return a table of measures by run, with the differences to the baseline, if there is one."""
     compared = {(c.run, c.measure): c for c in found.comparisons}
     tested = {c.measure for c in found.comparisons}
     parts = [*further]

@@ -1,91 +1,103 @@
-"""What several verbs share: checks of paths, columns, and lines on standard error."""
+"""What several verbs share: checks of paths, columns, and what is said and printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Sequence
 from os.path import realpath
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import InputError, OptionError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.records import Evidence
 
 __all__ = [
     "ColumnSpec",
-    "column_mapping",
+    "EvidenceSpec",
+    "OutSpec",
+    "check_question",
+    "print_result",
     "refuse_same_file",
     "refuse_two_outputs",
     "say",
     "warn",
+    "warn_first",
     "warn_undefined",
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ColumnSpec(Spec):
+class ColumnSpec(Spec, rare="columns"):
     """How the columns of a source are called."""
 
     columns: tuple[str, ...] = opt(
         (),
-        "Which column or key of the source holds a field, e.g. text=body. Repeatable.",
+        "Column or key of a field, e.g. text=body. Repeatable.",
         "--column",
         metavar="FIELD=COLUMN",
-        rare=True,
     )
 
     @property
     def mapping(self) -> dict[str, str]:
-        """Field -> column.
+        """Field -> column; InputError: one is not FIELD=COLUMN, or a field is given twice."""
+        mapping: dict[str, str] = {}
+        for column in self.columns:
+            field, equals, name = column.partition("=")
+            if not (field and equals and name):
+                raise InputError(f"--column {shorten(column, 40)}: expected FIELD=COLUMN")
+            if field in mapping:
+                twice = f"{shorten(field, 40)} is given twice"
+                raise InputError(f"--column {shorten(column, 40)}: {twice}")
+            mapping[field] = name
+        return mapping
 
-        Raises:
-            InputError: one is not FIELD=COLUMN, or a field is given twice.
-        """
-        return column_mapping(self.columns)
+
+class EvidenceSpec(ColumnSpec, rare="format"):
+    """How a corpus is read."""
+
+    format: str | None = opt(None, "Format of the corpus.", metavar="NAME", shown="recognised")
+
+    def read(self, source: str) -> Iterator[Evidence]:
+        """Yield the documents of a source."""
+        from pnyx.corpora import read_evidence
+
+        return read_evidence(source, format=self.format, columns=self.mapping, on_warning=warn)
 
 
-def refuse_same_file(flag: str, out: str, /, **others: str | Path | None) -> None:
-    """Refuse to write a file over one that the same command needs.
+class OutSpec(Spec, heading="Output"):
+    """Where records are written, of which standard output may be read by another command."""
 
-    Args:
-        flag: the option that names `out`.
-        out: what is to be written; `-` is standard output.
-        others: what they are -> names of other files, whether they exist yet or not.
+    out: str = file_opt("-", "File to write; .gz compresses.", "-o", "--out", shown="- (stdout)")
 
-    Raises:
-        click.UsageError: `out` is one of them.
-    """
+    def check_json(self, what: str, *, as_json: bool) -> None:
+        """Refuse to print a summary among the records."""
+        if as_json and self.out == "-":
+            raise OptionError(f"--json needs --out FILE, as the {what} themselves go to stdout")
+
+
+def refuse_same_file(flag: str, out: str | None, /, **others: str | Path | None) -> None:
+    """Refuse to write a file over one that the same command needs."""
     for what, other in others.items():
-        if "-" not in (out, other) and other and realpath(out) == realpath(other):
-            raise click.UsageError(f"{flag} names the same file as {what}: it would be lost")
+        if out and "-" not in (out, other) and other and realpath(out) == realpath(other):
+            raise OptionError(f"{flag} names the same file as {what}: it would be lost")
 
 
 def refuse_two_outputs(flag: str, out: str | None, *, as_json: bool) -> None:
-    """Refuse to print --json and the file that a flag names (`-`) to one place.
-
-    Raises:
-        OptionError: both are printed.
-    """
+    """Refuse to print --json and the file that a flag names (`-`) to one place."""
     if as_json and out == "-":
         raise OptionError(f"--json and {flag} - both write to standard output")
 
 
-def column_mapping(columns: Iterable[str]) -> dict[str, str]:
-    """Return what `--column` says as field -> column.
-
-    Raises:
-        InputError: one is not FIELD=COLUMN, or a field is given twice.
-    """
-    mapping: dict[str, str] = {}
-    for column in columns:
-        field, equals, name = column.partition("=")
-        if not (field and equals and name):
-            raise InputError(f"--column {shorten(column, 40)}: expected FIELD=COLUMN")
-        if field in mapping:
-            raise InputError(f"--column {shorten(column, 40)}: {shorten(field, 40)} is given twice")
-        mapping[field] = name
-    return mapping
+def check_question(question: str) -> None:
+    """Refuse a question without words, or of bytes that are not UTF-8."""
+    if not question.strip():
+        raise InputError("QUESTION is empty, expected a question")
+    if any("\ud800" <= c <= "\udfff" for c in question):
+        raise InputError("QUESTION is not UTF-8")
 
 
 def say(line: str) -> None:
@@ -95,10 +107,28 @@ def say(line: str) -> None:
 
 def warn(line: str) -> None:
     """Print a warning on standard error."""
-    click.echo(f"pnyx: warning: {line}", err=True)
+    say(f"warning: {line}")
 
 
-def warn_undefined(lacking: int, questions: int) -> None:
-    """Warn that questions lack a definition of relevance, if any do."""
+def warn_first(lines: Sequence[str], more: str, most: int = 5) -> None:
+    """Print the first warnings, and how many more there are."""
+    for line in lines[:most]:
+        warn(line)
+    if len(lines) > most:
+        warn(f"{len(lines) - most} more {more}")
+
+
+def warn_undefined(questions: Sequence[tuple[str, str | None]]) -> None:
+    """Warn of questions, by id and definition of relevance, that have none."""
+    asked = {question for question, _ in questions}
+    lacking = len(asked - {question for question, definition in questions if definition})
     if lacking:
-        warn(f"{lacking} of {questions} questions have no definition (pnyx annotate define)")
+        warn(f"{lacking} of {len(asked)} questions have no definition (pnyx annotate define)")
+
+
+def print_result(row: object, line: str, *, as_json: bool, err: bool = True, **how: Any) -> None:
+    """Print what was done: as JSON (`how` is for `json.dumps`) or as a line."""
+    if as_json:
+        click.echo(json.dumps(row, **how))
+    elif line:
+        click.echo(line, err=err)

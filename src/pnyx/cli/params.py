@@ -1,8 +1,8 @@
 """Command-line options made of specs, and help pages in sections.
 
 @verb("search")
-@takes("search", SearchSpec)
-def search(index: str, search: SearchSpec) -> int: ...
+@click.argument("index")
+def search(index: str, search: SearchSpec, as_json: bool) -> int: ...
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import math
 import types
 import typing
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 
-from pnyx.app.spec import Opt, Spec, opts_of
-from pnyx.cli.values import Number, NumberRange, Raw, Text
+from pnyx.app.spec import Opt, Spec, flags_of, opts_of
 from pnyx.errors import OptionError, shorten
 
-__all__ = ["Command", "Group", "SpecOption", "json_option", "takes", "verb"]
+__all__ = ["Command", "Group", "Number", "NumberRange", "Raw", "SpecOption", "Text", "verb"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MORE = "More options"
+_EXIT_INTERRUPTED = 130
 
 
 class SpecOption(click.Option):
@@ -35,9 +36,17 @@ class SpecOption(click.Option):
         self.heading = heading
         super().__init__(*args, **more)
 
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Leave ranges to the message about a value that is out of range."""
+        return {k: v for k, v in super().get_help_extra(ctx).items() if k != "range"}
+
 
 class Command(click.Command):
     """A command whose help shows options under headings, the rare ones last."""
+
+    def __init__(self, *args: Any, resumes: bool = False, **more: Any) -> None:
+        self.resumes = resumes
+        super().__init__(*args, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; choices that do not go together are bad usage of it."""
@@ -45,6 +54,11 @@ class Command(click.Command):
             return super().invoke(ctx)
         except OptionError as error:
             raise click.UsageError(str(error), ctx) from error
+        except KeyboardInterrupt:
+            if not self.resumes:
+                raise
+            click.echo("pnyx: interrupted; the same command resumes where it stopped", err=True)
+            return _EXIT_INTERRUPTED
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -55,23 +69,18 @@ class Command(click.Command):
                 sections.setdefault(getattr(parameter, "heading", ""), []).append(record)
         more = sections.pop(_MORE, None)
         plain = sections.pop("", None)
-        for heading, records in (
-            *sections.items(),
-            ("Options", plain),
-            (_MORE, more),
-        ):
+        for heading, records in (*sections.items(), ("Options", plain), (_MORE, more)):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
 
 
-def verb(name: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command with sections of a function."""
-    return click.command(name, cls=Command, **more)
-
-
 class Group(click.Group):
-    """A group of commands that suggests the nearest one for a mistyped name."""
+    """A group of commands, in the order of the main job, that suggests one for a mistyped name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which they were added."""
+        return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -85,20 +94,47 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-
-
-def takes(
-    name: str, spec: type[Spec], *, without: Collection[str] = (), rare: Collection[str] = ()
-) -> Callable[[F], F]:
-    """Add the options of a spec to a function, which gets the spec under this name.
+def verb(
+    name: str,
+    *,
+    group: click.Group | None = None,
+    without: Mapping[str, str] | None = None,
+    rare: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Callable[[Callable[..., Any]], Command]:
+    """Make a command of a function: its parameters that are specs, and `as_json`, are options.
 
     Args:
-        name: of the function's parameter.
-        spec: whose fields become options.
-        without: fields that keep their defaults.
-        rare: fields that this command shows under "More options".
+        name: of the command.
+        group: to which it is added.
+        without: parameter -> fields of its spec that keep their defaults.
+        rare: parameter -> fields that this command shows under "More options".
+        more: as for click; `resumes` says that the command, interrupted, goes on when it is given
+            again.
     """
+
+    def make(function: Callable[..., Any]) -> Command:
+        for parameter, hint in reversed(typing.get_type_hints(function).items()):
+            if parameter == "as_json":
+                function = _JSON(function)
+            elif isinstance(hint, type) and issubclass(hint, Spec):
+                left, hidden = ((by or {}).get(parameter, "").split() for by in (without, rare))
+                function = _takes(parameter, hint, left, hidden)(function)
+        command = click.command(name, cls=Command, **more)(function)
+        if group is not None:
+            group.add_command(command)
+        return command
+
+    return make
+
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+
+
+def _takes(
+    name: str, spec: type[Spec], without: Collection[str], rare: Collection[str]
+) -> Callable[[F], F]:
+    """Add the options of a spec to a function, which gets the spec under this name."""
     offered = [(field, told) for field, told in opts_of(spec) if field.name not in without]
     hints = typing.get_type_hints(spec)
 
@@ -110,11 +146,7 @@ def takes(
 
         wrapped: Any = with_spec
         for field, told in reversed(offered):
-            heading = (
-                _MORE
-                if told.rare or field.name in rare
-                else told.heading or _heading(spec, field.name)
-            )
+            heading = _MORE if field.name in rare else _heading(spec, field.name, told)
             option = _option(f"{name}__{field.name}", field, told, hints[field.name], heading)
             wrapped = option(wrapped)
         return typing.cast("F", wrapped)
@@ -122,12 +154,13 @@ def takes(
     return add
 
 
-def _heading(spec: type[Spec], name: str) -> str:
-    """Return the heading of the class that a field stands in."""
-    for base in reversed(spec.__mro__):
-        if name in inspect.get_annotations(base):
-            return str(vars(base).get("heading", ""))
-    return ""
+def _heading(spec: type[Spec], name: str, told: Opt) -> str:
+    """Return the heading of the class that declares a field first, or of one that mixes it in."""
+    declares: list[Any] = [b for b in spec.__mro__ if name in inspect.get_annotations(b)]
+    if name in declares[0].rare.split():
+        return _MORE
+    below = [b for b in spec.__mro__ if issubclass(b, declares[-1]) and issubclass(b, Spec)]
+    return told.heading or next((b.heading for b in reversed(below) if b.heading), "")
 
 
 def _option(
@@ -145,15 +178,16 @@ def _option(
     else:
         settings |= {"type": _type(kind, told), "multiple": many}
         settings["metavar"] = told.metavar or {int: "N", float: "X"}.get(kind)
-    shown, default = told.shown, field.default
+    flags, shown, default = flags_of(field, told), told.shown, field.default
     if default is dataclasses.MISSING:
         settings["required"] = True
     else:
         settings["default"] = _joined(default) if told.each and default is not None else default
+        if default is True:
+            shown = shown or flags[0].partition("/")[0]
         if not (shown or optional or kind is bool or default in ((), "")):
             shown = _joined(default, ", ") if many else _shown(default)
     settings["help"] = f"{told.help.removesuffix('.')}  [default: {shown}]." if shown else told.help
-    flags = told.flags or (f"--{field.name.replace('_', '-')}",)
     return click.option(*flags, parameter, cls=SpecOption, **settings)
 
 
@@ -186,12 +220,43 @@ def _split(
 def _type(kind: Any, told: Opt) -> Any:
     if get_origin(kind) is Literal:
         return click.Choice(list(get_args(kind)))
-    bounded = told.low is not None or told.high is not None
+    low, high, above, below = told.bounds
+    bounded = low is not None or high is not None
     if kind is int:
-        low, high = (None if n is None else int(n) for n in (told.low, told.high))
-        return click.IntRange(low, high) if bounded else click.INT
+        least, most = (None if n is None else int(n) for n in (low, high))
+        return click.IntRange(least, most) if bounded else click.INT
     if kind is float:
-        if not bounded:
-            return Number()
-        return NumberRange(told.low, told.high, min_open=told.above, max_open=told.below)
+        return NumberRange(low, high, min_open=above, max_open=below) if bounded else Number()
     return Raw() if told.raw else Text()
+
+
+class Number(click.types.FloatParamType):
+    """A finite number: what is not one passes every comparison, or none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{shorten(value, 40)!r} is not a finite number.", param, ctx)
+        return number
+
+
+class NumberRange(click.FloatRange, Number):
+    """A finite number between bounds."""
+
+
+class Raw(click.types.StringParamType):
+    """Any bytes: it may name a file."""
+
+
+class Text(click.types.StringParamType):
+    """Text; bytes that are not UTF-8 cannot be written to any file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a text."""
+        text = super().convert(value, param, ctx)
+        if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
+            self.fail(f"found {shorten(text, 60)!r}, expected text in UTF-8.", param, ctx)
+        return text

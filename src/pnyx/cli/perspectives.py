@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.judge_specs import WriterSpec
 from pnyx.app.open_models import open_model
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import say, warn
-from pnyx.cli.params import json_option, takes, verb
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.cli.options import check_question, print_result, refuse_two_outputs, say, warn
+from pnyx.cli.params import verb
+from pnyx.errors import OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Perspective, Question
@@ -30,27 +27,18 @@ _SHOWN = 1000
 _SHOWN_DOCUMENTS = 3
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceSpec(Spec):
+class SourceSpec(Spec, heading="Perspectives"):
     """Where perspectives come from, and where they are written."""
 
-    heading: ClassVar[str] = "Perspectives"
-
-    index: str | None = opt(None, "Take the conclusions of this index.", metavar="INDEX", raw=True)
-    file: str | None = opt(
-        None, "Take those of a file (JSONL; also BERDS's).", metavar="FILE", raw=True
-    )
+    index: str | None = file_opt(None, "Take the conclusions of this index.", metavar="INDEX")
+    file: str | None = file_opt(None, "Take those of a file (JSONL; also BERDS's).")
     count: int | None = opt(
-        None, "How many, at most.", "-n", "--count", low=1, high=50, shown="8; all of a --file"
+        None, "Maximum number.", "-n", "--count", within="[1, 50]", shown="8; all of a --file"
     )
     open_question: bool = opt(
-        False,
-        "The question is not a yes/no question: ask the language model for answers without sides.",
-        "--open",
+        False, "Not a yes/no question: ask the language model for answers without sides.", "--open"
     )
-    out: str | None = opt(
-        None, "Write them as JSONL, which --file reads.", metavar="FILE", raw=True
-    )
+    out: str | None = file_opt(None, "Write them as JSONL, which --file reads.")
     topic_id: str | None = opt(
         None, "Question id, also in --file.", "--id", shown="from the question"
     )
@@ -58,14 +46,11 @@ class SourceSpec(Spec):
 
 @verb("perspectives")
 @click.argument("question")
-@takes("spec", SourceSpec)
-@takes("model", ModelSpec)
-@json_option
-def command(question: str, spec: SourceSpec, model: ModelSpec, as_json: bool) -> int:
-    """List the distinct perspectives on QUESTION, each with its side and where it comes from.
+def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -> int:
+    """List the distinct perspectives on QUESTION, with side and source.
 
-    They come from a language model (--llm), or with none from the conclusions in an index
-    (--index) or from a file (--file). Exit status 3: the model gave no usable answer.
+    They come from a language model (--llm), the conclusions in an index (--index) or a file
+    (--file). Exit status 3: the model gave no usable answer.
 
     \b
     Example:
@@ -76,10 +61,8 @@ def command(question: str, spec: SourceSpec, model: ModelSpec, as_json: bool) ->
     from pnyx.records import Question
     from pnyx.search.perspectives import perspectives_of
 
-    if spec.out == "-" and as_json:
-        raise OptionError("--json and --out - both write to standard output")
-    if re.search(r"[\ud800-\udfff]", question):  # bytes of the command line that are not UTF-8
-        raise InputError("QUESTION is not UTF-8")
+    refuse_two_outputs("--out", spec.out, as_json=as_json)
+    check_question(question)
     asked = Question(spec.topic_id or question_id(question), question)
     with _source(spec, model) as source:
         found = perspectives_of(asked, source)
@@ -90,7 +73,7 @@ def command(question: str, spec: SourceSpec, model: ModelSpec, as_json: bool) ->
 
 
 @contextlib.contextmanager
-def _source(spec: SourceSpec, model: ModelSpec) -> Iterator[PerspectiveSource]:
+def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
     """Open what --llm, --index or --file names; $PNYX_LLM counts where neither of the others is."""
     named = [name for name in ("index", "file") if getattr(spec, name) is not None]
     if model.llm or (model.models and not named):
@@ -130,21 +113,17 @@ def _write(asked: Question, found: PerspectiveSet, out: str | None, as_json: boo
                 extra = {**one.extra, "question": asked.text}
                 own = replace(one, question_id=asked.id, extra=extra)
                 stream.write(perspective_line(own))
-    if as_json:
-        printed = {
-            "question": {"id": asked.id, "text": asked.text},
-            "source": found.source,
-            "perspectives": [_row(one) for one in found.perspectives],
-            "problems": list(found.problems),
-        }
-        click.echo(json.dumps(printed, indent=1))
-    elif out != "-":
-        for number, one in enumerate(found.perspectives, start=1):
-            click.echo(_lines(number, one))
-
-
-def _row(one: Perspective) -> dict[str, Any]:
-    return {**one.extra, "id": one.id, "text": one.text, "stance": one.stance}
+    row = {
+        "question": {"id": asked.id, "text": asked.text},
+        "source": found.source,
+        "perspectives": [
+            {**one.extra, "id": one.id, "text": one.text, "stance": one.stance}
+            for one in found.perspectives
+        ],
+        "problems": list(found.problems),
+    }
+    lines = "\n".join(_lines(number, one) for number, one in enumerate(found.perspectives, 1))
+    print_result(row, "" if out == "-" else lines, as_json=as_json, err=False, indent=1)
 
 
 def _lines(number: int, one: Perspective) -> str:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pnyx.judge.completions import StoredModel
     from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["reporting", "spent_so_far", "watched"]
+__all__ = ["counted", "reporting", "spent_so_far", "watched"]
 
 
 LOG_SECONDS = 30.0
 """A log gets a line of progress this often; work that takes less leaves none."""
 
 _Show: TypeAlias = Callable[[int, int | None, str], None]
-"""Shows how much is done, of how much where that is known, and a word on it."""
+"""Shows how much is done, of how much if that is known, and a word on it."""
 
 
 class _Watched:
@@ -36,23 +36,12 @@ class _Watched:
         show: _Show,
         expected: Callable[[], int | None],
     ) -> None:
+        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
         self._judge = judge
         self._models = models
         self._show = show
         self._expected = expected
         self._done = self._total = self._unscored = 0
-
-    @property
-    def name(self) -> str:
-        return self._judge.name
-
-    @property
-    def kinds(self) -> frozenset[type]:
-        return self._judge.kinds
-
-    @property
-    def card(self) -> str:
-        return self._judge.card
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         from pnyx.judge.answers import Unscored
@@ -63,13 +52,11 @@ class _Watched:
             emit(position, answer)
             self._done += 1
             self._unscored += isinstance(answer, Unscored)
-            self._show(self._done, self._expected() or self._total, self._spent())
+            unscored = f"{self._unscored} unscored" if self._unscored else ""
+            word = "  ".join(filter(None, [unscored, spent_so_far(self._models)]))
+            self._show(self._done, self._expected() or self._total, word)
 
         await self._judge.answer(questions, counted)
-
-    def _spent(self) -> str:
-        unscored = f"{self._unscored} unscored" if self._unscored else ""
-        return "  ".join(filter(None, [unscored, spent_so_far(self._models)]))
 
 
 def _logged(doing: str) -> _Show:
@@ -113,69 +100,51 @@ def _rounded(count: int) -> str:
 
 
 @contextlib.contextmanager
+def reporting(doing: str = "") -> Iterator[_Show]:
+    """Yield what shows how much is done, of how much, and a word on it."""
+    if not sys.stderr.isatty():
+        yield _logged(doing)
+        return
+    from rich import progress
+    from rich.console import Console
+    from rich.text import Text
+
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        Rate(),
+        progress.TextColumn("{task.fields[word]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=None, word="")
+        yield lambda done, of, word: bar.update(task, completed=done, total=of, word=word)
+
+
+@contextlib.contextmanager
 def watched(
     judge: Judge,
     models: Sequence[StoredModel] = (),
     expected: Callable[[], int | None] = lambda: None,
 ) -> Iterator[Judge]:
-    """Yield the judge with a progress bar on standard error; a log gets a line now and then.
+    """Yield the judge with progress: answers, how many are unscored, and what models have spent.
 
-    The bar shows answers done of all, answers a second, how many are unscored, and the tokens and
-    dollars that `models` have spent. `expected` says how many answers there will be, where the
-    judge is asked several times; otherwise all that it has been asked so far.
+    `expected` says how many answers there will be, where the judge is asked several times;
+    otherwise all that it has been asked so far.
     """
-    if not sys.stderr.isatty():
-        yield _Watched(judge, models, _logged("judging"), expected)
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "")
-
-    columns = (
-        TextColumn("judging"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TextColumn("{task.fields[spent]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("judging", total=expected(), spent="")
-
-        def show(done: int, of: int | None, word: str) -> None:
-            bar.update(task, completed=done, total=of, spent=word)
-
+    with reporting("judging") as show:
         yield _Watched(judge, models, show, expected)
 
 
 @contextlib.contextmanager
-def reporting() -> Iterator[Callable[[int, int, str], None]]:
-    """Yield what reports steps done, of how many, and a word on them."""
-    if not sys.stderr.isatty():
-        yield _logged("")
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def report(done: int, of: int, word: str) -> None:
-            bar.update(task, completed=done, total=of, description=word)
-
-        yield report
+def counted(doing: str) -> Iterator[Callable[[int], None]]:
+    """Yield what shows a count."""
+    with reporting(doing) as show:
+        yield lambda count: show(count, None, "")

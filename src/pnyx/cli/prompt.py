@@ -6,12 +6,14 @@ import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pnyx.app.open_judge import check_batch
-from pnyx.cli.params import Group, json_option
+from pnyx.app.spec import Spec, opt
+from pnyx.cli.options import print_result
+from pnyx.cli.params import Group, verb
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -34,8 +36,7 @@ def command() -> None:
     """
 
 
-@command.command(name="list")
-@json_option
+@verb("list", group=command, short_help="List the packaged prompts.")
 def list_(as_json: bool) -> None:
     """List the packaged prompts: name, version, language, task, inputs, source, hash.
 
@@ -46,46 +47,31 @@ def list_(as_json: bool) -> None:
     from pnyx.judge.prompting import load_prompt, prompt_names
 
     prompts = [load_prompt(name) for name in prompt_names()]
-    if as_json:
-        click.echo(json.dumps([_row(prompt) for prompt in prompts], ensure_ascii=False))
-        return
-    width = max(len(prompt.label) for prompt in prompts)
-    for prompt in prompts:
-        inputs = ", ".join(prompt.inputs)
-        click.echo(f"{prompt.label:{width}}  {prompt.language}  {prompt.task}: {inputs}")
-        click.echo(f"{'':{width}}  {prompt.source}")
-
-
-def _row(prompt: Prompt) -> dict[str, Any]:
     names = ("name", "version", "language", "task", "inputs", "max_tokens", "source", "hash")
-    return {name: getattr(prompt, name) for name in names}
+    rows = [{name: getattr(prompt, name) for name in names} for prompt in prompts]
+    width = max(len(prompt.label) for prompt in prompts)
+    lines = [
+        f"{p.label:{width}}  {p.language}  {p.task}: {', '.join(p.inputs)}\n"
+        f"{'':{width}}  {p.source}"
+        for p in prompts
+    ]
+    print_result(rows, "\n".join(lines), as_json=as_json, err=False, ensure_ascii=False)
 
 
-@command.command()
+class ShowSpec(Spec):
+    """What is shown."""
+
+    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", shown="the first")
+    batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
+    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
+    sample: int = opt(0, "Number of the repeat (--samples of pnyx judge).", low=0)
+    raw: bool = opt(False, "Show the prompt file itself.")
+
+
+@verb("show", group=command, short_help="Show the exact request to a model.")
 @click.argument("prompt")
 @click.argument("items", required=False)
-@click.option("--id", "identifier", metavar="ID", help="Item to show  [default: the first].")
-@click.option("--batch", type=click.IntRange(1, 100), default=1, help="As for pnyx judge.")
-@click.option(
-    "--probability",
-    type=click.Choice(["auto", "ask", "tok", "both"]),
-    default="auto",
-    show_default=True,
-    help="As for pnyx judge.",
-)
-@click.option("--sample", type=click.IntRange(0), default=0, help="Number of the repeat.")
-@click.option("--raw", is_flag=True, help="Show the prompt file itself.")
-@json_option
-def show(
-    prompt: str,
-    items: str | None,
-    identifier: str | None,
-    batch: int,
-    probability: Any,
-    sample: int,
-    raw: bool,
-    as_json: bool,
-) -> None:
+def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
     """Show what PROMPT (a name, a task or a .toml file) becomes for an item of ITEMS.
 
     Without ITEMS the task's own example is shown. What is printed is what is sent: the messages,
@@ -101,7 +87,7 @@ def show(
     from pnyx.judge.prompting import load_prompt, prompt_bytes
     from pnyx.judge.tasks import TASKS
 
-    if raw:
+    if spec.raw:
         click.echo(prompt_bytes(prompt), nl=False)
         return
     loaded = load_prompt(prompt)
@@ -110,12 +96,12 @@ def show(
             f"prompt {loaded.label} is not put to items; --raw shows its file", path=None
         )
     task = TASKS[loaded.task]
-    if batch > 1:
+    if spec.batch > 1:
         check_batch(task, None if loaded.name == task.prompts[0] else loaded)
-    prompts = {} if loaded.name == task.many and batch > 1 else {task.name: loaded}
-    asking = Asking(prompts, probability=probability, batch=batch, sample=sample)
+    prompts = {} if loaded.name == task.many and spec.batch > 1 else {task.name: loaded}
+    asking = Asking(prompts, probability=spec.probability, batch=spec.batch, sample=spec.sample)
     questions = task.read(items) if items is not None else _example(task.example, task.read)
-    shown = _call(asking, questions, identifier)
+    shown = _call(asking, questions, spec.item)
     _print(asking.prompt(shown), asking.request(shown), shown, as_json)
 
 
@@ -153,15 +139,11 @@ def _print(
         "schema": request.schema,
         "parameters": parameters,
     }
-    if as_json:
-        click.echo(json.dumps(sent, ensure_ascii=False))
-        return
     shown = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
-    click.echo(f"prompt {prompt.label}, {shown}")
-    click.echo(f"prompt_hash {request.hash}")
-    for message in request.messages:
-        click.echo(f"\n--- {message.role}\n{_visible(message.content)}")
-    click.echo(f"\n--- schema of the reply\n{json.dumps(request.schema, ensure_ascii=False)}")
+    lines = [f"prompt {prompt.label}, {shown}", f"prompt_hash {request.hash}"]
+    lines += [f"\n--- {message.role}\n{_visible(message.content)}" for message in request.messages]
+    lines.append(f"\n--- schema of the reply\n{json.dumps(request.schema, ensure_ascii=False)}")
+    print_result(sent, "\n".join(lines), as_json=as_json, err=False, ensure_ascii=False)
 
 
 def _visible(text: str) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.app.spec import opt
-from pnyx.cli.options import ColumnSpec
-from pnyx.cli.params import Command, Group, json_option, takes
+from pnyx.app.spec import file_opt, opt
+from pnyx.cli.options import ColumnSpec, print_result
+from pnyx.cli.params import Group, verb
 from pnyx.cli.progress import reporting
 from pnyx.errors import shorten
 from pnyx.view.tables import Column, Table, filled
@@ -32,32 +30,24 @@ def command() -> None:
     """
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainSpec(ColumnSpec):
+class TrainSpec(ColumnSpec, heading="Model"):
     """Which model is trained, and where it goes."""
 
-    heading: ClassVar[str] = "Model"
-
-    out: str = opt(..., "Folder of the model to write.", metavar="MODEL", raw=True)
+    out: str = file_opt(..., "Folder of the model to write.", metavar="MODEL")
     method: Literal["packaged", "paper"] = opt(
         "packaged",
-        "The packaged model's recipe, or the Touché paper's two steps: an SVM (argument or not), "
-        "then a support vector regression of the quality.",
+        "Recipe of the packaged model, or of the Touché paper: an SVM (argument or not), then a "
+        "support vector regression.",
     )
     name: str | None = opt(None, "Name of the model.", metavar="NAME", shown="the folder's")
     folds: int = opt(
-        10,
-        "Cross-validation folds over topics, or over texts if there are no topics.",
-        low=2,
-        high=1000,
+        10, "Cross-validation folds over topics; over texts without topics.", within="[2, 1000]"
     )
     force: bool = opt(False, "Replace the folder if it exists.")
 
 
-@command.command(cls=Command)
-@click.argument("rated", type=click.Path())
-@takes("spec", TrainSpec)
-@json_option
+@verb("train", group=command)
+@click.argument("rated")
 def train(rated: str, spec: TrainSpec, as_json: bool) -> None:
     """Train and measure a model of argument quality on RATED texts.
 
@@ -85,10 +75,7 @@ def train(rated: str, spec: TrainSpec, as_json: bool) -> None:
             replace=spec.force,
             report=report,
         )
-    if as_json:
-        click.echo(json.dumps(made.row()))
-    else:
-        click.echo("\n\n".join(_report(made, spec.out)))
+    print_result(made.row(), "\n\n".join(_report(made, spec.out)), as_json=as_json, err=False)
 
 
 def _report(made: MadeModel, out: str) -> list[str]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,10 +14,10 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import say, warn
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.cli.options import print_result, say, warn
+from pnyx.cli.params import verb
 from pnyx.cli.progress import watched
 from pnyx.errors import InputError, OptionError, shorten
 
@@ -37,40 +35,22 @@ _RUN = 1000
 _SHOWN_TOPICS = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunSpec(Spec):
+class RunSpec(Spec, heading="Results", rare="tag"):
     """Topics to search for, and the run to write."""
 
-    heading: ClassVar[str] = "Results"
-
-    topics: str | None = opt(
-        None, "File of topics, instead of one question.", metavar="FILE", raw=True
-    )
-    out: str | None = opt(
-        None, "TREC run to write, with --topics; - is stdout.", metavar="FILE", raw=True
-    )
+    topics: str | None = file_opt(None, "File of topics, instead of one question.")
+    out: str | None = file_opt(None, "TREC run to write, with --topics; - is stdout.")
     k: int | None = opt(
         None,
-        "Documents a question.",
+        "Documents to return per question.",
         "-k",
         low=1,
         shown="10; 1000 with --topics; all with --threshold",
     )
-    tag: str | None = opt(
-        None,
-        "Run tag, with --topics.",
-        shown="the model and what follows it",
-        rare=True,
-        needs=("--topics: it names a run", lambda spec: spec.topics is not None),
-    )
+    tag: str | None = opt(None, "Run tag.", shown="the model and later stages", needs="topics")
 
     def check(self, question: str | None, *, as_json: bool) -> None:
-        """Refuse what does not go together.
-
-        Raises:
-            OptionError: there is such.
-            InputError: the tag is not one word.
-        """
+        """Refuse what does not go together."""
         if (question is None) == (self.topics is None):
             raise OptionError("give either a QUESTION or --topics FILE")
         if (self.topics is None) != (self.out is None):
@@ -84,12 +64,8 @@ class RunSpec(Spec):
 
 
 @verb("search")
-@click.argument("index", type=click.Path())
+@click.argument("index")
 @click.argument("question", required=False)
-@takes("run", RunSpec)
-@takes("search", SearchSpec)
-@takes("model", ModelSpec)
-@json_option
 def command(
     index: str,
     question: str | None,
@@ -100,9 +76,9 @@ def command(
 ) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
 
-    With --json a list of hits; `cluster` is there where the index has topic clusters, `side` with
-    --stance, `probability` (of being relevant) where documents are judged one by one. Exit status
-    3: a judge or a language model left something unanswered.
+    With --json, a list of hits; with `cluster` if the index has topic clusters, `side` with
+    --stance, `probability` (of relevance) if documents are judged one by one. Exit status 3: a
+    judge or a language model left something unanswered.
 
     \b
     Example:
@@ -155,13 +131,10 @@ def _show(searcher: Searcher, text: str, k: int | None, as_json: bool) -> int:
         _row(found, *one, topics)
         for one in zip(found.hits, searcher.engine.fetch(ids), strict=True)
     ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=1))
-    else:
-        for hit, row in zip(found.hits, rows, strict=True):
-            click.echo(_lines(hit, row))
-        if topics is not None and found.hits:
-            click.echo(_facets(searcher.engine, ids))
+    shown = [_lines(hit, row) for hit, row in zip(found.hits, rows, strict=True)]
+    if topics is not None and found.hits:
+        shown.append(_facets(searcher.engine, ids))
+    print_result(rows, "\n".join(shown), as_json=as_json, err=False, indent=1)
     return EXIT_UNSCORED if found.unscored else 0
 
 
@@ -279,9 +252,8 @@ def _write_run(searcher: Searcher, run: RunSpec, search: SearchSpec) -> int:
 
 
 def _tag(searcher: Searcher, search: SearchSpec) -> str:
-    threshold = search.threshold
     judged = "rerank" if search.rerank else None
-    if threshold is not None:
-        judged = f"p{threshold:g}"
+    if search.threshold is not None:
+        judged = f"p{search.threshold:g}"
     stages = [judged, search.diversify, search.stance]
     return "-".join(filter(None, [searcher.plan.scoring.model, *stages]))

@@ -2,47 +2,70 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.options import warn
-from pnyx.cli.params import Group, json_option
-from pnyx.errors import shorten
+from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.cli.options import print_result, say, warn
+from pnyx.cli.params import Group, verb
+from pnyx.errors import OptionError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pnyx.judge.store_tools import Cleared, ModelStats, StoreStats
+    from pnyx.judge.store_tools import ModelStats
 
 __all__ = ["command", "in_units"]
 
-store_option = click.option(
-    "--store",
-    type=click.Path(),
-    default=None,
-    help="The store  [default: $PNYX_STORE, else the one in the user's data folder].",
-)
+
+class StoreSpec(Spec, rare="store"):
+    """Which store is meant."""
+
+    store: str | None = file_opt(
+        None, "The store.", shown="$PNYX_STORE, else the user's data folder"
+    )
 
 
-def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta | None:
-    """Read a length of time: a whole number with h, d or w."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"([0-9]{1,15})([hdw])", value)
-    if found is None:
-        raise click.BadParameter(f"found {shorten(value, 40)!r}, expected e.g. 36h, 90d or 12w")
-    hours = int(found[1]) * {"h": 1, "d": 24, "w": 168}[found[2]]
-    return timedelta(hours=min(hours, 24 * 999_999_999))
+class ClearSpec(StoreSpec):
+    """Which replies are deleted."""
+
+    older_than: str | None = opt(
+        None, "Only replies older than this: 36h, 90d, 12w.", metavar="AGE"
+    )
+    model: str | None = opt(None, "Only replies of this model.", metavar="NAME")
+    finish: str | None = opt(
+        None, "Only replies that ended this way: length, refusal ...", metavar="REASON"
+    )
+    damaged: bool = opt(False, "Only damaged replies.")
+    dry_run: bool = opt(False, "Only say what would be deleted.")
+
+    @property
+    def age(self) -> timedelta | None:
+        """How old they are: a whole number of hours, days or weeks."""
+        if self.older_than is None:
+            return None
+        found = re.fullmatch(r"([0-9]{1,15})([hdw])", self.older_than)
+        if found is None:
+            shown = shorten(self.older_than, 40)
+            raise OptionError(f"--older-than: found {shown!r}, expected e.g. 36h, 90d or 12w")
+        hours = int(found[1]) * {"h": 1, "d": 24, "w": 168}[found[2]]
+        return timedelta(hours=min(hours, 24 * 999_999_999))
+
+
+class ExportSpec(StoreSpec):
+    """Which replies are exported, and where to."""
+
+    model: str | None = opt(None, "Only the replies of this model.", metavar="NAME")
+    out: str = file_opt("-", "File to write; .gz compresses.", shown="- (stdout)")
 
 
 @click.group(cls=Group, name="store", no_args_is_help=True)
 def command() -> None:
-    """Look into the judgement store, clear it out, export it, or merge stores of several machines.
+    """Inspect, clean and export the judgement store, or merge the stores of several machines.
 
     Every reply of a language model is kept in it, so that none is paid for twice.
 
@@ -55,10 +78,8 @@ def command() -> None:
     """
 
 
-@command.command()
-@store_option
-@json_option
-def stats(store: str | None, as_json: bool) -> None:
+@verb("stats", group=command)
+def stats(spec: StoreSpec, as_json: bool) -> None:
     """Count the replies of each model, how they ended, and the tokens they took.
 
     \b
@@ -67,29 +88,24 @@ def stats(store: str | None, as_json: bool) -> None:
     """
     from pnyx.judge.store_tools import store_stats
 
-    found = store_stats(store)
-    if as_json:
-        click.echo(json.dumps(found.as_json(), ensure_ascii=False))
-        return
-    _print_stats(found)
-
-
-def _print_stats(found: StoreStats) -> None:
-    click.echo(
-        f"{shorten(found.path, 200)}: {_replies(found.replies)}, {in_units(found.bytes)} on disk"
-    )
+    found = store_stats(spec.store)
+    place = f"{shorten(found.path, 200)}: {_replies(found.replies)}"
+    lines = [f"{place}, {in_units(found.bytes)} on disk"]
     if found.damaged:
-        click.echo(f"damaged: {found.damaged:,} (pnyx store gc --damaged deletes them)")
+        lines.append(f"damaged: {found.damaged:,} (pnyx store gc --damaged deletes them)")
     for model in found.models:
         ends = (
             f"{shorten(name, 40) or '(not stated)'} {count:,}"
             for name, count in model.finish_reasons.items()
         )
-        click.echo(f"\n{shorten(model.model, 100)}")
-        click.echo(f"  {_replies(model.replies)}, {model.first} to {model.last}")
-        click.echo(f"  ended by: {', '.join(ends)}")
-        click.echo(f"  tokens: {', '.join(_tokens(model))}")
-        click.echo(f"  with token alternatives: {model.with_alternatives:,}")
+        lines += [
+            f"\n{shorten(model.model, 100)}",
+            f"  {_replies(model.replies)}, {model.first} to {model.last}",
+            f"  ended by: {', '.join(ends)}",
+            f"  tokens: {', '.join(_tokens(model))}",
+            f"  with token alternatives: {model.with_alternatives:,}",
+        ]
+    _print(found.as_json(), "\n".join(lines), as_json)
 
 
 def _tokens(model: ModelStats) -> Iterator[str]:
@@ -99,23 +115,8 @@ def _tokens(model: ModelStats) -> Iterator[str]:
         yield f"{name.removesuffix('_tokens')} {total}"
 
 
-@command.command()
-@click.option("--older-than", callback=_age, metavar="AGE", help="Older than this: 36h, 90d, 12w.")
-@click.option("--model", metavar="NAME", help="Of this model, by the name that was asked for.")
-@click.option("--finish", metavar="REASON", help="That ended so: length, refusal ...")
-@click.option("--damaged", is_flag=True, help="That cannot be read any more.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@store_option
-@json_option
-def gc(
-    older_than: timedelta | None,
-    model: str | None,
-    finish: str | None,
-    damaged: bool,
-    dry_run: bool,
-    store: str | None,
-    as_json: bool,
-) -> None:
+@verb("gc", group=command, short_help="Delete replies, and shrink the file.")
+def gc(spec: ClearSpec, as_json: bool) -> None:
     """Delete replies that meet all criteria given (at least one), and shrink the file.
 
     What is deleted is asked, and paid, again when it is needed. Judges may run meanwhile.
@@ -124,51 +125,34 @@ def gc(
     Example:
       pnyx store gc --older-than 90d --finish length --dry-run
     """
-    if not damaged and (older_than, model, finish) == (None, None, None):
-        raise click.UsageError(
-            "expected at least one of --older-than, --model, --finish and --damaged"
-        )
+    if not spec.damaged and (spec.older_than, spec.model, spec.finish) == (None, None, None):
+        raise OptionError("expected at least one of --older-than, --model, --finish and --damaged")
     from pnyx.judge.store_tools import clear_store
 
     cleared = clear_store(
-        store,
-        older_than=older_than,
-        model=model,
-        finish=finish,
-        damaged=damaged,
-        dry_run=dry_run,
+        spec.store,
+        older_than=spec.age,
+        model=spec.model,
+        finish=spec.finish,
+        damaged=spec.damaged,
+        dry_run=spec.dry_run,
     )
     if cleared.not_compacted:
         warn(
             f"the replies are deleted, but the file was not made smaller: {cleared.not_compacted};"
             " the same command tries again"
         )
-    if as_json:
-        click.echo(json.dumps(cleared.as_json(), ensure_ascii=False))
-    else:
-        click.echo(_cleared_line(cleared))
-
-
-def _cleared_line(cleared: Cleared) -> str:
-    what = f"{_replies(cleared.replies)} ({in_units(cleared.content_bytes)})"
+    line = f"{_replies(cleared.replies)} ({in_units(cleared.content_bytes)})"
     if cleared.dry_run:
-        return f"{what} would be deleted"
-    sizes = f"{in_units(cleared.bytes_before)} before, {in_units(cleared.bytes_after)} now"
-    return f"{what} deleted; the file: {sizes}"
+        line += " would be deleted"
+    else:
+        sizes = f"{in_units(cleared.bytes_before)} before, {in_units(cleared.bytes_after)} now"
+        line += f" deleted; the file: {sizes}"
+    _print(cleared.as_json(), line, as_json)
 
 
-@command.command()
-@click.option("--model", metavar="NAME", help="Only the replies of this model.")
-@click.option(
-    "--out",
-    metavar="FILE",
-    default="-",
-    show_default=True,
-    help="File to write; compressed if it ends in .gz; - is standard output.",
-)
-@store_option
-@json_option
-def export(model: str | None, out: str, store: str | None, as_json: bool) -> None:
+@verb("export", group=command)
+def export(spec: ExportSpec, as_json: bool) -> None:
     """Write every reply as a line of JSON, with what was asked, sorted by key.
 
     Equal stores make equal files. With --json and --out FILE, standard output gets a summary.
@@ -179,20 +163,18 @@ def export(model: str | None, out: str, store: str | None, as_json: bool) -> Non
     """
     from pnyx.judge.store_tools import export_store
 
-    count = export_store(store, out, model=model)
-    if as_json and out != "-":
-        click.echo(json.dumps({"out": out, "replies": count}, ensure_ascii=False))
+    count = export_store(spec.store, spec.out, model=spec.model)
+    if as_json and spec.out != "-":
+        _print({"out": spec.out, "replies": count}, "", as_json)
     else:
-        place = "" if out == "-" else f" to {shorten(out, 200)}"
-        click.echo(f"pnyx: {_replies(count)} exported{place}", err=True)
+        place = "" if spec.out == "-" else f" to {shorten(spec.out, 200)}"
+        say(f"{_replies(count)} exported{place}")
 
 
-@command.command()
+@verb("merge", group=command, short_help="Add the replies of other stores.")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
-@store_option
-@json_option
-def merge(others: tuple[str, ...], store: str | None, as_json: bool) -> None:
-    """Add the replies of each OTHER, a store or an exported file, that are not there yet.
+def merge(others: tuple[str, ...], spec: StoreSpec, as_json: bool) -> None:
+    """Add the replies of each OTHER (a store or an exported file) that are missing.
 
     Where both have a reply to the same request, that of the store stays. All or nothing: an error
     in any OTHER leaves the store as it was.
@@ -203,15 +185,10 @@ def merge(others: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """
     from pnyx.judge.store_tools import merge_stores
 
-    merged = merge_stores(others, store)
-    if as_json:
-        totals = {
-            name: sum(getattr(source, name) for source in merged)
-            for name in ("replies", "added", "present", "conflicts")
-        }
-        sources = [asdict(source) for source in merged]
-        click.echo(json.dumps({**totals, "sources": sources}, ensure_ascii=False))
-        return
+    merged = merge_stores(others, spec.store)
+    names = ("replies", "added", "present", "conflicts")
+    totals: dict[str, Any] = {name: sum(getattr(one, name) for one in merged) for name in names}
+    lines = []
     for source in merged:
         line = (
             f"{shorten(source.path, 200)}: {_replies(source.replies)}, {source.added:,} added, "
@@ -219,7 +196,13 @@ def merge(others: tuple[str, ...], store: str | None, as_json: bool) -> None:
         )
         if source.conflicts:
             line += f", {source.conflicts:,} with another text than the store's, which stays"
-        click.echo(line)
+        lines.append(line)
+    row = {**totals, "sources": [asdict(source) for source in merged]}
+    _print(row, "\n".join(lines), as_json)
+
+
+def _print(row: object, line: str, as_json: bool) -> None:
+    print_result(row, line, as_json=as_json, err=False, ensure_ascii=False)
 
 
 def _replies(count: int) -> str:

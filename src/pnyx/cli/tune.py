@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_search import scoring_of
 from pnyx.app.search_specs import ScoringSpec
-from pnyx.app.spec import opt
+from pnyx.app.spec import file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.measure_runs import chance, draws_legend, few_warning, listed
-from pnyx.cli.options import say
-from pnyx.cli.params import json_option, takes, verb
+from pnyx.cli.measure_runs import PlotSpec, chance, draws_legend, few_warning, listed
+from pnyx.cli.options import print_result, say
+from pnyx.cli.params import verb
 from pnyx.cli.progress import reporting
 from pnyx.errors import InputError, OptionError, shorten
 from pnyx.view.tables import Column, Table, filled, interval, number
@@ -30,19 +28,16 @@ __all__ = ["command"]
 _SHOWN_OTHERS = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class TuneSpec(ScoringSpec, BootstrapSpec):
+class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     """Which model is tuned, on what, and how the choice is made."""
 
-    heading: ClassVar[str] = "Tuning"
-
     model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
-    topics: str = opt(..., "File of topics.", metavar="FILE", raw=True)
-    qrels: str = opt(..., "Judgements of documents of INDEX.", metavar="QRELS", raw=True)
+    topics: str = file_opt(..., "File of topics.")
+    qrels: str = file_opt(..., "Judgements of documents of INDEX.", metavar="QRELS")
     tried: tuple[str, ...] = opt(
         (),
         "Tune this parameter, over these values: mu, k1, b, wc, wq or dense-weight. Repeatable; "
-        "other parameters stay as they are.",
+        "other parameters stay fixed.",
         "--try",
         metavar="NAME[=V,V...]",
         shown="all of the model",
@@ -50,22 +45,14 @@ class TuneSpec(ScoringSpec, BootstrapSpec):
     measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
     folds: int = opt(5, "Number of cross-validation folds.", low=2)
     test: Literal["t", "randomisation"] = opt("t", "Paired test against the usual values.")
-    plot: str | None = opt(
-        None, "Draw the measure by each parameter.", metavar="FILE.svg", raw=True
-    )
+    plot: str | None = file_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
 
     def tuning(self) -> Tuning:
-        """Return what is tuned.
-
-        Raises:
-            OptionError: choices do not go together.
-            InputError: a parameter is unknown, or a value out of range.
-        """
+        """Return what is tuned."""
         from pnyx.audit.tuning import Tuning
 
         self.check_needs()
-        if self.plot is not None and not self.plot.endswith(".svg"):
-            raise OptionError(f"--plot {shorten(self.plot)}: expected a name that ends in .svg")
+        self.check_plot()
         if self.topics == self.qrels == "-":
             raise OptionError("only one of --topics and --qrels can be standard input")
         scoring = scoring_of(self)
@@ -94,10 +81,8 @@ def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return tried
 
 
-@verb("tune")
-@click.argument("index", type=click.Path())
-@takes("spec", TuneSpec, without=("mu", "k1", "b", "wc", "wq", "dense_weight"))
-@json_option
+@verb("tune", without={"spec": "mu k1 b wc wq dense_weight"})
+@click.argument("index")
 def command(index: str, spec: TuneSpec, as_json: bool) -> int:
     """Tune the parameters of --model on topics with qrels, and cross-validate the gain.
 
@@ -118,29 +103,23 @@ def command(index: str, spec: TuneSpec, as_json: bool) -> int:
     from pnyx.audit.tuning import tune
     from pnyx.corpora import read_qrels, read_questions
     from pnyx.search.index import Index
+    from pnyx.view.plots import tuning_plot
 
     tuning = spec.tuning()
-    with reporting() as report:
+    with reporting() as show:
         found = tune(
             Index.open(index),
             list(read_questions(spec.topics)),
             read_qrels(spec.qrels),
             tuning,
             embedder=_embedder(tuning, spec.embedder),
-            report=report,
+            report=show,
         )
-    if spec.plot is not None:
-        from pnyx.files import atomic_text
-        from pnyx.view.plots import tuning_plot
-
-        with atomic_text(spec.plot) as stream:
-            stream.write(tuning_plot(found, [*_legend(found), *_worth(found)]))
+    spec.draw(lambda: tuning_plot(found, [*_legend(found), *_worth(found)]))
     for line in _notes(found):
         say(line)
-    if as_json:
-        click.echo(json.dumps(found.row(), allow_nan=False))
-    else:
-        click.echo("\n\n".join(_report(found, spec.qrels)))
+    report = "\n\n".join(_report(found, spec.qrels))
+    print_result(found.row(), report, as_json=as_json, err=False, allow_nan=False)
     return EXIT_UNSCORED if found.undefined else 0
 
 

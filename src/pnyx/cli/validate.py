@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.options import warn
-from pnyx.cli.params import json_option
+from pnyx.cli.params import verb
 from pnyx.errors import InputError, PnyxError, shorten
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ MAX_JSON_FAULTS = 10_000
 """So many faults go into the JSON output; it must be held whole, and nobody reads more."""
 
 
-@click.command(name="validate")
-@click.argument("file", type=click.Path())
-@click.option("--format", "name", metavar="NAME", help="Its format  [default: recognised].")
-@json_option
-def command(file: str, name: str | None, as_json: bool) -> int:
+class FormatSpec(Spec):
+    """What the file is checked against."""
+
+    format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
+
+
+@verb("validate")
+@click.argument("file")
+def command(file: str, spec: FormatSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, judges' file or index) for faults.
 
     Prints `FILE: ok (FORMAT, N records)` and exits 0, or a line `FILE:LINE: problem` for every
@@ -38,6 +43,7 @@ def command(file: str, name: str | None, as_json: bool) -> int:
       pnyx validate run.trec
       pnyx validate gold.jsonl --format labels
     """
+    name = spec.format
     if name is None and _is_index(file):
         return _report(file, "pnyx-index", _index_faults(file), as_json)
     from pnyx.corpora import check, find_format

@@ -89,7 +89,7 @@ class Retrievers(Compared):
         """Return the object of `--json` (docs/measures.md)."""
         pairs = {"scored": self.annotated, "unscored": self.unscored}
         return {
-            "task": "retrievers",
+            "task": "correlation",
             "runs": plain(self.runs),
             "documents_of": self.documents_of,
             "annotations": {"questions": self.questions, **pairs},
