@@ -1,12 +1,9 @@
 """Putting what is complete in its place in one step, and what killed processes leave behind.
 
-A file or folder is written as a hidden neighbour of its target, `.NAME.TOKEN.pnyx`, which its
-writer keeps locked: the system frees the lock when the process ends in whatever way. Neighbours of
-that name whose lock is free were left by a kill; whoever writes the same target next removes them.
-
-A folder takes the place of another by an exchange of both names (Linux). Where the file system has
-none, the old folder is moved to `.NAME.TOKEN.pnyx-old` first: a kill between the two steps leaves
-no folder of that name, and `recover_folder` puts the old one back.
+A target is written as a hidden neighbour `.NAME.TOKEN.pnyx`, locked by its writer; the system frees
+the lock when the process ends. Unlocked neighbours were left by a kill; the next writer of the same
+target removes them. A folder replaces another by an exchange of names (Linux) or else via
+`.NAME.TOKEN.pnyx-old`, which `recover_folder` puts back after a kill between the two steps.
 """
 
 from __future__ import annotations
@@ -41,11 +38,7 @@ _WAIT_SECONDS = 0.02
 
 @contextlib.contextmanager
 def temporary_file(target: Path) -> Iterator[Path]:
-    """Yield a new, locked, empty neighbour of a file to be; it is removed if it is still there.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Yield a new, locked, empty neighbour of a file to be; it is removed if it is still there."""
     _clear_leftovers(target)
     temporary, handle = _made(target, folder=False)
     try:
@@ -57,11 +50,7 @@ def temporary_file(target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def temporary_folder(target: Path) -> Iterator[Path]:
-    """Yield a new, locked, empty neighbour of a folder to be; it is removed if still there.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Yield a new, locked, empty neighbour of a folder to be; it is removed if still there."""
     recover_folder(target)
     _clear_leftovers(target)
     temporary, handle = _made(target, folder=True)
@@ -73,12 +62,7 @@ def temporary_folder(target: Path) -> Iterator[Path]:
 
 
 def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
-    """Give a complete folder its name. What it replaces has the temporary's name then, or none.
-
-    Raises:
-        FileExistsError: there is something already and `replace` is false.
-        OSError: the file system refuses.
-    """
+    """Give a complete folder its name. What it replaces has the temporary's name then, or none."""
     if not (replace and os.path.lexists(target)):
         if not _renameat2(temporary, target, _NO_REPLACE):
             if os.path.lexists(target):
@@ -92,10 +76,7 @@ def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
 
 
 def recover_folder(target: Path) -> bool:
-    """Put a folder back that a kill has left under a hidden name; return whether one was.
-
-    Where its writer is alive and just about to put the new one in place, wait for that.
-    """
+    """Put a folder back that a kill has left under a hidden name; return whether one was."""
     for _ in range(_LIVE_WAITS):
         if os.path.lexists(target):
             return False
@@ -143,10 +124,9 @@ def _is_still(path: Path, handle: int) -> bool:
 
 
 def try_lock(handle: int) -> bool | None:
-    """Lock an open file or folder without waiting; the lock ends with the handle or the process.
+    """Lock an open file or folder without waiting; None where the file system has no locks.
 
-    Returns:
-        Whether it is locked now; None where the file system has no locks.
+    The lock ends with the handle or the process.
     """
     from filelock import lock_descriptor
 
@@ -202,11 +182,7 @@ def _remove(path: Path) -> None:
 
 
 def _renameat2(source: Path, target: Path, flags: int) -> bool:
-    """Rename with flags (Linux); return False where that cannot be done here.
-
-    Raises:
-        OSError: it can be done, and fails.
-    """
+    """Rename with flags (Linux); return False where that cannot be done here."""
     if sys.platform != "linux":
         return False
     import ctypes

@@ -1,8 +1,4 @@
-"""Building an index: records in, one or more segments out, in bounded memory.
-
-The folder is written beside its place and renamed when complete. Adding writes further segments and
-then replaces the manifest in one step (docs/decisions/query-time-impacts.md).
-"""
+"""Building an index: records in, segments out, in bounded memory, all or nothing."""
 
 from __future__ import annotations
 
@@ -53,11 +49,8 @@ def build_index(
         path: the folder to create.
         fields: what is searched beside title and text: `topic`, or nothing.
         language: how words are stemmed, see `Tokenizer`.
-        replace: an existing index at `path` is replaced when the new one is complete.
-        on_progress: called now and then with the number of records read so far.
-
-    Returns:
-        The index, open for searching; its `statistics` say what was indexed.
+        replace: replace an existing index once the new one is complete.
+        on_progress: called now and then with the number of records read.
 
     Raises:
         InputError: no records, a duplicate id, an unknown field or language, or `path` exists.
@@ -89,14 +82,13 @@ def add_to_index(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> Index:
-    """Add `records` to an existing index, with the tokenizer and fields that it was built with.
+    """Add `records` to an index, with its own tokenizer and fields; return it, opened anew.
 
-    Returns the index, opened anew. Rankings afterwards equal those of an index built of all records
-    at once. A kill at any moment leaves the index as it was or with all the records added.
+    Rankings equal those of an index built at once; a kill leaves the old index or the new one.
 
     Raises:
         InputError: no records, or an id that is in the index already or comes twice.
-        IndexFolderError: `path` is no index, or is damaged or too new.
+        IndexFolderError: `path` is not an index, or is damaged or too new.
         PnyxError: the disk is full or read-only, or another process is adding; nothing changes.
     """
     started = time.perf_counter()
@@ -180,7 +172,6 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
 
 
 def _opened(folder: Path, added: int, started: float) -> Index:
-    """Open what was written; the clock stops first."""
     seconds = time.perf_counter() - started
     index = Index.open(folder)
     index.statistics = with_fields(index.statistics, added=added, seconds=seconds)

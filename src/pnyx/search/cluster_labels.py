@@ -1,9 +1,7 @@
 """What a topic cluster is about, for people: a typical conclusion, and words that set it apart.
 
-The label is the conclusion nearest to the centroid. The terms are weighed over each cluster's
-distinct conclusions by class-based tf-idf (Grootendorst 2022, BERTopic, Eq. 2): tf in the cluster
-times log(1 + A / f), with A the mean number of words a cluster and f the term's frequency in all.
-Terms that a quarter of the clusters share are left out.
+Terms are weighted by class-based tf-idf (Grootendorst 2022, BERTopic, Eq. 2) over each cluster's
+distinct conclusions.
 """
 
 from __future__ import annotations
@@ -27,29 +25,19 @@ _MAX_LABEL = 200
 
 @dataclass(frozen=True, slots=True)
 class ClusterLabel:
-    """What one cluster is about.
-
-    Attributes:
-        label: its most typical conclusion, at most 200 characters; from a document, so hostile.
-        terms: up to five words that set it apart, the strongest first.
-        documents: how many documents it had when the clusters were made.
-    """
+    """A typical conclusion (hostile text), distinctive words, and the size when it was made."""
 
     label: str
     terms: tuple[str, ...]
     documents: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as an object for JSON."""
+        """Return a JSON object."""
         return {"label": self.label, "terms": list(self.terms), "documents": self.documents}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> ClusterLabel:
-        """Return what `to_json` gave.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is something else.
-        """
+        """Return what `to_json` gave, or raise KeyError, TypeError or ValueError."""
         return cls(str(row["label"]), tuple(map(str, row["terms"])), int(row["documents"]))
 
 
@@ -63,13 +51,8 @@ def label_clusters(
 ) -> list[ClusterLabel]:
     """Describe each of `k` clusters.
 
-    Args:
-        texts: distinct conclusions.
-        which: of each document, its conclusion among `texts`, -1 for none.
-        cluster: of each document; at least `k` where it has none.
-        likeness: of each document, the cosine to its centroid.
-        k: how many clusters.
-        tokenizer: the index's own: its stop words are left out, its stems tell words apart.
+    `which` gives each document's conclusion among `texts` (-1 for none), `cluster` its cluster (`k`
+    or more for none), `likeness` the cosine to its centroid.
     """
     members = np.flatnonzero((which >= 0) & (cluster < k))
     # Most typical first within each cluster; ties in document order.
@@ -119,7 +102,7 @@ def _stems(
     stems: dict[str, str | None],
     surfaces: defaultdict[str, Counter[str]],
 ) -> Iterable[str]:
-    """Yield the stems of texts; remember which words each stands for."""
+    """Yield the stems of texts; count in `surfaces` which words each stands for."""
     for text in texts:
         for word in tokenizer.words(text):
             if word not in stems:
@@ -131,7 +114,6 @@ def _stems(
 
 
 def _tells(word: str) -> bool:
-    """Single letters and bare numbers do not describe a topic."""
     return len(word) > 1 and any(map(str.isalpha, word))
 
 

@@ -1,9 +1,6 @@
 """Topics of an index: k-means over its embedded conclusions and premises (Touché 3.2).
 
-Every document gets the number of its topic; documents on one topic share a centroid, and with it
-the boost that a question gives to that topic (`pnyx.search.touche`). Equal conclusions are embedded
-once and weigh as often as they occur. Distances are those of the unit sphere. See
-docs/decisions/touche.md.
+Equal conclusions are embedded once and weigh as often as they occur (docs/decisions/touche.md).
 """
 
 from __future__ import annotations
@@ -42,10 +39,6 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
 __all__ = [
-    "CLUSTERS",
-    "DEFAULT_CLUSTERS",
-    "DEFAULT_SPACE",
-    "NO_CLUSTER",
     "Clusters",
     "Facet",
     "check_embedder",
@@ -86,8 +79,7 @@ class Clusters:
         labels: what each is about, for people.
         space: what was clustered.
         embedder: its name; questions need the same.
-        meta: k, seed, inertia (sum over documents of the squared distance to their centroid),
-            engine, and how many documents were only assigned later.
+        meta: k, seed, engine, inertia (sum of squared distances), documents only assigned later.
     """
 
     cluster: NDArray[np.uint32]
@@ -101,10 +93,7 @@ class Clusters:
         return len(self.centroids)
 
     def cosines(self, question: Vectors) -> NDArray[np.float64]:
-        """Return C of Touché's Eq. 1 for each cluster, in [0, 1], of a question's unit vector (d,).
-
-        In the dual space the question stands in both halves.
-        """
+        """Return C of Touché's Eq. 1, in [0, 1], of each cluster for a question's vector (d,)."""
         point = join_spaces(question[None], question[None])[0] if self.space == "dual" else question
         if point.shape != self.centroids.shape[1:]:
             found = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers a text"
@@ -149,21 +138,20 @@ def cluster_documents(
     seed: int = 0,
     on_progress: Advance | None = None,
 ) -> Clusters:
-    """Find the topics of an index and keep them in it, in place of former ones.
+    """Find the topics of an index by k-means and keep them in it, in place of former ones.
 
     Args:
         path: the index folder.
         embedder: turns texts into unit vectors.
-        k: how many; default `default_k`.
-        space: `text`: title and text as one, by the index's vectors if this embedder made them;
-            `conclusion`, as in the paper: less work, worse topics (docs/decisions/touche.md);
-            `dual`: conclusion and premises side by side, as the paper suggests.
+        k: how many; by default one for ten distinct conclusions, 1 to 300.
+        space: `text` (title and text), `conclusion` as in the paper (less work, worse topics), or
+            `dual`: conclusion and premises side by side (docs/decisions/touche.md).
         seed: of k-means, 0 to 2^32 - 1; the same seed gives the same clusters.
         on_progress: called with the number of texts embedded so far.
 
     Raises:
         InputError: a bad k, space or seed, or no document has any text.
-        IndexFolderError: `path` is no index, or is damaged.
+        IndexFolderError: `path` is not an index, or is damaged.
         MissingExtra: scikit-learn is not installed.
         PnyxError: the disk is full or read-only, or another process is writing.
     """
@@ -202,11 +190,10 @@ def cluster_documents(
 def cluster_new_documents(
     path: str | Path, embedder: Embedder, *, on_progress: Advance | None = None
 ) -> Clusters:
-    """Give documents that were added later to the nearest of the clusters there are.
+    """Assign documents that were added later to the nearest of the existing clusters.
 
-    Centroids and labels stay; `meta["assigned"]` counts such documents. Cluster anew once they are
-    many. Raises what `cluster_documents` does, and InputError where there are no clusters or
-    another embedder made them.
+    Centroids and labels stay; `meta["assigned"]` counts such documents. Raises what
+    `cluster_documents` does, and InputError for no clusters or those of another embedder.
     """
     index = Index.open(path)
     known = known_clusters(index)
@@ -268,7 +255,7 @@ def clusters_of(index: Index) -> Clusters:
     """Return the topics of an index.
 
     Raises:
-        InputError: it has none, or not of documents that were added later.
+        InputError: it has none, or lacks those of documents that were added later.
         IndexFolderError: they are damaged.
     """
     feature = index.feature(CLUSTERS, _MAKE)
@@ -287,10 +274,9 @@ def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
 
 
 def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the best documents of the topics that a question belongs to, and what went wrong.
+    """Return the best documents on a question's topics, and what went wrong, in a line.
 
-    None where the index has no topics of all its documents made with the same embedder, and a line
-    that says so where it has others. The documents need not share a word with the question.
+    They need not share a word with the question.
     """
     known, none = known_clusters(index), np.zeros(0, dtype=np.int64)
     if known is None:

@@ -1,7 +1,4 @@
-"""Ranking by the cosine of vectors: exact over all documents, or by a graph where they are many.
-
-How it was measured and chosen: docs/decisions/dense.md.
-"""
+"""Ranking by the cosine of vectors: exact, or by a graph (docs/decisions/dense.md)."""
 
 from __future__ import annotations
 
@@ -50,20 +47,19 @@ _WANTED: Final = 256
 def dense_rank(
     index: Index, question_vector: NDArray[np.float32], k: int, *, ann: bool | None = None
 ) -> RankedList:
-    """Rank documents by the cosine of their vectors to a question's.
+    """Rank documents by the cosine of their vectors to a question's; ties in document order.
 
-    Exact search ranks by the dot products in float64 of the vectors as they are stored (float16, so
-    a cosine is right to about 0.0005).
+    Exact search sums the stored float16 in float64, so a cosine is right to about 0.0005.
 
     Args:
         index: its documents were embedded (`embed_documents`).
         question_vector: from `embed_question`, of length 1.
         k: how many documents at most, at least 1.
-        ann: whether to search the graph that `build_ann` made, which may miss some documents. None
+        ann: whether to search the graph of `build_ann`, which may miss some documents; None
             searches it from `ANN_FROM` documents on if it is there and fits the vectors.
 
     Returns:
-        Numbers int64 and cosines float64, best first, ties in document order.
+        Numbers int64 and cosines float64, best first.
 
     Raises:
         InputError: no vectors, a vector of another length, `k` below 1, or `ann` without a graph.
@@ -85,8 +81,7 @@ def dense_rank(
 def cosine_top(rows: NDArray[np.float16], question: NDArray[np.float32], k: int) -> RankedList:
     """Return the `k` of rows [n, d] with the largest dot product with a vector [d]; ties by row.
 
-    A scan in float32 finds all rows that can be among them, whatever its rounding errors; those
-    are then summed in float64, so that equal rows score equally wherever they stand.
+    A scan in float32 finds all candidates; they are then summed in float64, so that equal rows tie.
     """
     scores = _scan(rows, question)
     candidates = np.arange(len(rows))
@@ -113,12 +108,7 @@ def _exactly(
 
 
 def _scan(rows: NDArray[np.float16], question: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the dot product of each row with a vector, in float32.
-
-    numpy converts halves one at a time. Here the bits of a half are moved to where those of a
-    float32 are: sign, exponent and fraction are right, and only the exponent's bias differs, a
-    factor of 2**112 that the question carries. Six times faster, and the same to the last bit.
-    """
+    """Return the dot product of each row with a vector, in float32."""
     size = max(1, _BLOCK_BYTES // (4 * max(1, rows.shape[1])))
     bits = np.ascontiguousarray(rows).view(np.int16)
     scaled = question * _SCALE
@@ -153,8 +143,8 @@ def build_ann(
 ) -> None:
     """Build the graph (HNSW, by usearch) over the vectors of an index, and keep it there.
 
-    It is a checked file of its own, memory-mapped when searched, and built anew where the vectors
-    changed. `on_progress` is called now and then with how many documents are in it.
+    It is memory-mapped when searched, and not used once the vectors have changed. `on_progress` is
+    called now and then with how many documents are in it.
 
     Raises:
         InputError: the index has no vectors.
@@ -182,11 +172,7 @@ def build_ann(
 
 
 def graph_library() -> Any:
-    """Return the class of graphs.
-
-    Raises:
-        MissingExtra: usearch is not installed.
-    """
+    """Return the class of graphs, or raise MissingExtra."""
     return load_usearch().Index
 
 

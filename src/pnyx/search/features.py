@@ -1,8 +1,7 @@
 """What an index knows of every document beside its words: quality, vectors, clusters.
 
-A feature is a set of arrays, computed from the documents of an index and aligned with their
-numbers, in a checked, memory-mapped file of its own. It is replaced whole; an index that grew
-since has it for its first documents only, and says so.
+A feature is a set of arrays aligned with document numbers, in a checked, memory-mapped file,
+replaced whole. It may cover only the first documents of an index that grew since.
 """
 
 from __future__ import annotations
@@ -32,15 +31,7 @@ __all__ = ["Feature", "put_feature", "read_feature"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One feature of an index, open for reading.
-
-    Attributes:
-        name: e.g. `quality`.
-        documents: of how many documents, the first of the index, it tells.
-        meta: what it was computed with, ready for JSON: model names, versions, parameters.
-        file: the mapped file.
-        shapes: section -> shape.
-    """
+    """A feature open for reading: of the first `documents`, made as `meta` says."""
 
     name: str
     documents: int
@@ -49,11 +40,7 @@ class Feature:
     shapes: Mapping[str, tuple[int, ...]]
 
     def array(self, section: str) -> NDArray[Any]:
-        """Return a whole section, verified, read-only and in its shape.
-
-        Raises:
-            IndexFolderError: it is damaged, or there is no such section.
-        """
+        """Return a whole section, verified, read-only and in its shape."""
         values, shape = self.file.section(section).whole(), self.shapes.get(section)
         if shape is None or values.size != math.prod(shape):
             raise damaged(self.file.folder, f"section {section} of {self.name} has another shape")
@@ -70,18 +57,8 @@ def put_feature(
 ) -> None:
     """Write a feature of an index, in place of an older one of that name, all or nothing.
 
-    Args:
-        path: the index folder.
-        name: small letters and `_`.
-        arrays: section -> array of dtype uint8, int8, uint32, uint64, float16 or float32; those
-            that tell of documents have one row for each, in the order of their numbers.
-        documents: how many documents it tells of.
-        meta: see `Feature`.
-
-    Raises:
-        IndexFolderError: `path` is no index, or is damaged.
-        InputError: the index has another number of documents.
-        PnyxError: the disk is full or read-only, or another process is writing.
+    `arrays` maps sections to arrays of a dtype of `storage`, one row a document where they are per
+    document; `meta` is JSON. Raises InputError where the index has another number of documents.
     """
     if not FEATURE_NAME.fullmatch(name):
         raise ValueError(f"feature {name!r}: expected small letters and _")
@@ -110,11 +87,7 @@ def put_feature(
 
 
 def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:
-    """Open a feature of an index folder by its manifest; None where it has none of that name.
-
-    Raises:
-        IndexFolderError: its file is missing or damaged.
-    """
+    """Open a feature by an index's manifest; None where it has none of that name."""
     entry = manifest.get("features", {}).get(name)
     if entry is None:
         return None

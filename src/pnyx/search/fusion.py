@@ -1,7 +1,6 @@
 """Several rankings of the same documents made one: by rank, or by score.
 
-A ranking is a pair (numbers, scores) as of `Index.rank`: documents best first, each once. The order
-of the rankings makes no difference, and ties stand in document order.
+The order of the rankings makes no difference, and ties stand in document order.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ def fuse_rrf(
     rank learning methods", SIGIR 2009. A ranking without a document adds nothing to it.
 
     Args:
-        rankings: see the module; their scores are not looked at.
-        constant: at least 0.
+        rankings: pairs (numbers, scores) as of `Index.rank`, best first; only the order counts.
+        constant: at least 0; the smaller, the more the first ranks count.
         k: how many documents at most, at least 1.
 
     Raises:
         InputError: `k` or `constant` out of range.
-        ValueError: a ranking that is none.
+        ValueError: a ranking that is not one.
     """
     check_least("k", k, 1)
     if not (math.isfinite(constant) and constant >= 0):
@@ -67,14 +66,14 @@ def fuse_weighted(
     not hold counts there as its lowest, so the rankings should be longer than `k`.
 
     Args:
-        rankings: see the module.
+        rankings: pairs (numbers, scores) as of `Index.rank`, best first.
         weights: one for each ranking, at least 0 and not all 0; only their proportions matter.
         k: how many documents at most, at least 1.
         normalise: `minmax` or `zscore`.
 
     Raises:
         InputError: `k`, a weight or `normalise` is none of these.
-        ValueError: a ranking that is none.
+        ValueError: a ranking that is not one.
     """
     check_least("k", k, 1)
     if len(weights) != len(rankings):

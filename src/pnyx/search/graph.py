@@ -1,8 +1,7 @@
 """The graph of vectors (HNSW) as usearch writes it, checked before usearch reads it.
 
-usearch trusts a graph: a neighbour that is not there, or a level too many, and it reads memory
-that is not the graph's. An index folder may come from anybody, so all of it is looked at here,
-once for each open index. The layout, little-endian and without gaps, is that of usearch 2:
+usearch trusts a graph: a neighbour that is not there, or a level too many, and it reads foreign
+memory. So all of it is checked. The layout of usearch 2, little-endian and without gaps:
 
     rows, bytes of a row: two uint32, then the vectors
     head, 64 bytes: magic, version, kinds, number of vectors, dimensions, and zeros
@@ -44,11 +43,7 @@ Bytes = NDArray[np.uint8]
 
 
 def new_graph(dimensions: int) -> Any:
-    """Return an empty graph.
-
-    Raises:
-        MissingExtra: usearch is not installed.
-    """
+    """Return an empty graph, or raise MissingExtra."""
     return load_usearch().Index(
         ndim=dimensions,
         metric="ip",
@@ -60,12 +55,7 @@ def new_graph(dimensions: int) -> Any:
 
 
 def check_graph(content: Bytes, rows: NDArray[np.float16]) -> None:
-    """Refuse what is no graph of just these vectors [n, d]; the key of each is its row.
-
-    Raises:
-        ValueError: what is wrong.
-        MissingExtra: usearch is not installed.
-    """
+    """Raise ValueError for anything but a graph of just these vectors [n, d], keyed by row."""
     count, dimensions = rows.shape
     width = dimensions * rows.itemsize
     stored, content = _cut(content, 8 + count * width)
@@ -146,7 +136,6 @@ def _check_list(lists: Bytes, levels: NDArray[np.int16], level: int) -> None:
 
 
 def _rows_at(content: Bytes, starts: NDArray[np.int64], size: int) -> Bytes:
-    """Return the `size` bytes from each start on; all lie inside of the content."""
     rows: Bytes = np.lib.stride_tricks.sliding_window_view(content, size)[starts]
     return rows
 

@@ -1,7 +1,4 @@
-"""The embedded engine: an index folder, opened and searched.
-
-Index.open("my.index").search("Should voting be compulsory?")
-"""
+"""The embedded engine: an index folder, opened and searched."""
 
 from __future__ import annotations
 
@@ -29,13 +26,7 @@ from pnyx.search.segments import open_segments
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "Hit",
-    "Index",
-    "IndexStats",
-    "verify_index",
-]
+__all__ = ["Hit", "Index", "IndexStats", "verify_index"]
 
 DEFAULT_MODEL = "dirichlet"
 
@@ -44,17 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """What an index holds, and what the call that opened it did.
-
-    Attributes:
-        documents: records in the index.
-        added: records that this call added; 0 where the index was only opened.
-        tokens: indexed tokens.
-        postings: (term, document) pairs.
-        segments: segment files.
-        bytes: size of all segment files.
-        seconds: wall time of building; 0 where the index was only opened.
-    """
+    """What an index holds; `added` and `seconds` are of the call that built it, or 0."""
 
     documents: int
     added: int
@@ -68,8 +49,7 @@ class IndexStats:
 class Index:
     """An index open for searching; immutable, so it may be shared between threads.
 
-    What is added to the folder or replaced in it later is seen after opening it again: until then
-    the index goes on with what it found, also after the files are gone.
+    Later changes of the folder are seen after opening it again, even if the old files are gone.
     """
 
     def __init__(
@@ -114,13 +94,11 @@ class Index:
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Index:
         """Open an index folder; takes milliseconds, whatever its size.
 
-        Args:
-            path: the folder.
-            kernel: `numpy` or `numba` instead of whichever is quicker; scores are the same.
+        `kernel` forces `numpy` or `numba` instead of whichever is quicker; scores are the same.
 
         Raises:
-            IndexFolderError: no index, a damaged one, or one written by a newer version. Damage
-                inside of large files is found, and refused, when that part is first read.
+            IndexFolderError: not an index, a damaged one, or one written by a newer version. Damage
+                inside of large files is refused when that part is first read.
         """
         folder = Path(path)
         manifest = read_manifest(folder)
@@ -155,12 +133,8 @@ class Index:
         Args:
             text: the question, as plain text: there is no query language.
             model: a name in `MODELS`: `dirichlet` or `bm25`.
-            k: how many, at least 1.
+            k: how many, at least 1; fewer where fewer documents hold a query term.
             parameters: the model's own, e.g. `mu=1000` or `k1=0.9, b=0.4`.
-
-        Returns:
-            Documents that hold a query term, possibly fewer than `k`; none where no word of the
-            question is in the index.
 
         Raises:
             InputError: unknown model, or a parameter out of range.
@@ -189,11 +163,10 @@ class Index:
         return self._kernel.top(parts, self._queries.by_length(scoring), scoring.combine, k, boosts)
 
     def score_all(self, text: str, model: str = DEFAULT_MODEL, **parameters: float) -> Floats:
-        """Return the score of every document, by number; shape (documents,), float64.
+        """Return the score of every document, by number; float64 (documents,).
 
-        A document without any query term scores -0.0, which `np.signbit` tells from the 0.0 of one
-        that holds a term; `kernels.best` ranks such an array, also after multiplying it by positive
-        boosts.
+        A document without any query term scores -0.0, which `np.signbit` distinguishes from a
+        matched 0.0.
         """
         scoring = make_model(model, parameters)
         parts = self._queries.parts(text, scoring)
@@ -260,11 +233,7 @@ class Index:
     # Documents ----------------------------------------------------------------------------------
 
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id, as it was indexed.
-
-        Raises:
-            KeyError: there is no such document.
-        """
+        """Return the record with this id, as it was indexed; KeyError where there is none."""
         place = self._locate(doc_id)
         if place is None:
             raise KeyError(doc_id)
@@ -295,11 +264,7 @@ class Index:
         return out
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
-        """Return the numbers of documents by id.
-
-        Raises:
-            InputError: there is no such document.
-        """
+        """Return the numbers of documents by id; InputError for an unknown one."""
         found = np.empty(len(ids), dtype=np.int64)
         for at, doc_id in enumerate(ids):
             place = self._locate(doc_id)
@@ -356,11 +321,7 @@ class Index:
             return made
 
     def verify(self) -> None:
-        """Check every byte and every record of the index, and its features.
-
-        Raises:
-            IndexFolderError: anything is damaged.
-        """
+        """Check every byte and record of the index and its features; see `verify_index`."""
         for segment in self._segments:
             segment.verify()
         for name in self._features:

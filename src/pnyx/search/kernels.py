@@ -1,11 +1,8 @@
 """From postings to scores to the best k, twice: in numpy, and compiled by numba.
 
-Both add the terms in the same order in float64, so their scores are equal bit for bit. Compiled
-code is some seven times faster but takes about a second to load; `Kernel` therefore starts with
-numpy and moves over when a process has scored enough postings for the load to have paid for itself.
-
-A score of -0.0 marks a document without any query term; a matched one scores +0.0 or more. (Lucene
-returns documents whose every term was clipped to zero, so the two must stay apart.)
+Both add the terms in the same order in float64, so scores are equal bit for bit. `Kernel` starts
+with numpy and moves to numba, which takes a second to load, once that pays. A document without any
+query term scores -0.0; a matched one +0.0 or more (Lucene returns those clipped to zero).
 """
 
 from __future__ import annotations
@@ -22,17 +19,7 @@ from numpy.typing import NDArray
 from pnyx.search.models import Combine, Floats
 from pnyx.search.postings import MAX_FREQUENCY, join
 
-__all__ = [
-    "UNMATCHED",
-    "Boosts",
-    "Kernel",
-    "KernelName",
-    "SegmentPart",
-    "TermPart",
-    "best",
-    "flat",
-    "score_numpy",
-]
+__all__ = ["Boosts", "Kernel", "SegmentPart", "TermPart", "best", "flat", "score_numpy"]
 
 KernelName: TypeAlias = Literal["numpy", "numba"]
 
@@ -50,14 +37,10 @@ _NO_VALUES = np.zeros(0)
 
 @dataclass(frozen=True, slots=True)
 class TermPart:
-    """One query term in one segment.
+    """One query term in one segment: postings `first` to `stop`, and tables for them.
 
-    Attributes:
-        first, stop: where its postings begin and end in the segment's.
-        weight: the term's weight times its repetitions in the query.
-        values: the model's value for each frequency 0 to MAX_FREQUENCY; that of 0 is never used.
-        exception_documents: documents of the exceptions, ascending.
-        exception_values: the model's value for each of them.
+    `values` is by frequency, 0 to MAX_FREQUENCY (0 is never used); exceptions have values of their
+    own.
     """
 
     first: int
@@ -74,15 +57,9 @@ class TermPart:
 
 @dataclass(frozen=True, slots=True)
 class SegmentPart:
-    """What a query needs of one segment.
+    """What a query needs of one segment: lengths, postings as `postings.split` keeps them, terms.
 
-    Attributes:
-        lengths: the length byte of each document; shape (documents,).
-        lows: uint16, postings term after term, each by document: the low bits of the document.
-        highs: uint8, its high bits << 4 | frequency; 0 stands for a frequency above MAX_FREQUENCY,
-            which is among the term's exceptions. Only the ranges of `terms` may be read, here and
-            in `lows`: no other was verified.
-        terms: the query's terms that occur here, in query order.
+    Only the ranges of `terms` may be read of `lows` and `highs`: no other was verified.
     """
 
     lengths: NDArray[np.uint8]
@@ -95,17 +72,9 @@ class SegmentPart:
 class Boosts:
     """What each document's score is multiplied by: its cluster's factor, then that of its quality.
 
-    The compiled kernel reads the `codes` of matched documents, and their quality only of those that
-    may be among the best: it moves two bytes a document and is yet exact.
-
-    Attributes:
-        codes: of each document, its row of `cluster_factors` shifted left by `shift` bits, plus a
-            step that bounds its quality; shape (documents,).
-        shift: bits of the step.
-        bounds: at least the product of both factors, for each code; float32.
-        cluster_factors: all at least 1; shape (rows,).
-        quality: of each document, in [0, 1]; shape (documents,).
-        quality_weight: at least 0; the factor is 1 + quality_weight * quality.
+    A code is a row of `cluster_factors` shifted left by `shift` bits, plus a step that bounds the
+    quality; `bounds` (float32) is at least the product of both factors for each code. The factor of
+    quality, in [0, 1], is 1 + quality_weight * quality.
     """
 
     codes: NDArray[np.uint16] | NDArray[np.uint32]
@@ -197,10 +166,7 @@ class Kernel:
         k: int,
         boosts: Boosts | None = None,
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Return the best `k` matched documents and their scores, best first, ties by number.
-
-        With `boosts` both are of the boosted scores.
-        """
+        """Return the best `k` matched documents and their (boosted) scores, ties by number."""
         compiled = self._choose(parts)
         if compiled is None:
             scores = _numpy_scores(parts, length_values, combine)

@@ -1,10 +1,7 @@
 """The index folder as a whole: its manifest, its lock, and what a killed writer left behind.
 
-    manifest.json           what the index is, its statistics, its segments; holds its own checksum
-    segment-000001.data     documents, terms and postings (`pnyx.search.storage`)
-    feature-NAME-000001.data  more about every document (`pnyx.search.features`), if there is
-
-The manifest is replaced in one step, so a reader sees the old index or the new one.
+The manifest, which holds its own checksum, names segments (`storage`) and features (`features`). It
+is replaced in one step, so a reader sees the old index or the new one.
 """
 
 from __future__ import annotations
@@ -23,10 +20,6 @@ from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
 from pnyx.placing import recover_folder, try_lock
 
 __all__ = [
-    "FEATURE_NAME",
-    "FORMAT_VERSION",
-    "MANIFEST",
-    "SEGMENT_NAME",
     "count",
     "damaged",
     "is_index",
@@ -89,11 +82,7 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of an index folder.
-
-    Raises:
-        IndexFolderError: no such folder, no index, an older or newer format, or damage.
-    """
+    """Return the checked manifest of an index folder; IndexFolderError where it is not sound."""
     raw = _manifest_bytes(folder)
     try:
         content = json.loads(raw)
@@ -209,11 +198,7 @@ def _manifest_bytes(folder: Path) -> bytes:
 
 @contextlib.contextmanager
 def locked(folder: Path, what: str = "this index") -> Iterator[None]:
-    """Hold the folder's write lock; the system frees it when the process ends in whatever way.
-
-    Raises:
-        PnyxError: another process is writing to the index, or the folder cannot be opened.
-    """
+    """Hold the folder's write lock, which ends with the process; PnyxError if another has it."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:

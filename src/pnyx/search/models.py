@@ -1,8 +1,7 @@
 """Scoring models: how much one term adds to the score of one document.
 
-A model is compiled for a query into tables: one value per term frequency and one per length byte.
-A kernel combines the two for each posting, so any parameter works on any index
-(docs/decisions/query-time-impacts.md).
+A model gives a value per term frequency and one per length byte; a kernel combines them for each
+posting, so any parameter works on any index (docs/decisions/query-time-impacts.md).
 """
 
 from __future__ import annotations
@@ -18,17 +17,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, shorten
 from pnyx.search.plan import MODEL_PARAMETERS, PARAMETERS, check_parameter
 
-__all__ = [
-    "BM25",
-    "MODELS",
-    "Collection",
-    "Combine",
-    "Dirichlet",
-    "Floats",
-    "Model",
-    "Term",
-    "make_model",
-]
+__all__ = ["BM25", "Collection", "Dirichlet", "Model", "Term", "make_model"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -133,7 +122,7 @@ class BM25:
         return frequencies
 
     def length_values(self, lengths: Floats, collection: Collection) -> Floats:
-        """Return 1 / (k1 (1 - b + b dl / avgdl)); infinite where k1 is 0: frequency is ignored."""
+        """Return 1 / (k1 (1 - b + b dl / avgdl)); infinite where k1 is 0."""
         average = collection.tokens / collection.documents
         with np.errstate(divide="ignore"):
             return 1.0 / (self.k1 * ((1.0 - self.b) + self.b * lengths / average))
@@ -144,11 +133,7 @@ MODELS: Mapping[str, type[Dirichlet] | type[BM25]] = {m.name: m for m in (Dirich
 
 
 def make_model(name: str, parameters: Mapping[str, float]) -> Model:
-    """Return the model called `name` with `parameters` in place of its defaults.
-
-    Raises:
-        InputError: no such model, no such parameter, or a value out of range.
-    """
+    """Return the model called `name` with `parameters` in place of its defaults."""
     if name not in MODELS:
         known = ", ".join(MODELS)
         raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {known}")

@@ -1,13 +1,4 @@
-"""The perspectives on a question, and a search for each of them (BERDS, section 5).
-
-A retriever that is asked a question finds what its wording favours. Asked each perspective in
-turn, and the lists merged round-robin, it finds evidence for all of them.
-
-    found = perspectives_of(question, LlmPerspectives(model))
-    hits = search_perspectives(
-        lambda text, k: index.search(text, k=k), question, found.perspectives, k=20
-    )
-"""
+"""The perspectives on a question, and a search for each of them (BERDS, section 5)."""
 
 from __future__ import annotations
 
@@ -36,7 +27,6 @@ __all__ = [
     "PerspectiveHit",
     "PerspectiveSet",
     "PerspectiveSource",
-    "Search",
     "distinct",
     "merge_perspectives",
     "perspectives_of",
@@ -54,13 +44,9 @@ Search: TypeAlias = Callable[[str, int], Sequence[Hit]]
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveSet:
-    """The perspectives on one question.
+    """The perspectives on one question, and `problems` that a reader must know.
 
-    Attributes:
-        perspectives: in their order; `extra` says where each comes from (e.g. `origin`).
-        source: where they come from, in a few words.
-        problems: what a reader must know, one line each.
-        failed: there are none because the source gave no usable answer.
+    `failed` where there are none because the source gave no usable answer.
     """
 
     perspectives: tuple[Perspective, ...]
@@ -78,11 +64,7 @@ class PerspectiveSource(Protocol):
         ...
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
-        """Return the perspectives on each question, in order.
-
-        Raises:
-            PnyxError: the source cannot be used at all.
-        """
+        """Return the perspectives on each question, in order."""
         ...
 
 
@@ -208,16 +190,10 @@ def _reply_model(sided: bool) -> Any:
 
 
 class FilePerspectives:
-    """Takes perspectives from a file (`pnyx.corpora.perspectives`), by the question's id or text.
+    """Takes up to `count` perspectives a question from a file, by its id or text.
 
-    A file on one question alone is about whatever is asked.
-
-    Args:
-        path: the file, or `-`.
-        count: at most so many for a question; all by default.
-
-    Raises:
-        InputError: the file cannot be read, or a line is no perspective.
+    A file on one question alone is about whatever is asked. Raises InputError for a file that
+    cannot be read, and `find` for a question without any.
     """
 
     def __init__(self, path: str | Path, *, count: int | None = None) -> None:
@@ -236,11 +212,7 @@ class FilePerspectives:
         return "standard input" if self._path == "-" else Path(self._path).name
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
-        """See `PerspectiveSource`.
-
-        Raises:
-            InputError: the file has none on a question.
-        """
+        """See `PerspectiveSource`."""
         return [self._find(question) for question in questions]
 
     def _find(self, question: Question) -> PerspectiveSet:
@@ -269,13 +241,7 @@ def _folded(text: str) -> str:
 
 
 class PerspectiveHit(NamedTuple):
-    """A document found for a perspective.
-
-    Attributes:
-        hit: with its rank in the merged list and the score 1 / rank (see `in_order`).
-        perspective: the one whose turn it was.
-        found_by: ids of all whose own k best hold the document.
-    """
+    """A document in the merged list: whose turn it was, and ids of all who found it."""
 
     hit: Hit
     perspective: Perspective

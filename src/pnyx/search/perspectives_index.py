@@ -1,9 +1,7 @@
 """Perspectives without a language model: what the documents of an index conclude, on both sides.
 
-The best documents for a question, and of the topic clusters that it belongs to where the index has
-them, are read for what they conclude. Conclusions about something else are left out, each of the
-others gets its side, those that say the same become one perspective, and of each side the most
-relevant and least alike are taken, in turns (docs/decisions/diversity.md has the figures).
+Conclusions on the question are given sides and grouped; of each side the most relevant and least
+alike are taken, in turns (docs/decisions/diversity.md).
 """
 
 from __future__ import annotations
@@ -63,17 +61,16 @@ class _Candidate:
 class IndexPerspectives:
     """Takes perspectives from the conclusions in an index.
 
-    Where a document is an argument whose stance is towards its own conclusion (args.me), a con
-    argument stands for the conclusion's negation. A document without a conclusion stands for the
-    sentence that is most like the question.
+    A con argument whose stance is towards its own conclusion (args.me) stands for its negation, a
+    document without a conclusion for the sentence most like the question.
 
     Args:
         engine: what is searched.
         count: at most so many perspectives on a question, at least 1.
-        judge: answers `stance` questions where the corpus has no label on this very question; the
-            packaged judge by default, which is unsure of many (docs/decisions/sides.md).
+        judge: answers `stance` questions where the corpus has no label on this very question; by
+            default the packaged judge, which is unsure of many (docs/decisions/sides.md).
         search: how documents are found; by default Dirichlet.
-        depth: how many of the best documents are read, and how many of the question's topics.
+        depth: how many of the best documents are read, and of those on the question's topics.
 
     Raises:
         InputError: a number out of range.

@@ -1,17 +1,7 @@
 """A whole search: rank, rerank, show every side. `pnyx search` and `pnyx argue` both use it.
 
-    searcher = Searcher(Index.open("my.index"), SearchPlan(Scoring("touche"), diversify="mmr"))
-    (found,) = searcher.search([Question("1", "Should voting be compulsory?")], k=10)
-
-The stages, each optional but the first:
-
-1. documents are ranked by a scoring model, for the question or for each of its perspectives;
-2. the first `depth` of each ranking are reranked, by a judge that orders them (listwise) or judges
-   each by itself (pointwise); pointwise, those below a threshold on P(relevant) can be left out, so
-   that a question gets as many documents as are relevant, none included;
-3. the rankings of the perspectives are merged round-robin, or the first `depth` are reordered for
-   diversity (maximal marginal relevance);
-4. of the first `depth`, those on one side of the question come first.
+Documents are ranked, for the question or for each perspective; the first `depth` are reranked; the
+perspectives' rankings are merged, or one is diversified; those on one side come first.
 """
 
 from __future__ import annotations
@@ -54,8 +44,7 @@ class Found:
 
     Attributes:
         question: the question.
-        hits: best first. Where anything was done after ranking, the score is 1 / rank, since
-            evaluation tools sort by it.
+        hits: best first; the score is 1 / rank where anything was done after ranking.
         sides: document id -> its side, of those whose side was found out.
         found_for: document id -> the perspective whose turn brought it.
         problems: what a reader must know, one line each.
@@ -75,7 +64,7 @@ class Found:
 
 
 class _Ranking(NamedTuple):
-    """One ranking on its way through the stages."""
+    """One ranking on its way: which question it is for, and what it was searched by."""
 
     owner: int  # which question it is for
     asked: Question  # what it was searched by
@@ -84,8 +73,6 @@ class _Ranking(NamedTuple):
 
 @dataclass(slots=True)
 class _Notes:
-    """What is to be said of one question."""
-
     problems: list[str] = field(default_factory=list)
     unscored: int = 0
     probabilities: dict[str, float] = field(default_factory=dict)
@@ -98,17 +85,16 @@ class Searcher:
     Args:
         engine: what is searched: an `Index`, or another.
         plan: how; the model `auto` becomes the one that suits the engine.
-        embedder: embeds questions, where the scoring model does, and documents for `mmr` where the
-            engine has no vectors; the packaged one by default for `auto` and `mmr`.
-        judge: for listwise reranking one that ranks, such as a language model; for pointwise
-            reranking and for sides one that answers Support questions, by default the packaged
-            encoder.
+        embedder: for questions where the scoring model needs it, and for documents of `mmr` where
+            the engine has no vectors; by default the packaged one.
+        judge: for listwise reranking one that ranks; for pointwise reranking and sides one that
+            answers Support questions, by default the packaged one.
         perspectives: where `diversify` takes perspectives from; by default the engine itself.
 
     Attributes:
         engine: what is searched.
         plan: how, with the model that `auto` became.
-        note: why vectors that there are are not used by `auto`; empty as a rule.
+        note: why `auto` does not use existing vectors; usually empty.
 
     Raises:
         InputError: listwise reranking without a judge.
@@ -142,8 +128,8 @@ class Searcher:
         `k` is by default 10 or, with a threshold, all that reach it.
 
         Raises:
-            InputError: `k` below 1, or the engine lacks what the plan needs; the line names the
-                command that adds it.
+            InputError: `k` below 1, or the engine lacks what the plan needs (the line names the
+                command).
             IndexFolderError: a part of the index is damaged.
             ModelError: the embedder or the judge cannot be used at all.
         """
@@ -250,7 +236,6 @@ class Searcher:
         ]
 
     def _settled(self, ranking: _Ranking, result: Reranked, note: _Notes) -> _Ranking:
-        """Return a ranking in its new order, what is below the threshold left out."""
         hits = ranking.hits
         if self.plan.threshold is not None:
             result = at_least(result, self.plan.threshold)

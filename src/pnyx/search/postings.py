@@ -1,7 +1,7 @@
 """Sorting tokens into postings: document and frequency, term after term, by document.
 
-A posting has 24 bits: 20 of the document, 4 of the frequency. They are kept as two arrays, of the
-16 low bits of the document, and of its 4 high bits above the frequency.
+A posting has 24 bits: 20 of the document, 4 of the frequency, kept as two arrays: the 16 low bits
+of the document, and its 4 high bits above the frequency.
 """
 
 from __future__ import annotations
@@ -13,10 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "DOCUMENT_BITS",
-    "FREQUENCY_BITS",
-    "LENGTHS",
-    "MAX_FREQUENCY",
     "Postings",
     "PostingsBuilder",
     "decode_length",
@@ -55,13 +51,8 @@ def join(
 class Postings:
     """A segment's postings by term number t: `postings[offsets[t]:offsets[t + 1]]`.
 
-    Attributes:
-        offsets: shape (terms + 1,).
-        postings: document << FREQUENCY_BITS | frequency, see `split`; uint32, shape (postings,).
-        collection_frequencies: tokens of each term; shape (terms,).
-        exception_positions: where a posting holds 0 for its frequency, ascending.
-        exception_frequencies: the true frequency of each of those.
-        lengths: tokens of each document; shape (documents,).
+    A posting is document << FREQUENCY_BITS | frequency; 0 stands for a frequency that is an
+    exception, found by `exception_positions` (ascending). Lengths are tokens of each document.
     """
 
     offsets: NDArray[np.int64]
@@ -93,13 +84,7 @@ class PostingsBuilder:
         self._exceptions: list[NDArray[np.int64]] = []
 
     def add(self, terms: NDArray[np.int32], words: NDArray[np.int64], vocabulary: int) -> None:
-        """Add the next documents.
-
-        Args:
-            terms: term number of each word, document after document; -1 where left out.
-            words: how many words each document has; sums to len(terms).
-            vocabulary: number of distinct terms so far.
-        """
+        """Add the next documents: the term number of each word (-1 where left out), words each."""
         documents = np.repeat(np.arange(len(words)), words)
         kept = terms >= 0
         documents, terms = documents[kept], terms[kept]
@@ -197,11 +182,7 @@ _EXACT = 255 - _to_int4(_MAX_LENGTH)
 
 
 def encode_length(length: int) -> int:
-    """Return the byte, 0 to 255, that stands for `length` (in tokens, 0 to 2^31 - 1).
-
-    Raises:
-        ValueError: the length is out of that range.
-    """
+    """Return the byte that stands for `length` (in tokens, 0 to 2^31 - 1)."""
     if not 0 <= length <= _MAX_LENGTH:
         raise ValueError(f"a document length must be in 0..{_MAX_LENGTH}, not {length}")
     return length if length < _EXACT else _EXACT + _to_int4(length - _EXACT)

@@ -1,8 +1,6 @@
 """Predicted argument quality of each document of an index: Q(d) of the Touché paper, Eq. 1.
 
-The packaged model is a linear one over surface features and hashed words, trained on
-Webis-ArgQuality-20 and IBM-ArgQ-30k (docs/decisions/quality-model.md, docs/model-cards/quality.md).
-Much of what it has learnt is that longer arguments were preferred.
+The packaged model is described in docs/model-cards/quality.md: it prefers longer arguments.
 """
 
 from __future__ import annotations
@@ -30,9 +28,6 @@ from pnyx.search.manifest import damaged
 from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION, Features, extract
 
 __all__ = [
-    "FEATURE",
-    "HOW",
-    "MAX_DEVIATION",
     "Head",
     "QualityModel",
     "QualityStats",
@@ -57,13 +52,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A linear function of a text's features.
-
-    Attributes:
-        intercept: its value where all features are at their mean and no word is known.
-        surface: a weight for each surface feature, (len(SURFACE),).
-        words: a weight for each hash slot, (2**HASH_BITS,).
-    """
+    """A linear function: weights of the surface features and of the 2**HASH_BITS hash slots."""
 
     intercept: float
     surface: Floats
@@ -116,18 +105,13 @@ class QualityModel:
 
     @classmethod
     def load(cls) -> QualityModel:
-        """Return the packaged model.
-
-        Raises:
-            PnyxError: its files are missing, or their SHA-256 is not the packaged one.
-        """
+        """Return the packaged model; PnyxError where its files are missing or damaged."""
         return _packaged()
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the quality of texts from their first 20,000 characters.
+        """Return the quality of texts, float32 (n,) in [0, 1]; `neutral` for one without a word.
 
-        Returns float32 (n,), in [0, 1]; `neutral` for a text without a word. A text gets the same
-        bits alone and in any batch.
+        Only the first 20,000 characters count. A text gets the same bits alone and in any batch.
         """
         found = (self.score(text) for text in texts)
         return np.array([self.neutral if q is None else q for q in found], dtype=np.float32)
@@ -180,11 +164,7 @@ def _packaged() -> QualityModel:
 
 
 def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
-    """Return the model of a manifest and its arrays (an .npz file, never pickled).
-
-    Raises:
-        PnyxError: the arrays are not those that the manifest names, or do not fit this version.
-    """
+    """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
     if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
         raise PnyxError("the quality model's weights are damaged: reinstall pnyx")
     if (manifest["features"], manifest["surface"]) != (VERSION, list(SURFACE)):
@@ -224,15 +204,7 @@ def rated_text(record: Evidence) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QualityStats:
-    """What `score_documents` did.
-
-    Attributes:
-        model: the model's name.
-        documents: how many documents have a quality now.
-        added: how many of these were scored now.
-        unscored: how many of all hold no word and got the model's neutral value.
-        seconds: wall time.
-    """
+    """What `score_documents` did: scored documents in all, now, and without a word (neutral)."""
 
     model: str
     documents: int
@@ -248,8 +220,8 @@ def score_documents(
 ) -> QualityStats:
     """Predict the quality of an index's documents and keep it as the feature `quality`.
 
-    What this model has scored before is kept. The feature holds `values`, float32 (documents,), and
-    in its meta `model`, `neutral` and `unscored`.
+    It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
+    this model has scored before is kept.
 
     Args:
         index_folder: the index.
@@ -257,7 +229,7 @@ def score_documents(
         on_progress: called now and then with how many documents have been scored.
 
     Raises:
-        IndexFolderError: no index, or a damaged one.
+        IndexFolderError: not an index, or a damaged one.
         InputError: another process added documents meanwhile.
         PnyxError: the disk is full or read-only, or another process is writing.
     """
@@ -294,12 +266,7 @@ def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
 
 
 def document_quality(index: Index) -> NDArray[np.float32]:
-    """Return the quality of each document of an index, float32 (documents,), NaN where not known.
-
-    Raises:
-        InputError: there is none, or not of documents that were added later.
-        IndexFolderError: it is damaged.
-    """
+    """Return the quality of each document of an index, float32 (documents,), NaN for unknown."""
     values = index.feature(FEATURE, HOW).array("values")
     within = np.isnan(values) | ((values >= 0) & (values <= 1))
     if values.shape != (len(index),) or not within.all():

@@ -1,9 +1,7 @@
 """A trained quality model on disk: a folder that contains nothing executable.
 
-quality.json            what it is, what it was trained on, how well it did
-weights.safetensors     its numbers
-words.json              the words that the paper's model knows
-card.md                 the same for people
+quality.json (with the figures), weights.safetensors, card.md and, for the paper's model,
+words.json.
 """
 
 from __future__ import annotations
@@ -44,19 +42,9 @@ Arrays = dict[str, NDArray[Any]]
 def write_quality_model(
     folder: Path, model: QualityModel | PaperModel, name: str, about: Mapping[str, Any]
 ) -> str:
-    """Write a model into an empty folder; the caller, who has the figures, writes its card.
+    """Write a model into an empty folder; return its name with the first 8 digits of its hash.
 
-    Args:
-        folder: is there, and empty.
-        model: of one kind of texts (`train_surface_model`) or the paper's.
-        name: of the model, without its version.
-        about: counts and figures, ready for JSON.
-
-    Returns:
-        The model's name with its version: the first 8 digits of its hash.
-
-    Raises:
-        InputError: the name cannot be one.
+    The caller, who has the figures, writes its card. `about` is counts and figures, ready for JSON.
     """
     from safetensors.numpy import save_file
 
@@ -93,8 +81,7 @@ def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
     """Read a model that `pnyx quality train` wrote; nothing in its folder is executed.
 
     Raises:
-        InputError: it is no such folder, is of a newer version, or a file in it is missing,
-            damaged or cannot be what it says.
+        InputError: not such a folder, a newer version, or a file in it is missing or damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():

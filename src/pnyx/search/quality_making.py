@@ -24,19 +24,7 @@ from pnyx.search.quality_files import CARD, MANIFEST, write_quality_model
 from pnyx.search.quality_paper import PaperModel, paper_protocol, train_paper_model
 from pnyx.search.quality_training import RatedTexts, needs_sklearn, train_surface_model
 
-__all__ = [
-    "LABELS",
-    "LENGTHS",
-    "LENGTH_ALONE",
-    "METHODS",
-    "QUALITY_MEASURES",
-    "Figures",
-    "MadeModel",
-    "cross_validate",
-    "figure_cells",
-    "make_quality_model",
-    "rated_texts",
-]
+__all__ = ["MadeModel", "cross_validate", "figure_cells", "make_quality_model", "rated_texts"]
 
 _LEAST = 20
 LABELS = {
@@ -53,14 +41,10 @@ Report: TypeAlias = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class MadeModel:
-    """What came of a training.
+    """What came of a training: name with version, method, and counts of the texts.
 
-    Attributes:
-        name: of the model, with its version.
-        method: how it was trained.
-        counts: `texts`, `arguments` and `topics` (0 where the file names none).
-        figures: system -> measure -> value, by models that had not seen the text's topic.
-        as_in_the_paper: see `paper_protocol`; empty for other methods.
+    `figures` is system -> measure -> value, by models that had not seen the text's topic;
+    `as_in_the_paper` is that of `paper_protocol`, empty for other methods.
     """
 
     name: str
@@ -81,12 +65,9 @@ class MadeModel:
 
 
 def rated_texts(rows: Iterable[RatedText]) -> tuple[RatedTexts, dict[str, int]]:
-    """Return texts as a training takes them, and how many of what there are.
+    """Return texts as a training takes them, and how many there are of what.
 
-    The quality is scaled so that the arguments lie between 0 and 1; what is no argument has 0.
-
-    Raises:
-        InputError: there are too few of them, or nothing can be learned from them.
+    Quality is scaled so that arguments lie in [0, 1]; other texts have 0.
     """
     read = list(rows)
     if len(read) < _LEAST:
@@ -124,14 +105,14 @@ def make_quality_model(
     Args:
         rows: what people rated.
         out: the folder to write.
-        method: a key of `METHODS`: the packaged model's recipe, or the Touché paper's two steps.
+        method: `packaged`, that model's recipe, or `paper`, the Touché paper's two steps.
         name: of the model; by default the folder's.
-        folds: in how many parts the topics are left out, at most; texts where none are named.
+        folds: at most so many parts of the topics (or of texts without any) are left out in turn.
         replace: an existing model is replaced.
         report: told of progress.
 
     Raises:
-        InputError: too few ratings, `out` exists or is no quality model, or the name cannot be one.
+        InputError: too few ratings, `out` exists or is not a quality model, or a bad name.
         MissingExtra: scikit-learn is not installed.
     """
     needs_sklearn()
@@ -154,7 +135,7 @@ def make_quality_model(
 
 
 def _check_out(out: Path, replace: bool) -> None:
-    """Refuse what exists before anything is trained, and never replace what is no such model."""
+    """Refuse what exists before anything is trained, and never replace anything else."""
     if not out.exists():
         return
     if not replace:
@@ -255,12 +236,8 @@ def cross_validate(
 ) -> Figures:
     """Measure a method of `METHODS` and the length alone, each text by a model without its topic.
 
-    Whole topics are left out, in at most `folds` parts, and drawn for the 95 % intervals; `report`
-    is told after each fold.
-
-    Returns:
-        System -> measure (`QUALITY_MEASURES`, and `f1` of arguments among all texts where some
-        are none; length alone, and the packaged recipe, call all of them arguments) -> its value.
+    Topics are left out in at most `folds` parts, and drawn for 95 % intervals. `f1` is of arguments
+    among all texts: length alone and the packaged recipe call all of them arguments.
     """
     place = np.array(folds_of(rated.topics.tolist(), folds))
     out = {name: np.zeros(len(place)) for name in (method, LENGTH_ALONE)}
@@ -284,7 +261,6 @@ def cross_validate(
 
 
 def _by_length(fit: RatedTexts, test: RatedTexts) -> Floats:
-    """Predict quality by the number of distinct words, by a bent line."""
     needs_sklearn()
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline

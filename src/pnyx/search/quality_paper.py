@@ -1,8 +1,6 @@
 """The Touché paper's own quality model: is it an argument, and if so, how good (section 3.3).
 
-A support vector machine tells arguments from other texts, a linear support vector regression
-predicts the quality of the arguments; both see the tf-idf of the words. Training needs
-scikit-learn, prediction numpy alone.
+Both steps see the tf-idf of the words. Training needs scikit-learn, prediction numpy alone.
 """
 
 from __future__ import annotations
@@ -38,14 +36,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SupportVectors:
-    """A two-class support vector machine with a Gaussian kernel, its vectors in sparse rows.
-
-    Attributes:
-        starts, words, values: rows as in scipy's CSR: row i is `words[starts[i]:starts[i + 1]]`.
-        weights: of each vector; positive for an argument.
-        intercept: the decision where no vector is near.
-        gamma: of the kernel exp(-gamma |x - v|²).
-    """
+    """A support vector machine with the kernel exp(-gamma |x - v|²), its vectors in CSR rows."""
 
     starts: Ints
     words: Ints
@@ -68,11 +59,8 @@ class SupportVectors:
 class PaperModel:
     """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1].
 
-    Attributes:
-        name, neutral: as of `QualityModel`.
-        words: word -> its column.
-        idf, weights: of each column; the weights and the intercept are the regression's.
-        machine: None where all texts that it learned from are arguments.
+    `words` maps words to columns of `idf` and `weights`; `machine` is None if all it saw are
+    arguments.
     """
 
     name: str
@@ -120,11 +108,7 @@ class PaperModel:
 
 
 def train_paper_model(rated: RatedTexts, name: str) -> PaperModel:
-    """Train both steps as the paper did.
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
-    """
+    """Train both steps as the paper did."""
     vectors, seen = paper_words(rated.texts)
     from sklearn.svm import SVC, LinearSVR
 
@@ -168,10 +152,9 @@ def _machine(svc: Any) -> SupportVectors:
 def paper_protocol(rated: RatedTexts) -> dict[str, float]:
     """Measure both steps as the paper did: ten folds in the file's order, words of all texts.
 
-    Topics are in several folds and the words' weights know the texts that are measured, so these
-    figures compare with the paper's and with nothing else. Returns `f1` of the machine, where there
-    are ten texts of either kind; `r2` (which the paper prints as its mean squared error) and `mse`
-    of the regression on the arguments.
+    Topics are in several folds, so these figures compare with the paper's alone. Returns `f1` of
+    the machine, where there are ten texts of either kind; `r2` (which the paper prints as its mean
+    squared error) and `mse` of the regression on the arguments.
     """
     _, every = paper_words(rated.texts)
     from sklearn.model_selection import cross_val_score

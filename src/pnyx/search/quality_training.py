@@ -1,7 +1,7 @@
 """Training a quality model on rated texts: surface features and hashed words, by ridge regression.
 
-The recipe of the packaged model, for texts of one kind. `tools/train_quality.py` trains the
-packaged one with it, which joins two kinds; docs/decisions/quality-model.md has what was compared.
+The recipe of the packaged model, for texts of one kind; `tools/train_quality.py` joins two kinds
+(docs/decisions/quality-model.md).
 """
 
 from __future__ import annotations
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 __all__ = [
-    "NEVER_SHORT",
-    "PENALTIES",
-    "SURFACE_SCALE",
     "RatedTexts",
     "best_penalty",
     "fit_head",
@@ -52,15 +49,9 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class RatedTexts:
-    """Texts with what people thought of them.
+    """Texts with what people thought of them: quality (n,) in [0, 1], 0 for no argument.
 
-    Attributes:
-        texts: as published, each with a word in it.
-        quality: (n,) float64 in [0, 1]; what is no argument has 0.
-        argument: (n,) bool.
-        topics: topic of each, or the text's number where none is given: the clusters in which
-            texts are left out and drawn.
-        seen: features of each.
+    `topics` (or text numbers) are the clusters in which texts are left out and drawn.
     """
 
     texts: Sequence[str]
@@ -77,11 +68,7 @@ class RatedTexts:
         argument: Sequence[bool] | NDArray[np.bool_],
         topics: Sequence[str] | NDArray[np.str_],
     ) -> RatedTexts:
-        """Read the texts' features.
-
-        Raises:
-            InputError: a text holds no word.
-        """
+        """Read the texts' features; InputError for a text without a word."""
         seen = []
         for text in texts:
             one = extract(text)
@@ -110,13 +97,7 @@ def needs_sklearn() -> None:
 
 
 def train_surface_model(rated: RatedTexts, name: str) -> QualityModel:
-    """Train the packaged model's recipe on texts of one kind.
-
-    The penalty is the one with the least squared error on topics left out of these very texts.
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
-    """
+    """Train the packaged model's recipe on texts of one kind; topics left out give the penalty."""
     model = scaled_model(rated.seen, name)
     inputs = ridge_inputs(model, rated.seen)
     penalty = best_penalty(inputs, rated.quality, rated.topics)
@@ -145,10 +126,7 @@ def scaled_model(seen: Sequence[Features], name: str) -> QualityModel:
 
 
 def ridge_inputs(model: QualityModel, seen: Sequence[Features]) -> sp.csr_matrix:
-    """Return what a model's heads see, one row a text: scaled surface, then words.
-
-    As `QualityModel.inputs`, for all texts at once.
-    """
+    """Return what a model's heads see, one row a text: scaled surface, then words."""
     import scipy.sparse as sp
 
     surface = (np.stack([one.surface for one in seen]) - model.mean) / model.deviation

@@ -1,11 +1,7 @@
-"""Listwise reranking: a judge orders a window of documents that slides from the back to the front.
+"""Reranking by a judge: listwise (RankGPT, Sun et al., EMNLP 2023) or pointwise (DIRAS).
 
-RankGPT (Sun et al., EMNLP 2023), conditioned on a side as in ConQRet (3.2.1, Table 9) or on a
-definition of relevance as in DIRAS (Fig. 13). Every window is one Ranking question, so any judge
-that ranks will do: a language model, people's labels, a former run, several of these.
-
-    reranked = rerank(question, [index.document(h.doc_id).text for h in hits], LlmJudge(model))
-    hits = in_order(hits, reranked.order)
+A listwise window slides from the back to the front; each is one Ranking question, conditioned on a
+side as in ConQRet (3.2.1, Table 9) or on a definition of relevance as in DIRAS (Fig. 13).
 """
 
 from __future__ import annotations
@@ -40,18 +36,12 @@ _CONCURRENCY = 32
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """A new order of a ranked list.
+    """A new order of a ranked list, as 0-based positions, best first.
 
-    Attributes:
-        order: 0-based positions in the list as given, best first; all of them, each once.
-        windows: how many windows the judge was asked about.
-        unscored: how many of them it did not answer; they kept the order they had.
-        counts: what went wrong: `missing`, `repeated` and `invented` identifiers, and documents
-            `trimmed`; only what is above 0.
-        problems: the same for people, one line each; empty where nothing went wrong.
-        probabilities: where each document was judged by itself, P(relevant) of each in the order
-            given, None where it is unscored; empty otherwise.
-        reasons: why windows are unscored, one for each of them.
+    `windows` were asked about; `unscored` of them, for `reasons`, kept the order they had. `counts`
+    are `missing`, `repeated` and `invented` identifiers and `trimmed` documents, above 0;
+    `problems` say the same for people. Pointwise, `probabilities` are P(relevant) in the order
+    given, None if unscored.
     """
 
     order: tuple[int, ...]
@@ -71,7 +61,7 @@ def rerank(
     *,
     on_report: Callable[[str], None] | None = None,
 ) -> Reranked:
-    """Rerank the documents of one question.
+    """Rerank the documents of one question, listwise.
 
     Nothing that a judge replies is fatal: documents that a reply leaves out keep their order behind
     the rest, repeated and invented identifiers are passed over, a window without an answer keeps
@@ -80,9 +70,8 @@ def rerank(
     Args:
         question: what the documents are to serve.
         texts: the documents, in the order of their ranks.
-        judge: answers Ranking questions. The id of a window's question is the question's own, or
-            `ID:pro` with a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are
-            several windows.
+        judge: answers Ranking questions. A window's id is the question's own, `ID:pro` with a
+            stance, and ends in `:FIRST-LAST` (1-based ranks) where there are several windows.
         how: window, stride and what makes a document better.
         on_report: called with each line of `Reranked.problems`, as soon as it is known.
 
@@ -101,14 +90,10 @@ def rerank_many(
     concurrency: int = _CONCURRENCY,
     on_report: Callable[[str], None] | None = None,
 ) -> list[Reranked]:
-    """Rerank the documents of many questions, some at once; see `rerank`.
+    """Rerank the documents of many questions, `concurrency` at once; see `rerank`.
 
-    Args:
-        asked: each question with its documents, in the order of their ranks.
-        judge: see `rerank`.
-        how: see `rerank`.
-        concurrency: questions worked on at once, at least 1; the result does not depend on it.
-        on_report: as for `rerank`, each line behind the id of its question.
+    Lines for `on_report` begin with the id of their question; the result does not depend on
+    `concurrency`.
     """
     return run_blocking(
         lambda: rerank_async(asked, judge, how, concurrency=concurrency, on_report=on_report)
@@ -198,7 +183,6 @@ def _positions(answer: Judged) -> list[int]:
 
 
 def _faults(answer: Judged) -> dict[str, int]:
-    """Return how many identifiers a reply left out, repeated and made up."""
     notes = answer.notes
     return {
         "missing": len(notes.get("missing", ())),
@@ -235,12 +219,11 @@ def rerank_pointwise(
     """Rerank the documents of many questions by P(relevant).
 
     Each document is judged by itself, so its probability means the same in every list (DIRAS,
-    section 3). A verdict without a probability counts as 1 or 0. Documents of equal probability
-    keep their order; those without a verdict keep theirs behind the rest, and are counted.
+    section 3). A verdict without a probability counts as 1 or 0; ties keep their order; documents
+    without a verdict keep theirs behind the rest, and are counted.
 
     Args:
-        asked: each question, whose `definition` says what is relevant, with its documents in the
-            order of their ranks.
+        asked: each question, whose `definition` says what is relevant, with its ranked documents.
         judge: answers `relevance` questions.
 
     Returns:
@@ -266,7 +249,7 @@ def rerank_pointwise(
 
 
 def at_least(reranked: Reranked, threshold: float) -> Reranked:
-    """Keep the documents whose P(relevant) is at least `threshold`, in (0, 1] (DIRAS, section 5).
+    """Keep documents with P(relevant) of at least `threshold`, in (0, 1] (DIRAS, section 5).
 
     Those without a verdict are not kept; `unscored` still counts them, and the problem says so.
     """

@@ -1,7 +1,4 @@
-"""How documents are scored: every `--model` of the search behind one door.
-
-rank_documents(index, "Should voting be compulsory?", Scoring("touche"), 10, embedder)
-"""
+"""How documents are scored: every `--model` of the search behind one door."""
 
 from __future__ import annotations
 
@@ -22,14 +19,7 @@ from pnyx.search.vectors import EMBED_FIRST, VECTORS, embed_question
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
-__all__ = [
-    "Chosen",
-    "Scoring",
-    "choose_scoring",
-    "depth_of_parts",
-    "fuse_parts",
-    "rank_documents",
-]
+__all__ = ["Chosen", "Scoring", "choose_scoring", "depth_of_parts", "fuse_parts", "rank_documents"]
 
 _FUSED_FROM: Final = 1000
 """Depth of the rankings that a hybrid fuses: a document that one of them leaves out counts as its
@@ -41,12 +31,7 @@ lowest, so they go well beyond what is asked for."""
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What `auto` stands for.
-
-    Attributes:
-        scoring: the model.
-        note: why vectors that the index has are not used; empty if they are, or there are none.
-    """
+    """What `auto` stands for; `note` says why vectors that the index has are not used."""
 
     scoring: Scoring
     note: str = ""
@@ -58,7 +43,7 @@ def choose_scoring(
     """Return the best model for an engine: a hybrid, or its lexical part where it has no vectors.
 
     A model other than `auto` is returned as it is; `embedder` names what would embed the questions.
-    Both were chosen on development topics and are reported on others (docs/decisions/hybrid.md).
+    Both were chosen on development topics (docs/decisions/hybrid.md).
     """
     asked = scoring or Scoring()
     if asked.model != AUTO:
@@ -95,8 +80,8 @@ def rank_documents(
         Numbers int64 and scores float64, best first, ties in document order.
 
     Raises:
-        InputError: a value out of range, an index without what the model needs (the line names
-            the command that adds it), or another embedder than the index was made with.
+        InputError: a value out of range, another embedder than the index was made with, or an index
+            without what the model needs (the line names the command that adds it).
         IndexFolderError: a part of the index is damaged.
         ModelError: the embedder cannot be used.
         ValueError: the model is `auto`.

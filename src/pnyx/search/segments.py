@@ -80,11 +80,7 @@ class SegmentBuilder:
         return len(self._ids) >= 1 << DOCUMENT_BITS or self._done >= _MAX_POSTINGS
 
     def add(self, record: Evidence, *, number: int) -> None:
-        """Add a record; `number` (1-based) names it in errors.
-
-        Raises:
-            InputError: the record has no usable id or cannot be stored.
-        """
+        """Add a record; `number` (1-based) names it in errors."""
         line = stored.encode(record, number=number)
         self._writer.write(line)
         self._offsets.append(self._offsets[-1] + len(line))
@@ -116,9 +112,6 @@ class SegmentBuilder:
 
         `earlier` are the segments before this one; `first_number` is the 1-based number of this
         one's first record, for errors.
-
-        Raises:
-            InputError: an id comes twice.
         """
         self._refuse_duplicates(earlier, first_number)
         self._hand_over()
@@ -209,10 +202,9 @@ class Segment:
             raise damaged(self.folder, f"document {place} cannot be decoded") from error
 
     def posting_range(self, term: int) -> tuple[int, int]:
-        """Return where a term's postings begin and end.
+        """Return where a term's postings begin and end, verified.
 
-        They are verified and, as scoring relies on it, their documents ascend and are of this
-        segment.
+        As scoring relies on, their documents ascend and are of this segment.
         """
         first, stop = self.offsets.read(term, term + 2).tolist()
         documents, _ = self._joined(first, stop)
@@ -247,11 +239,7 @@ class Segment:
         return documents.astype(np.int64), frequencies.astype(np.float64)
 
     def verify(self) -> None:
-        """Check every byte, every record and how the sections fit each other.
-
-        Raises:
-            IndexFolderError: anything is damaged.
-        """
+        """Check every byte, every record and how the sections fit each other."""
         self.file.verify_all()
         for offsets, end in (
             (self._document_offsets.whole(), len(self._documents)),
@@ -296,11 +284,7 @@ class Opened:
 
 
 def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
-    """Open what a manifest names.
-
-    Raises:
-        IndexFolderError: anything is missing, damaged, or unknown to this version.
-    """
+    """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
     if is_superseded(manifest.get("tokenizer")):
         raise IndexFolderError(
             "written by an older Pnyx, which took other words from English texts: "

@@ -1,8 +1,8 @@
 """One segment of an index on disk: a checked, memory-mapped file.
 
-A segment file holds arrays end to end in plain binary, then the checksum of every block. It is
-never changed once the manifest names it, and nothing in it can execute (no pickle). Blocks are
-verified when first read, so opening takes milliseconds and damage is still never scored.
+It holds arrays end to end in plain binary (no pickle), then the checksum of every block, and is
+never changed once the manifest names it. Blocks are verified when first read, so opening takes
+milliseconds and damage is still never scored.
 """
 
 from __future__ import annotations
@@ -23,15 +23,7 @@ from numpy.typing import NDArray
 from pnyx.errors import IndexFolderError, shorten
 from pnyx.search.manifest import MANIFEST, damaged, open_regular, to_disk
 
-__all__ = [
-    "BLOCK_BYTES",
-    "Keys",
-    "Section",
-    "SegmentFile",
-    "SegmentWriter",
-    "hash_keys",
-    "write_keys",
-]
+__all__ = ["Keys", "Section", "SegmentFile", "SegmentWriter", "hash_keys", "write_keys"]
 
 BLOCK_BYTES: Final = 1 << 16
 """Bytes per checksum: small enough that fetching one document checks little more than it."""
@@ -130,11 +122,7 @@ class SegmentFile:
     """One memory-mapped segment; every byte is verified before it is first handed out."""
 
     def __init__(self, folder: Path, entry: dict[str, Any]) -> None:
-        """Map the file that an entry of a manifest (`read_manifest`) names.
-
-        Raises:
-            IndexFolderError: the file is missing, cut off, or not what the manifest says.
-        """
+        """Map the file that an entry of a manifest (`read_manifest`) names."""
         self.folder, self._name = folder, entry["file"]
         size, end = entry["bytes"], entry["checksums"]["offset"]
         self.block_bytes = BLOCK_BYTES
@@ -166,11 +154,7 @@ class SegmentFile:
             ) from error
 
     def section(self, name: str, dtype: str | None = None) -> Section:
-        """Return one section, of dtype `dtype` unless that is None; nothing is read yet.
-
-        Raises:
-            IndexFolderError: there is none of that name, or it is of another kind.
-        """
+        """Return one section, of dtype `dtype` unless that is None; nothing is read yet."""
         entry = self._sections.get(name)
         if entry is None or entry["dtype"] not in _DTYPES or dtype not in (None, entry["dtype"]):
             raise damaged(self.folder, f"{self._name} has no section {shorten(name, 40)}")
@@ -188,11 +172,7 @@ class SegmentFile:
         return np.frombuffer(self._map, dtype=kind, count=size // kind.itemsize, offset=offset)
 
     def verify(self, first: int, stop: int) -> None:
-        """Check the blocks that hold bytes `first` to `stop`, unless that was done before.
-
-        Raises:
-            IndexFolderError: a block is not what was written.
-        """
+        """Check the blocks that hold bytes `first` to `stop`, unless that was done before."""
         if not self.pending or first >= stop:
             return
         last = -(-stop // self.block_bytes)
@@ -243,11 +223,7 @@ class Section:
         return len(self._array)
 
     def read(self, first: int, stop: int) -> NDArray[Any]:
-        """Return elements `first` to `stop`, verified; a read-only view, nothing is copied.
-
-        Raises:
-            IndexFolderError: a damaged block, or a range outside of the section.
-        """
+        """Return elements `first` to `stop`, verified; a read-only view, nothing is copied."""
         if not 0 <= first <= stop <= len(self._array):
             raise damaged(self._file.folder, f"section {self.name} is too short")
         self._file.verify(self._offset + first * self._item, self._offset + stop * self._item)
@@ -262,11 +238,7 @@ class Section:
         return self.read(0, len(self._array))
 
     def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Return scattered elements, verified.
-
-        Raises:
-            IndexFolderError: a damaged block, or a position outside of the section.
-        """
+        """Return scattered elements, verified."""
         if len(positions) and not 0 <= positions.min() <= positions.max() < len(self._array):
             raise damaged(self._file.folder, f"section {self.name} is too short")
         self._file.verify_each(self._offset + positions * self._item)

@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
 __all__ = [
-    "MINI_BATCH_ABOVE",
-    "SPACES",
-    "Advance",
     "Conclusions",
-    "Counts",
-    "Means",
-    "Space",
-    "Vectors",
     "by_size",
     "conclusion_of",
     "distinct_points",
@@ -103,12 +96,9 @@ def points_of(
 ) -> tuple[Vectors, NDArray[np.int64]]:
     """Embed documents `first` and later, as the space says.
 
-    Returns the points, unit vectors: one for each distinct conclusion, or one for each document in
-    the other spaces; and which is whose, -1 for documents without any visible text.
-
-    Raises:
-        InputError: the embedder gave no usable vectors.
-        ModelError: it cannot be used.
+    Returns unit vectors, one for each distinct conclusion or, in the other spaces, for each
+            document;
+    and which is whose, -1 for documents without any visible text.
     """
     having = np.flatnonzero(texts.which >= 0)
     rows = np.full(len(texts.which), -1, dtype=np.int64)
@@ -187,11 +177,7 @@ Means: TypeAlias = Callable[[Vectors, Counts, int, int], tuple[Vectors, str]]
 
 
 def k_means_engine() -> Means:
-    """Return k-means: (points, how often each counts, k, seed) to (unit centroids, engine's name).
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
-    """
+    """Return k-means: (points, weights, k, seed) to (unit centroids, engine's name)."""
     try:
         import sklearn
         from sklearn.cluster import KMeans, MiniBatchKMeans

@@ -61,8 +61,8 @@ def touche_rank(
             two runs). Otherwise only those that hold a word of the question.
 
     Raises:
-        InputError: a number out of range, an index without what a weight asks for (the line
-            names the command), or an embedder other than that of the clusters.
+        InputError: a number out of range, an embedder other than that of the clusters, or an index
+            without what a weight asks for (the line names the command).
         IndexFolderError: a part of the index is damaged.
         ModelError: the embedder cannot be used.
     """
@@ -85,10 +85,9 @@ def touche_scores(
     mu: float = PARAMETERS["mu"].default,
     flat: bool = False,
 ) -> Floats:
-    """Return the score of every document, by number; shape (documents,), float64.
+    """Return the score of every document, by number; float64 (documents,); see `touche_rank`.
 
-    As `Index.score_all`: a document without any word of the question scores -0.0 (unless `flat`).
-    Arguments and errors are those of `touche_rank`.
+    A document without any word of the question scores -0.0 (unless `flat`).
     """
     boosts = _boosts(index, question, embedder, wc, wq)
     if flat:
@@ -105,7 +104,6 @@ def _flat(index: Index, boosts: Boosts | None) -> Floats:
 def _boosts(
     index: Index, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
-    """Return what to multiply by; None where both weights are 0."""
     check_parameter("wc", wc)
     check_parameter("wq", wq)
     if wc == 0.0 and wq == 0.0:

@@ -24,15 +24,7 @@ from pnyx.search.index import Index
 from pnyx.search.manifest import damaged, writing
 from pnyx.search.stored import searched_text
 
-__all__ = [
-    "EMBED_FIRST",
-    "VECTORS",
-    "EmbedStats",
-    "Vectors",
-    "document_vectors",
-    "embed_documents",
-    "embed_question",
-]
+__all__ = ["EmbedStats", "Vectors", "document_vectors", "embed_documents", "embed_question"]
 
 VECTORS = "vectors"
 """Name of the feature, and of its one section: float16 [documents, dimensions]."""
@@ -57,14 +49,7 @@ Question = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class EmbedStats:
-    """What a call of `embed_documents` did.
-
-    Attributes:
-        documents: documents that have vectors now: all.
-        reused: of them, those that had one before, also from a run that was killed.
-        embedded: texts that the embedder was given; equal texts once.
-        seconds: wall time.
-    """
+    """What `embed_documents` did: documents in all, reused of them, distinct texts embedded."""
 
     documents: int
     reused: int
@@ -80,17 +65,18 @@ def embed_documents(
 ) -> EmbedStats:
     """Give every document of an index a vector: the feature `vectors`.
 
-    The text is title and text, as they are searched, as far as the embedder can hold it (the
-    packaged encoder: 256 tokens). Vectors by the same embedder are kept. A run that was killed is
-    resumed and loses at most a chunk of 512 documents.
+    The text is title and text, as far as the embedder can hold it (the packaged encoder: 256
+    tokens). Vectors by the same embedder are kept; a killed run is resumed and loses at most 512
+    documents. Returns how many `documents` have a vector, how many were `reused`, how many distinct
+    texts were `embedded`, and `seconds`.
 
     Args:
         index_folder: an index; it may be searched meanwhile.
-        embedder: from `pnyx.models.embedding.embedder_from`.
+        embedder: from `embedder_from`.
         on_progress: called now and then with the number of documents that are done.
 
     Raises:
-        IndexFolderError: no index, or a damaged one.
+        IndexFolderError: not an index, or a damaged one.
         InputError: documents were added meanwhile; the same call again goes on.
         ModelError: the embedder cannot go on; what it had embedded is kept.
         PnyxError: the disk is full or read-only, or another process does the same.
@@ -130,7 +116,6 @@ def _reusable(index: Index, meta: Mapping[str, Any]) -> Rows:
 
 
 def _rows(feature: Feature) -> Rows:
-    """Return the vectors of a feature, one a document."""
     rows: Rows = feature.array(VECTORS)
     shape = (feature.documents, feature.meta.get("dimensions"))
     # By their bits, which is ten times faster than isfinite: all ones in the exponent.
@@ -185,12 +170,9 @@ def _utf8(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of all documents of an index.
+    """The vectors of all documents: rows float16 (documents, d), read-only, of length about 1.
 
-    Attributes:
-        rows: float16 [documents, dimensions], read-only; each of length 1 but for rounding.
-        embedder: name of what made them.
-        identity: what tells these vectors from any others that the index had or may have.
+    `embedder` names what made them; `identity` distinguishes them from any others of this index.
     """
 
     rows: Rows
@@ -199,12 +181,7 @@ class Vectors:
 
 
 def document_vectors(index: Index) -> Vectors:
-    """Return the vectors of all documents; they are verified once for each open index.
-
-    Raises:
-        InputError: there are none, or not of documents that were added later.
-        IndexFolderError: they are damaged.
-    """
+    """Return the vectors of all documents; they are verified once for each open index."""
     return index.once(VECTORS, lambda: _open(index))
 
 
@@ -290,5 +267,5 @@ class _Partial:
         self._stream.flush()
 
     def remove(self) -> None:
-        """Remove the file: what it held stands elsewhere now."""
+        """Remove the file."""
         self._path.unlink(missing_ok=True)

@@ -36,7 +36,7 @@ def argue(
 
     Args:
         engine: where the evidence is: an index or another engine, searched as `SearchPlan()` says,
-            or a `Searcher`. Either is asked for the question and its definition, as one text.
+            or a `Searcher`; asked for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
         judge: answers Support questions for relevance, stance and support.
         writer: argues one side from given documents.
@@ -46,9 +46,8 @@ def argue(
         The case with every verdict. A side without evidence has a response without sentences.
 
     Raises:
-        pnyx.errors.InputError: the index lacks what the search needs.
-        pnyx.errors.ModelError: the judge's or the writer's model cannot be used at all; whatever
-            it had answered is in the store.
+        InputError: the index lacks what the search needs.
+        ModelError: the judge's or the writer's model cannot be used at all; its answers are stored.
     """
     plan = plan or Plan()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
@@ -96,16 +95,13 @@ def _usual_reason(placed: Sequence[Placed]) -> str:
 def search_text(question: Question) -> str:
     """Return what is searched for: the question and, where it has one, its definition.
 
-    Good evidence often answers a question without its words; a definition names more of them (on
-    the bundled example it raises the share of a question's own passages in the first 30 from .63
-    to .84).
+    On the bundled example that raises the share of a question's own passages in the first 30 from
+    .63 to .84.
     """
     return f"{question.text} {question.definition}".strip()
 
 
 class _Retrieved(NamedTuple):
-    """What the search gave."""
-
     documents: list[Evidence]
     copies: int
     found: Found

@@ -19,8 +19,7 @@ class ArguedSide:
 
     Attributes:
         side: `pro` answers the question with yes, `con` with no.
-        response: the argument; each sentence's `extra["role"]` is `conclusion` or `premise`
-            (a conclusion opens a group of premises).
+        response: the argument; each sentence's `extra["role"]` is `conclusion` or `premise`.
         support: for each (sentence position, cited document id): does the document support it?
         relevance: for each cited document id: does it help to answer the question?
         stance: for each cited document id: does it serve this side?
@@ -47,8 +46,7 @@ class Case:
 
     Attributes:
         question: as asked.
-        sides: pro before con; one of them where only one was asked for. A side for which no
-            evidence was found has a response without sentences.
+        sides: those asked for, pro before con; one without evidence has no sentences.
         documents: every cited document by id.
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
@@ -79,10 +77,7 @@ class Case:
 
 
 def scored_response(side: ArguedSide) -> Response:
-    """Return a side's response with each citation's probability of support, if any, as its score.
-
-    The citation style `scores` (RAGTIME) wants that confidence.
-    """
+    """Return a side's response with each citation's probability of support as its score."""
     sentences = []
     for position, sentence in enumerate(side.response.sentences):
         citations = []

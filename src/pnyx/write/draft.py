@@ -13,12 +13,9 @@ __all__ = ["Draft", "Writer", "conclusion", "premise"]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One side's argument as written.
+    """One side's argument as written, its sentences in reading order; `problems` are for people.
 
-    Attributes:
-        sentences: in reading order; `extra["role"]` is `conclusion` or `premise`.
-        problems: what was removed or went wrong, one line each, for people.
-        failed: the writer gave nothing usable (as opposed to having nothing to say).
+    `failed` if the writer gave nothing usable (as opposed to having nothing to say).
     """
 
     sentences: tuple[Sentence, ...]

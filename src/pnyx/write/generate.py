@@ -1,6 +1,5 @@
 """The writer that asks a language model for conclusions, each followed by cited premises.
 
-The model sees every document, trimmed by the same proportion, under a number; it answers in JSON.
 Nothing of a reply that cannot be read is guessed at: the side is then reported as not written.
 """
 
@@ -36,11 +35,7 @@ __all__ = ["WORDS_PER_TOKEN", "LlmWriter", "WorkedExample", "pack", "read_exampl
 class WorkedExample:
     """A question argued by hand, shown to the model before the real one (few-shot).
 
-    Attributes:
-        question: the contentious question.
-        side: the side that is argued.
-        documents: the texts that are cited, numbered from 1.
-        points: the argument in the shape of the model's own reply.
+    `documents` are cited by number, from 1; `points` have the shape of the model's own reply.
     """
 
     question: str
@@ -50,11 +45,7 @@ class WorkedExample:
 
 
 def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
-    """Read worked examples from JSONL: `question`, `side`, `documents` (texts), `points`.
-
-    Raises:
-        InputError: a field is missing, of the wrong shape, or cites a document that is not there.
-    """
+    """Read worked examples from JSONL: `question`, `side`, `documents` (texts), `points`."""
     examples = []
     for line, row in read_jsonl(path):
         side, documents = row.get("side"), row.get("documents")
@@ -223,11 +214,9 @@ WORDS_PER_TOKEN = 0.7
 
 
 def pack(documents: Sequence[Evidence], max_tokens: int) -> tuple[list[Document], int]:
-    """Trim every document by the same proportion so that all fit into `max_tokens` (estimated).
+    """Trim every document by the same proportion to fit `max_tokens` (estimated); count those.
 
-    No document is dropped while each can keep at least one word: dropping the last ones would
-    silence whole sources (ConQRet, section 3.2.2). Returns the documents, trimmed at word
-    boundaries, and how many were.
+    None is dropped while each can keep a word: that would silence whole sources (ConQRet, 3.2.2).
     """
     budget = max(len(documents), int(max_tokens * WORDS_PER_TOKEN))
     plain = [_plain(d) for d in documents]
