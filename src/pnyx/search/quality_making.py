@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -55,13 +56,13 @@ class MadeModel:
 
     def row(self) -> dict[str, Any]:
         """Return it ready for JSON."""
-        return {
-            "model": self.name,
-            "method": self.method,
-            "counts": dict(self.counts),
-            "figures": _plain(self.figures),
-            "as_in_the_paper": dict(self.as_in_the_paper),
-        }
+        return {"model": self.name, "method": self.method, **self.about()}
+
+    def about(self) -> dict[str, Any]:
+        """Return counts and figures ready for JSON."""
+        figures = {s: {name: one.row() for name, one in m.items()} for s, m in self.figures.items()}
+        paper = dict(self.as_in_the_paper)
+        return {"counts": dict(self.counts), "figures": figures, "as_in_the_paper": paper}
 
 
 def rated_texts(rows: Iterable[RatedText]) -> tuple[RatedTexts, dict[str, int]]:
@@ -118,18 +119,13 @@ def make_quality_model(
     needs_sklearn()
     _check_out(Path(out), replace)
     rated, counts = rated_texts(rows)
-
-    def done(fold: int, of: int) -> None:
-        if report is not None:
-            report(fold, of, "folds")
-
-    figures = cross_validate(rated, method, folds, done)
+    figures = cross_validate(rated, method, folds, report)
     paper = paper_protocol(rated) if method == "paper" else {}
     with atomic_folder(out, replace=replace) as folder:
         model = METHODS[method](rated, method)
-        about = {"counts": counts, "figures": _plain(figures), "as_in_the_paper": paper}
-        full = write_quality_model(folder, model, name or Path(out).name, about)
-        made = MadeModel(full, method, counts, figures, paper)
+        made = MadeModel("", method, counts, figures, paper)
+        full = write_quality_model(folder, model, name or Path(out).name, made.about())
+        made = with_fields(made, name=full)
         folder.joinpath(CARD).write_text(_card(made), encoding="utf-8")
     return made
 
@@ -142,13 +138,6 @@ def _check_out(out: Path, replace: bool) -> None:
         raise InputError("exists already", path=out)
     if not (out / MANIFEST).is_file():
         raise InputError("exists and is not a quality model, so it is not replaced", path=out)
-
-
-def _plain(figures: Figures) -> dict[str, dict[str, dict[str, Any]]]:
-    return {
-        system: {name: one.row() for name, one in measures.items()}
-        for system, measures in figures.items()
-    }
 
 
 _HOW = {
@@ -187,20 +176,17 @@ def _card(made: MadeModel) -> str:
 
 def figure_cells(figures: Figures) -> list[Sequence[str]]:
     """Return a row for each measure: its name, then the value of each system with its interval."""
-    rows: list[Sequence[str]] = []
-    for name, label in LABELS.items():
-        if any(name in measures for measures in figures.values()):
-            cells = []
-            for measures in figures.values():
-                one = measures[name]
-                bounds = (
-                    "-"
-                    if one.low is None or one.high is None
-                    else (f"[{one.low:.4f}, {one.high:.4f}]")
-                )
-                cells.append("-" if one.value is None else f"{one.value:.4f} {bounds}")
-            rows.append((label, *cells))
-    return rows
+    return [
+        (label, *(_cell(measures[name]) for measures in figures.values()))
+        for name, label in LABELS.items()
+        if any(name in measures for measures in figures.values())
+    ]
+
+
+def _cell(one: Measured) -> str:
+    known = one.low is not None and one.high is not None
+    bounds = f"[{one.low:.4f}, {one.high:.4f}]" if known else "-"
+    return "-" if one.value is None else f"{one.value:.4f} {bounds}"
 
 
 # Measuring ---------------------------------------------------------------------------
@@ -232,7 +218,7 @@ def cross_validate(
     rated: RatedTexts,
     method: str,
     folds: int = 10,
-    report: Callable[[int, int], None] | None = None,
+    report: Report | None = None,
 ) -> Figures:
     """Measure a method of `METHODS` and the length alone, each text by a model without its topic.
 
@@ -244,16 +230,14 @@ def cross_validate(
     called = np.ones(len(place), dtype=bool)
     for fold in range(int(place.max()) + 1):
         fit, test = np.flatnonzero(place != fold), np.flatnonzero(place == fold)
-        model, texts = (
-            METHODS[method](rated.part(fit), method),
-            [rated.texts[row] for row in test.tolist()],
-        )
+        model = METHODS[method](rated.part(fit), method)
+        texts = [rated.texts[row] for row in test.tolist()]
         out[method][test] = model.predict(texts)
         if isinstance(model, PaperModel):
             called[test] = [model.accepts(text) for text in texts]
         out[LENGTH_ALONE][test] = _by_length(rated.part(fit), rated.part(test))
         if report is not None:
-            report(fold + 1, int(place.max()) + 1)
+            report(fold + 1, int(place.max()) + 1, "folds")
     return {
         method: _measures(rated, out[method], called),
         LENGTH_ALONE: _measures(rated, out[LENGTH_ALONE], np.ones(len(place), dtype=bool)),
@@ -261,17 +245,13 @@ def cross_validate(
 
 
 def _by_length(fit: RatedTexts, test: RatedTexts) -> Floats:
-    needs_sklearn()
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    known, asked = (
-        np.stack([one.surface for one in part.seen])[:, LENGTHS] for part in (fit, test)
-    )
+    known, asked = (np.stack([t.surface for t in part.seen])[:, LENGTHS] for part in (fit, test))
     line = make_pipeline(StandardScaler(), Ridge(10.0)).fit(known, fit.quality)
-    predicted: Floats = np.asarray(line.predict(asked), dtype=np.float64)
-    return predicted.clip(0.0, 1.0)
+    return np.clip(np.asarray(line.predict(asked), dtype=np.float64), 0.0, 1.0)
 
 
 def _measures(rated: RatedTexts, quality: Floats, called: NDArray[np.bool_]) -> dict[str, Measured]:
