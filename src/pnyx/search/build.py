@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace as with_fields
 from pathlib import Path
@@ -17,6 +17,7 @@ from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.index import Index
 from pnyx.search.manifest import (
+    contents,
     count,
     is_index,
     locked,
@@ -66,14 +67,9 @@ def build_index(
     lock = locked(folder) if replace and folder.exists() else nullcontext()
     with lock, atomic_folder(path, replace=replace) as temporary:
         entries = _write_segments(records, temporary, tokenizer, extra_fields, [], on_progress)
-        content: dict[str, Any] = {
-            "tokenizer": tokenizer.to_manifest(),
-            "fields": [*FIELDS, *extra_fields],
-            "statistics": count(entries),
-            "segments": entries,
-        }
-        write_manifest(temporary, content)
-    return _opened(folder, content["statistics"]["documents"], started)
+        content = {"tokenizer": tokenizer.to_manifest(), "fields": [*FIELDS, *extra_fields]}
+        write_manifest(temporary, content | {"statistics": count(entries), "segments": entries})
+    return _opened(folder, entries, started)
 
 
 def add_to_index(
@@ -93,10 +89,9 @@ def add_to_index(
     """
     started = time.perf_counter()
     folder = Path(path)
-    manifest = read_manifest(folder)
+    read_manifest(folder)
     with locked(folder), writing(path):
-        # Read again under the lock: another process may have added since.
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder)  # again: another process may have added since
         old = open_segments(folder, manifest)
         try:
             remove_leftovers(folder, manifest)
@@ -104,18 +99,11 @@ def add_to_index(
                 records, folder, old.tokenizer, old.extra_fields, old.segments, on_progress
             )
             entries = manifest["segments"] + new
-            content = {
-                "tokenizer": manifest["tokenizer"],
-                "fields": manifest["fields"],
-                "statistics": count(entries),
-                "segments": entries,
-                **({"features": manifest["features"]} if "features" in manifest else {}),
-            }
-            write_manifest(folder, content)
+            write_manifest(folder, contents(manifest, statistics=count(entries), segments=entries))
         except BaseException:
             _undo(folder, manifest)
             raise
-    return _opened(folder, count(new)["documents"], started)
+    return _opened(folder, new, started)
 
 
 def _write_segments(
@@ -163,16 +151,15 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
     names = list(dict.fromkeys(fields or ()))
     for name in names:
         if name not in stored.EXTRA_FIELDS:
-            known = ", ".join(stored.EXTRA_FIELDS)
-            raise InputError(
-                f"unknown field {shorten(name, 40)!r}, expected: {known} "
-                "(title and text are always searched)"
-            )
+            found = f"unknown field {shorten(name, 40)!r}"
+            known = f"{', '.join(stored.EXTRA_FIELDS)} (title and text are always searched)"
+            raise InputError(f"{found}, expected: {known}")
     return names
 
 
-def _opened(folder: Path, added: int, started: float) -> Index:
+def _opened(folder: Path, new: Sequence[Mapping[str, Any]], started: float) -> Index:
     seconds = time.perf_counter() - started
     index = Index.open(folder)
+    added = count(new)["documents"]
     index.statistics = with_fields(index.statistics, added=added, seconds=seconds)
     return index

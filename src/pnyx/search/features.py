@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError
 from pnyx.search.manifest import (
     FEATURE_NAME,
+    contents,
     damaged,
     locked,
     read_manifest,
@@ -69,8 +70,9 @@ def put_feature(
             found = manifest["statistics"]["documents"]
             raise InputError(f"has {found} documents, expected {documents}", path=path)
         remove_leftovers(folder, manifest)
-        file = f"feature-{name}-{_next_number(manifest, name):06d}.data"
-        with SegmentWriter(folder / file) as writer:
+        old = manifest.get("features", {}).get(name, {"file": "-0."})["file"]
+        number = int(old.rpartition("-")[2].partition(".")[0]) + 1
+        with SegmentWriter(folder / f"feature-{name}-{number:06d}.data") as writer:
             for section, values in arrays.items():
                 writer.array(section, _dtype(values), values)
             entry = writer.finish()
@@ -80,9 +82,7 @@ def put_feature(
             "shapes": {section: list(values.shape) for section, values in arrays.items()},
         }
         features = {**manifest.get("features", {}), name: entry}
-        # Of the manifest's own fields only the content is written anew.
-        kept = {k: manifest[k] for k in ("tokenizer", "fields", "statistics", "segments")}
-        write_manifest(folder, kept | {"features": features})
+        write_manifest(folder, contents(manifest, features=features))
         remove_leftovers(folder, read_manifest(folder))
 
 
@@ -94,11 +94,6 @@ def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Fe
     shapes = {section: tuple(shape) for section, shape in entry["shapes"].items()}
     file = SegmentFile(Path(path), entry)
     return Feature(name, entry["documents"], entry["meta"], file, shapes)
-
-
-def _next_number(manifest: Mapping[str, Any], name: str) -> int:
-    entry = manifest.get("features", {}).get(name)
-    return 1 if entry is None else int(entry["file"].rpartition("-")[2].partition(".")[0]) + 1
 
 
 def _dtype(values: NDArray[Any]) -> str:

@@ -38,12 +38,12 @@ class IndexStats:
     """What an index holds; `added` and `seconds` are of the call that built it, or 0."""
 
     documents: int
-    added: int
     tokens: int
     postings: int
     segments: int
     bytes: int
-    seconds: float
+    added: int = 0
+    seconds: float = 0.0
 
 
 class Index:
@@ -60,15 +60,9 @@ class Index:
         opened = open_segments(path, manifest)
         self.tokenizer = opened.tokenizer
         entries, counts = manifest["segments"], opened.statistics
-        self.statistics = IndexStats(
-            documents=counts["documents"],
-            added=0,
-            tokens=counts["tokens"],
-            postings=counts["postings"],
-            segments=len(entries),
-            bytes=sum(entry["bytes"] for entry in entries),
-            seconds=0.0,
-        )
+        size = sum(entry["bytes"] for entry in entries)
+        kept = {name: counts[name] for name in ("documents", "tokens", "postings")}
+        self.statistics = IndexStats(**kept, segments=len(entries), bytes=size)
         collection = Collection(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
@@ -85,11 +79,6 @@ class Index:
         except IndexFolderError as error:
             return error  # for those who use it
 
-    @property
-    def whole(self) -> bool:
-        """Whether every file that the manifest names could be opened."""
-        return not any(isinstance(one, IndexFolderError) for one in self._features.values())
-
     @classmethod
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Index:
         """Open an index folder; takes milliseconds, whatever its size.
@@ -105,13 +94,12 @@ class Index:
         while True:
             try:
                 index = cls(folder, manifest, kernel)
-                if index.whole:
+                if not any(isinstance(one, IndexFolderError) for one in index._features.values()):
                     return index
                 error = None
             except IndexFolderError as found:
                 error = found
-            # A file that is missing or another one may have been replaced since the manifest was
-            # read; then there is a new manifest.
+            # What is missing may have been replaced since; then there is a new manifest.
             latest = read_manifest(folder)
             if latest == manifest:
                 if error is not None:
@@ -123,7 +111,7 @@ class Index:
         return self._starts[-1]
 
     def __contains__(self, doc_id: object) -> bool:
-        return isinstance(doc_id, str) and self._locate(doc_id) is not None
+        return isinstance(doc_id, str) and self._number(doc_id) is not None
 
     def search(
         self, text: str, model: str = DEFAULT_MODEL, k: int = 10, **parameters: float
@@ -234,21 +222,21 @@ class Index:
 
     def document(self, doc_id: str) -> Evidence:
         """Return the record with this id, as it was indexed; KeyError where there is none."""
-        place = self._locate(doc_id)
-        if place is None:
+        number = self._number(doc_id)
+        if number is None:
             raise KeyError(doc_id)
-        return self._segments[place[0]].document(place[1])
+        return self.document_at(number)
 
     def document_at(self, number: int) -> Evidence:
         """Return the record with this 0-based number: its place in the order of indexing."""
-        segment, place = self._place(number)
-        return self._segments[segment].document(place)
+        if not 0 <= number < len(self):
+            raise IndexError(f"document {number} of {len(self)}")
+        owner = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._segments[owner].document(number - self._starts[owner])
 
     def documents(self) -> Iterator[Evidence]:
-        """Yield every record in the order of indexing."""
-        for segment in self._segments:
-            for place in range(len(segment)):
-                yield segment.document(place)
+        """Return every record in the order of indexing."""
+        return map(self.document_at, range(len(self)))
 
     def doc_ids(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the ids of documents by number."""
@@ -267,24 +255,18 @@ class Index:
         """Return the numbers of documents by id; InputError for an unknown one."""
         found = np.empty(len(ids), dtype=np.int64)
         for at, doc_id in enumerate(ids):
-            place = self._locate(doc_id)
-            if place is None:
+            number = self._number(doc_id)
+            if number is None:
                 raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
-            found[at] = self._starts[place[0]] + place[1]
+            found[at] = number
         return found
 
-    def _locate(self, doc_id: str) -> tuple[int, int] | None:
-        for number, segment in enumerate(self._segments):
+    def _number(self, doc_id: str) -> int | None:
+        for start, segment in zip(self._starts, self._segments, strict=False):
             place = segment.ids.find(doc_id)
             if place is not None:
-                return number, place
+                return start + place
         return None
-
-    def _place(self, number: int) -> tuple[int, int]:
-        if not 0 <= number < len(self):
-            raise IndexError(f"document {number} of {len(self)}")
-        owner = int(np.searchsorted(self._starts, number, side="right")) - 1
-        return owner, number - self._starts[owner]
 
     def known(self, name: str) -> Feature | None:
         """Return a feature, for as many documents as it has; None where there is none.
@@ -325,8 +307,7 @@ class Index:
         for segment in self._segments:
             segment.verify()
         for name in self._features:
-            feature = self.known(name)
-            if feature is not None:
+            if feature := self.known(name):
                 feature.file.verify_all()
                 for section in feature.shapes:
                     feature.array(section)

@@ -43,13 +43,14 @@ FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")
 _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 _MOST = 1 << 53
 """More than any number in a manifest: what is below is exact wherever it is computed with."""
-_OF_CHECKSUMS = ("offset", "crc32")
+_EXPECTED = "expected a folder made by pnyx index"
+_AGAIN = "index the corpus again"
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
 
 
 def damaged(path: str | Path, what: str) -> IndexFolderError:
     """Return the error for an index whose bytes are not those that were written."""
-    return IndexFolderError(f"{what}: the index is damaged, index the corpus again", path=path)
+    return IndexFolderError(f"{what}: the index is damaged, {_AGAIN}", path=path)
 
 
 def segment_name(number: int) -> str:
@@ -81,6 +82,12 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
     sync_folder(folder)
 
 
+def contents(manifest: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return what a manifest says of its index, with changes, for `write_manifest`."""
+    names = ("tokenizer", "fields", "statistics", "segments", "features")
+    return {name: manifest[name] for name in names if name in manifest} | changes
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the checked manifest of an index folder; IndexFolderError where it is not sound."""
     raw = _manifest_bytes(folder)
@@ -91,21 +98,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise IndexFolderError(f"is not a Pnyx index ({MANIFEST} is of another kind)", path=folder)
     version = content.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise IndexFolderError(
-            f"written by a newer Pnyx (format {version}, this one reads {FORMAT_VERSION}): "
-            "upgrade pnyx",
-            path=folder,
-        )
-    if isinstance(version, int) and version < FORMAT_VERSION:
-        raise IndexFolderError(
-            f"written by an older Pnyx (format {version}, this one reads {FORMAT_VERSION}): "
-            "index the corpus again",
-            path=folder,
-        )
-    found = _CHECKSUM.findall(raw)
+    if isinstance(version, int) and version != FORMAT_VERSION:
+        newer = version > FORMAT_VERSION
+        age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", _AGAIN)
+        found = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
+        raise IndexFolderError(f"{found}: {advice}", path=folder)
+    sums = _CHECKSUM.findall(raw)
     blank = _CHECKSUM.sub(b'"checksum": "' + b"0" * 64 + b'"', raw)
-    if len(found) != 1 or hashlib.sha256(blank).hexdigest().encode() != found[0]:
+    if len(sums) != 1 or hashlib.sha256(blank).hexdigest().encode() != sums[0]:
         raise damaged(folder, f"{MANIFEST} fails its checksum")
     try:
         _check(content)
@@ -125,14 +125,12 @@ def _check(content: Mapping[str, Any]) -> None:
     entries, features = content["segments"], content.get("features", {})
     if not isinstance(entries, list) or not entries or not isinstance(features, dict):
         raise ValueError("expected segments and features")
+    counted = ("documents", "documents_with_terms", "postings", "tokens", "terms")
     for number, entry in enumerate(entries, start=1):
         if entry["file"] != segment_name(number):
             raise ValueError("segments are not numbered in order")
         _check_file(entry)
-        documents, with_terms, postings, tokens, _ = (
-            _whole(entry[name])
-            for name in ("documents", "documents_with_terms", "postings", "tokens", "terms")
-        )
+        documents, with_terms, postings, tokens, _ = (_whole(entry[name]) for name in counted)
         if not (with_terms <= documents and with_terms <= postings <= tokens and documents > 0):
             raise ValueError("its statistics are impossible")
     if content["statistics"] != count(entries):
@@ -153,11 +151,12 @@ def _check(content: Mapping[str, Any]) -> None:
 
 
 def _check_file(entry: Mapping[str, Any]) -> None:
-    numbers = [entry["bytes"], entry["block_bytes"], *map(entry["checksums"].get, _OF_CHECKSUMS)]
+    checksums = entry["checksums"]
+    numbers = [entry["bytes"], entry["block_bytes"], checksums["offset"], checksums["crc32"]]
     for section in entry["sections"].values():
         numbers += [section["offset"], section["bytes"]]
         if not isinstance(section["dtype"], str):
-            raise TypeError("a dtype is no name")
+            raise TypeError("a dtype is not a name")
     for number in numbers:
         _whole(number)
 
@@ -185,13 +184,9 @@ def _manifest_bytes(folder: Path) -> bytes:
             return stream.read(_MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
         found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"
-        raise IndexFolderError(
-            f"{found}, expected a folder made by pnyx index", path=folder
-        ) from error
+        raise IndexFolderError(f"{found}, {_EXPECTED}", path=folder) from error
     except NotADirectoryError as error:
-        raise IndexFolderError(
-            "is a file, expected a folder made by pnyx index", path=folder
-        ) from error
+        raise IndexFolderError(f"is a file, {_EXPECTED}", path=folder) from error
     except (OSError, ValueError) as error:
         raise IndexFolderError(f"cannot be read: {error}", path=folder) from error
 
@@ -205,10 +200,8 @@ def locked(folder: Path, what: str = "this index") -> Iterator[None]:
         raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
     try:
         if not try_lock(handle):
-            raise PnyxError(
-                f"{shorten(str(folder), 200)}: another process is writing to {what}, "
-                "try again when it has finished"
-            )
+            found = f"{shorten(str(folder), 200)}: another process is writing to {what}"
+            raise PnyxError(f"{found}, try again when it has finished")
         yield
     finally:
         os.close(handle)
@@ -220,8 +213,8 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        name = shorten(str(path), 200)
-        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
+        found = f"{shorten(str(path), 200)}: cannot be written"
+        raise PnyxError(f"{found}: {error.strerror}") from error
 
 
 def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
