@@ -33,16 +33,16 @@ DEFAULT_MODEL = "dirichlet"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexStats:
     """What an index holds; `added` and `seconds` are of the call that built it, or 0."""
 
     documents: int
+    added: int = 0
     tokens: int
     postings: int
     segments: int
     bytes: int
-    added: int = 0
     seconds: float = 0.0
 
 

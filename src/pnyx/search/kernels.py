@@ -8,7 +8,7 @@ query term scores -0.0; a matched one +0.0 or more (Lucene returns those clipped
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import accumulate
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -49,10 +49,6 @@ class TermPart:
     values: Floats
     exception_documents: NDArray[np.int64]
     exception_values: Floats
-
-    def repeated(self, times: int) -> TermPart:
-        """Return the term as it counts when a query repeats it."""
-        return replace(self, weight=times * self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,35 +91,18 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
     """Return the score of every document of a segment; shape (documents,)."""
     scores = np.full(len(part.lengths), UNMATCHED)
     for term in part.terms:
-        at = slice(term.first, term.stop)
+        at, exceptions = slice(term.first, term.stop), term.exception_documents
         documents, frequencies = join(part.lows[at], part.highs[at])
-        if len(term.exception_documents):
+        if len(exceptions):
             documents, frequencies = documents[frequencies > 0], frequencies[frequencies > 0]
-        _add(scores, part, documents, term.values[frequencies], term.weight, length_values, combine)
-        exceptions = term.exception_documents
-        _add(scores, part, exceptions, term.exception_values, term.weight, length_values, combine)
+        ordinary = documents, term.values[frequencies]
+        for numbers, values in (ordinary, (exceptions, term.exception_values)):
+            lengths = length_values[part.lengths[numbers]]
+            if combine == "add":
+                scores[numbers] += term.weight * np.maximum(values + lengths, 0.0)
+            else:
+                scores[numbers] += term.weight - term.weight / (1.0 + values * lengths)
     return scores
-
-
-def _add(
-    scores: Floats,
-    part: SegmentPart,
-    documents: NDArray[Any],
-    values: Floats,
-    weight: float,
-    length_values: Floats,
-    combine: Combine,
-) -> None:
-    lengths = length_values[part.lengths[documents]]
-    if combine == "add":
-        scores[documents] += weight * np.maximum(values + lengths, 0.0)
-    else:
-        scores[documents] += weight - weight / (1.0 + values * lengths)
-
-
-def _numpy_scores(parts: Sequence[SegmentPart], length_values: Floats, combine: Combine) -> Floats:
-    scored = [score_numpy(part, length_values, combine) for part in parts]
-    return scored[0] if len(scored) == 1 else np.concatenate(scored)
 
 
 def best(scores: Floats, k: int) -> NDArray[np.int64]:
@@ -149,7 +128,7 @@ class Kernel:
         """Return the score of every document, segment after segment; shape (documents,)."""
         compiled = self._choose(parts)
         if compiled is None:
-            return _numpy_scores(parts, length_values, combine)
+            return np.concatenate([score_numpy(part, length_values, combine) for part in parts])
         scores = np.full(sum(len(p.lengths) for p in parts), UNMATCHED)
         first = 0
         for part in parts:
@@ -169,7 +148,7 @@ class Kernel:
         """Return the best `k` matched documents and their (boosted) scores, ties by number."""
         compiled = self._choose(parts)
         if compiled is None:
-            scores = _numpy_scores(parts, length_values, combine)
+            scores = np.concatenate([score_numpy(part, length_values, combine) for part in parts])
             scores = scores if boosts is None else boosts.apply(scores)
             chosen = best(scores, k)
             return chosen, scores[chosen]

@@ -116,8 +116,7 @@ class SegmentBuilder:
         self._refuse_duplicates(earlier, first_number)
         self._hand_over()
         self._await()
-        postings = self._postings.finish()
-        writer = self._writer
+        postings, writer = self._postings.finish(), self._writer
         writer.array("documents.offsets", "<u8", np.array(self._offsets))
         write_keys(writer, "ids", self._ids)
         write_keys(writer, "terms", [term.encode() for term in self._numbers.terms])
@@ -207,7 +206,7 @@ class Segment:
         As scoring relies on, their documents ascend and are of this segment.
         """
         first, stop = self.offsets.read(term, term + 2).tolist()
-        documents, _ = self._joined(first, stop)
+        documents, _ = join(self.lows.read(first, stop), self.highs.read(first, stop))
         beyond = first < stop and int(documents[-1]) >= len(self)
         if beyond or stop - first > self._with_terms or (documents[1:] <= documents[:-1]).any():
             raise damaged(self.folder, f"the postings of term {term} do not fit its documents")
@@ -219,9 +218,6 @@ class Segment:
         if not documents <= found <= self._tokens:
             raise damaged(self.folder, f"term {term} occurs {found} times in {documents} documents")
         return found
-
-    def _joined(self, first: int, stop: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-        return join(self.lows.read(first, stop), self.highs.read(first, stop))
 
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
@@ -245,11 +241,8 @@ class Segment:
             (self._document_offsets.whole(), len(self._documents)),
             (self.offsets.whole(), len(self.lows)),
         ):
-            if (
-                int(offsets[0]) != 0
-                or int(offsets[-1]) != end
-                or (offsets[1:] < offsets[:-1]).any()
-            ):
+            ends = int(offsets[0]), int(offsets[-1])
+            if ends != (0, end) or (offsets[1:] < offsets[:-1]).any():
                 raise damaged(self.folder, "its offsets do not fit")
         self._verify_postings()
         for place, doc_id in enumerate(self.ids.all()):
@@ -286,11 +279,8 @@ class Opened:
 def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
     """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
     if is_superseded(manifest.get("tokenizer")):
-        raise IndexFolderError(
-            "written by an older Pnyx, which took other words from English texts: "
-            "index the corpus again",
-            path=folder,
-        )
+        found = "written by an older Pnyx, which took other words from English texts"
+        raise IndexFolderError(f"{found}: index the corpus again", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]
         opened = Opened(

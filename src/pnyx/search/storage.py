@@ -30,15 +30,7 @@ BLOCK_BYTES: Final = 1 << 16
 
 _ALIGNMENT = 64
 _CHECKSUM = np.dtype("<u4")
-_DTYPES = {
-    "u1": np.uint8,
-    "i1": np.int8,
-    "<u2": np.uint16,
-    "<u4": np.uint32,
-    "<u8": np.uint64,
-    "<f2": np.float16,
-    "<f4": np.float32,
-}
+_DTYPES = ("u1", "i1", "<u2", "<u4", "<u8", "<f2", "<f4")
 
 
 # Writing a segment ---------------------------------------------------------------------------
@@ -125,7 +117,6 @@ class SegmentFile:
         """Map the file that an entry of a manifest (`read_manifest`) names."""
         self.folder, self._name = folder, entry["file"]
         size, end = entry["bytes"], entry["checksums"]["offset"]
-        self.block_bytes = BLOCK_BYTES
         blocks = -(-end // BLOCK_BYTES)
         if entry["block_bytes"] != BLOCK_BYTES or size != end + blocks * _CHECKSUM.itemsize:
             raise damaged(folder, f"{self._name} has the wrong number of checksums")
@@ -162,12 +153,9 @@ class SegmentFile:
 
     def map(self, offset: int, size: int, dtype: str) -> NDArray[Any]:
         """Return unverified bytes as an array: for `Section` only."""
-        kind = np.dtype(_DTYPES[dtype])
-        if (
-            offset % _ALIGNMENT
-            or size % kind.itemsize
-            or not 0 <= offset <= offset + size <= self._end
-        ):
+        kind = np.dtype(dtype)
+        within = 0 <= offset <= offset + size <= self._end
+        if offset % _ALIGNMENT or size % kind.itemsize or not within:
             raise damaged(self.folder, f"{MANIFEST} misplaces a section")
         return np.frombuffer(self._map, dtype=kind, count=size // kind.itemsize, offset=offset)
 
@@ -175,8 +163,8 @@ class SegmentFile:
         """Check the blocks that hold bytes `first` to `stop`, unless that was done before."""
         if not self.pending or first >= stop:
             return
-        last = -(-stop // self.block_bytes)
-        block = self._verified.find(0, first // self.block_bytes, last)
+        last = -(-stop // BLOCK_BYTES)
+        block = self._verified.find(0, first // BLOCK_BYTES, last)
         while block >= 0:
             self._verify_block(block)
             block = self._verified.find(0, block + 1, last)
@@ -185,7 +173,7 @@ class SegmentFile:
         """Check the blocks that hold these scattered byte positions."""
         if self.pending:
             # What is empty may lie just behind the last block.
-            blocks = np.minimum(positions // self.block_bytes, len(self._verified) - 1)
+            blocks = np.minimum(positions // BLOCK_BYTES, len(self._verified) - 1)
             unseen = blocks[np.frombuffer(self._verified, dtype=np.bool_)[blocks] == 0]
             for block in set(unseen.tolist()):
                 self._verify_block(block)
@@ -195,8 +183,8 @@ class SegmentFile:
         return self._map[first:stop]
 
     def _verify_block(self, block: int) -> None:
-        first = block * self.block_bytes
-        part = memoryview(self._map)[first : min(first + self.block_bytes, self._end)]
+        first = block * BLOCK_BYTES
+        part = memoryview(self._map)[first : min(first + BLOCK_BYTES, self._end)]
         if zlib.crc32(part) != self._crcs[block]:
             raise damaged(self.folder, f"{self._name} fails its checksum at byte {first}")
         self._verified[block] = 1
@@ -253,7 +241,7 @@ class Section:
             raise damaged(self._file.folder, f"section {self.name} is too short")
         firsts, stops = firsts + self._offset, stops + self._offset
         self._file.verify_each(np.concatenate([firsts, np.maximum(firsts, stops - 1)]))
-        for long in np.flatnonzero(stops - firsts > self._file.block_bytes).tolist():
+        for long in np.flatnonzero(stops - firsts > BLOCK_BYTES).tolist():
             self._file.verify(int(firsts[long]), int(stops[long]))
         return list(map(self._file.bytes_at, firsts.tolist(), stops.tolist()))
 

@@ -54,13 +54,8 @@ def from_row(row: dict[str, Any]) -> Evidence:
 def _checked(fields: dict[str, Any]) -> dict[str, Any]:
     """Refuse values that are not of the type of their field."""
     for name, value in fields.items():
-        if name == "extra":
-            sound = isinstance(value, dict)
-        elif name == "stance":
-            sound = value in STANCES
-        else:
-            sound = isinstance(value, str)
-        if not sound:
+        kind = dict if name == "extra" else str
+        if not isinstance(value, kind) or (name == "stance" and value not in STANCES):
             raise TypeError(f"{name} is not what it must be")
     return fields
 
@@ -70,7 +65,10 @@ def encode(record: Evidence, *, number: int) -> bytes:
 
     Half a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD, as when reading JSON.
     """
-    _check_id(record, number)
+    if not isinstance(record.id, str) or not record.id:
+        raise InputError(f"record {number} has no id, expected a non-empty string")
+    if _HALF_CHARACTERS.search(record.id):
+        raise InputError(f"record {number} has the id {shorten(record.id, 40)}, expected Unicode")
     try:
         line = json_line(to_row(record))
     except (TypeError, ValueError, RecursionError) as error:
@@ -80,13 +78,6 @@ def encode(record: Evidence, *, number: int) -> bytes:
         return line.encode() + b"\n"
     except UnicodeEncodeError:
         return _HALF_CHARACTERS.sub("\ufffd", line).encode() + b"\n"
-
-
-def _check_id(record: Evidence, number: int) -> None:
-    if not isinstance(record.id, str) or not record.id:
-        raise InputError(f"record {number} has no id, expected a non-empty string")
-    if _HALF_CHARACTERS.search(record.id):
-        raise InputError(f"record {number} has the id {shorten(record.id, 40)}, expected Unicode")
 
 
 def decode(line: bytes) -> Evidence:
