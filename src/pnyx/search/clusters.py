@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
-from pnyx.search.cluster_labels import ClusterLabel, label_clusters
 from pnyx.search.engine import Engine, Topic, TopicQuery
 from pnyx.search.features import Feature, put_feature
 from pnyx.search.index import Index
@@ -24,12 +23,14 @@ from pnyx.search.manifest import damaged
 from pnyx.search.topic_points import (
     SPACES,
     Advance,
+    ClusterLabel,
     Space,
     Vectors,
     by_size,
     distinct_points,
     join_spaces,
     k_means_engine,
+    label_clusters,
     nearest_centroids,
     points_of,
     read_conclusions,
@@ -103,12 +104,9 @@ class Clusters:
 
     def topics(self, numbers: NDArray[np.int64]) -> list[Topic | None]:
         """Return the topics of documents by number, None for those without."""
-        return [
-            None
-            if cluster == NO_CLUSTER
-            else Topic(cluster, self.labels[cluster].label, self.labels[cluster].terms)
-            for cluster in self.cluster[numbers].tolist()
-        ]
+        known = [Topic(n, one.label, one.terms) for n, one in enumerate(self.labels)]
+        clusters = self.cluster[numbers].tolist()
+        return [None if cluster == NO_CLUSTER else known[cluster] for cluster in clusters]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,14 +228,9 @@ def _put(
     labels: Sequence[ClusterLabel],
     meta: dict[str, Any],
 ) -> Clusters:
-    data = json.dumps([label.to_json() for label in labels], ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
-    arrays: dict[str, NDArray[Any]] = {
-        "cluster": cluster,
-        "centroids": centroids,
-        "labels": np.frombuffer(data, dtype=np.uint8),
-    }
+    data = json.dumps(list(map(asdict, labels)), ensure_ascii=False)
+    coded: NDArray[Any] = np.frombuffer(data.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    arrays = {"cluster": cluster, "centroids": centroids, "labels": coded}
     put_feature(path, CLUSTERS, arrays, documents=len(cluster), meta=meta)
     return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
 
@@ -295,11 +288,9 @@ def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], 
 def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:
     """Refuse an embedder whose vectors cannot be compared with the centroids."""
     if clusters.embedder != name:
-        raise InputError(
-            f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}, "
-            f"not with {shorten(name, 60)}: use that one, or cluster anew with this one: {_MAKE}",
-            path=path,
-        )
+        made = f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}"
+        advice = f"use that one, or cluster anew with this one: {_MAKE}"
+        raise InputError(f"{made}, not with {shorten(name, 60)}: {advice}", path=path)
 
 
 def _opened(feature: Feature) -> Clusters:
@@ -319,7 +310,10 @@ def _opened(feature: Feature) -> Clusters:
     try:
         rows = json.loads(feature.array("labels").tobytes())
         json.dumps(rows, ensure_ascii=False).encode()  # half characters cannot be shown
-        labels = tuple(ClusterLabel.from_json(row) for row in rows)
+        labels = tuple(
+            ClusterLabel(str(row["label"]), tuple(map(str, row["terms"])), int(row["documents"]))
+            for row in rows
+        )
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         labels = ()
     if not sound or len(labels) != k:

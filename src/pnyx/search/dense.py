@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,7 +71,7 @@ def dense_rank(
     if ann or (ann is None and len(index) >= ANN_FROM):
         graph = index.once(ANN, lambda: _open_graph(index))
     if graph is not None:
-        return _graph_top(graph, rows, question, k)
+        return _graph_top(graph[0], rows, question, k)
     if ann:
         raise InputError(f"the index has no graph of these vectors: {_BUILD}", path=index.path)
     return cosine_top(rows, question, k)
@@ -176,7 +175,7 @@ def graph_library() -> Any:
     return load_usearch().Index
 
 
-def _open_graph(index: Index) -> _MappedGraph | None:
+def _open_graph(index: Index) -> tuple[Any, NDArray[np.uint8]] | None:
     feature = index.known(ANN)
     vectors = document_vectors(index)
     wanted = {"library": LIBRARY, "of": dict(vectors.identity)}
@@ -193,22 +192,16 @@ def _open_graph(index: Index) -> _MappedGraph | None:
     if (len(graph), graph.ndim) != vectors.rows.shape:
         raise damaged(index.path, f"feature {ANN} is of other vectors")
     # The graph reads where the file is mapped, so the mapping has to live as long.
-    return _MappedGraph(graph, content)
-
-
-@dataclass(frozen=True, slots=True)
-class _MappedGraph:
-    graph: Any
-    content: NDArray[np.uint8]
+    return graph, content
 
 
 def _graph_top(
-    opened: _MappedGraph, rows: NDArray[np.float16], question: NDArray[np.float32], k: int
+    graph: Any, rows: NDArray[np.float16], question: NDArray[np.float32], k: int
 ) -> RankedList:
     """Rank what the graph finds, by the same cosines as exact search."""
     # As many as are asked for are kept while searching; twice as many finds more of the best.
     wanted = min(len(rows), max(2 * k, _WANTED))
-    found = opened.graph.search(question, wanted, threads=1).keys.astype(np.int64)
+    found = graph.search(question, wanted, threads=1).keys.astype(np.int64)
     if len(found) and not 0 <= found.min() <= found.max() < len(rows):
         raise PnyxError("the graph of vectors names documents that are not there: build it again")
     return _exactly(rows, np.unique(found), question, k)

@@ -7,7 +7,7 @@ of the document, and its 4 high bits above the frequency.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class PostingsBuilder:
     def __init__(self) -> None:
         self.count = 0
         # Terms, their counts of postings, and postings by term and document, of some documents.
-        self._chunks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]] = []
+        self._chunks: list[tuple[NDArray[Any], NDArray[Any], NDArray[np.uint32]]] = []
         self._lengths: list[NDArray[np.int64]] = []
         self._documents = 0
         self._cf = np.zeros(0, dtype=np.int64)

@@ -54,7 +54,7 @@ class QueryCompiler:
         # Not bound methods: a cycle would keep the index's files open until it is collected.
         self.find = lru_cache(_REMEMBERED_TERMS)(partial(_look_up, segments))
         self._compiled = lru_cache(_REMEMBERED_TABLES)(partial(_compile, self.find, collection))
-        self._lengths = lru_cache(1)(lambda m: m.length_values(_DECODED_LENGTHS, collection))
+        self.by_length = lru_cache(1)(partial(_by_length, collection))
 
     def parts(self, text: str, model: Model) -> list[SegmentPart] | None:
         """Compile a query against each segment; None where no word of it is in the index."""
@@ -69,9 +69,10 @@ class QueryCompiler:
             for s, parts in zip(self._segments, terms, strict=True)
         ]
 
-    def by_length(self, model: Model) -> Floats:
-        """Return the model's value for each length byte."""
-        return self._lengths(model)
+
+def _by_length(collection: Collection, model: Model) -> Floats:
+    """Return the model's value for each length byte."""
+    return model.length_values(_DECODED_LENGTHS, collection)
 
 
 def _compile(

@@ -1,16 +1,19 @@
-"""What is clustered (whole texts, or conclusions, also beside their premises), and the k-means."""
+"""What is clustered, the k-means, and what each cluster is about, for people."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora.segment import split_sentences
+from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.records import Argument, Evidence
 from pnyx.search.index import Index
@@ -21,12 +24,14 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
 __all__ = [
+    "ClusterLabel",
     "Conclusions",
     "by_size",
     "conclusion_of",
     "distinct_points",
     "join_spaces",
     "k_means_engine",
+    "label_clusters",
     "nearest_centroids",
     "points_of",
     "premise_of",
@@ -34,8 +39,6 @@ __all__ = [
 ]
 
 Space: TypeAlias = Literal["text", "conclusion", "dual"]
-"""What is clustered: title and text as one, conclusions as in the paper, or conclusions and
-premises side by side."""
 
 SPACES: tuple[Space, ...] = get_args(Space)
 
@@ -61,14 +64,12 @@ def conclusion_of(record: Evidence) -> str:
 
 def premise_of(record: Evidence) -> str:
     """Return what a document gives as reasons: its premises, or else its text."""
-    text = record.text
-    if isinstance(record, Argument) and record.premises:
-        text = "\n".join(premise.text for premise in record.premises)
+    premises = record.premises if isinstance(record, Argument) else ()
+    text = "\n".join(p.text for p in premises) if premises else record.text
     return text[:_MAX_PREMISE].strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusions:
+class Conclusions(NamedTuple):
     """The conclusions of documents: each distinct one, and which is whose (-1 for none)."""
 
     distinct: list[str]
@@ -141,7 +142,7 @@ def _whole_texts(
 def _embed(
     embedder: Embedder, texts: Sequence[str], done: int, on_progress: Advance | None
 ) -> Vectors:
-    parts: list[Vectors] = [np.zeros((0, 0), dtype=np.float32)]
+    parts: list[Vectors] = []
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         part = texts[start : start + _TEXTS_AT_ONCE]
         vectors = embedder.encode(part)
@@ -150,7 +151,7 @@ def _embed(
         parts.append(vectors)
         if on_progress is not None:
             on_progress(done + start + len(part))
-    return np.concatenate(parts[1:]) if len(parts) > 1 else parts[0]
+    return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
 
 
 def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
@@ -163,8 +164,7 @@ def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
 
 
 MINI_BATCH_ABOVE = 20_000
-"""Distinct points above which k-means takes samples of them (MiniBatchKMeans): all of them at once
-take minutes beyond that, for an error a few percent lower."""
+"""Distinct points above which k-means takes samples: all at once would take minutes."""
 
 _FEW = 2_000
 """Distinct points up to which the best of four starts is taken; it costs next to nothing there."""
@@ -201,12 +201,8 @@ def k_means_engine() -> Means:
 def distinct_points(points: Vectors, rows: Counts) -> tuple[Vectors, Counts, Counts]:
     """Merge equal points (an embedder may ignore case): points, their documents, who has which."""
     seen: dict[bytes, int] = {}
-    merged = np.array(
-        [
-            seen.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), len(seen))
-            for row in points
-        ]
-    )
+    hashed = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in points)
+    merged = np.array([seen.setdefault(one, len(seen)) for one in hashed])
     _, firsts = np.unique(merged, return_index=True)
     out = np.where(rows >= 0, merged[rows], -1)
     return points[firsts], np.bincount(out[out >= 0], minlength=len(firsts)), out
@@ -231,3 +227,96 @@ def by_size(centroids: Vectors, nearest: Counts, weights: Counts) -> tuple[Vecto
     numbers = np.zeros(len(centroids), dtype=np.int64)
     numbers[order] = np.arange(len(order))
     return centroids[order], numbers[nearest]
+
+
+# What a cluster is about -------------------------------------------------------------------
+
+
+_TERMS, _MAX_LABEL = 5, 200
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLabel:
+    """A typical conclusion (hostile text), distinctive words, and the size when it was made."""
+
+    label: str
+    terms: tuple[str, ...]
+    documents: int
+
+
+def label_clusters(
+    texts: Sequence[str],
+    which: NDArray[np.int64],
+    cluster: NDArray[np.uint32],
+    likeness: NDArray[np.float64],
+    k: int,
+    tokenizer: Tokenizer,
+) -> list[ClusterLabel]:
+    """Describe each of `k` clusters by its conclusion nearest to the centroid, and its terms.
+
+    `which` gives each document's conclusion among `texts` (-1 for none), `cluster` its cluster (`k`
+    or more for none), `likeness` the cosine to its centroid.
+    """
+    members = np.flatnonzero((which >= 0) & (cluster < k))
+    # Most typical first within each cluster; ties in document order.
+    ordered = members[np.lexsort((-likeness[members], cluster[members]))]
+    conclusions: list[dict[int, None]] = [{} for _ in range(k)]
+    for number, text in zip(cluster[ordered].tolist(), which[ordered].tolist(), strict=True):
+        conclusions[number].setdefault(text)
+    counts = np.bincount(cluster[members], minlength=k).tolist()
+    terms = _terms([[texts[at] for at in own] for own in conclusions], tokenizer)
+    return [
+        ClusterLabel(_cut(texts[next(iter(own))]) if own else "", best, count)
+        for own, best, count in zip(conclusions, terms, counts, strict=True)
+    ]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1].rstrip() + "…"
+
+
+def _terms(clusters: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[tuple[str, ...]]:
+    """Choose terms by class-based tf-idf (Grootendorst 2022, BERTopic, Eq. 2) of conclusions."""
+    stems: dict[str, str | None] = {}
+    surfaces: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    inside = [Counter(_stems(texts, tokenizer, stems, surfaces)) for texts in clusters]
+    overall: Counter[str] = Counter()
+    clusters_with: Counter[str] = Counter()
+    for counted in inside:
+        overall.update(counted)
+        clusters_with.update(counted.keys())
+    # Words that a quarter of the topics share (should, how, make) set none apart.
+    common = max(2, len(clusters) // 4)
+    mean = overall.total() / max(1, len(clusters))
+    out = []
+    for counted in inside:
+        weights = {
+            t: tf * math.log1p(mean / overall[t])
+            for t, tf in counted.items()
+            if clusters_with[t] <= common
+        }
+        best = sorted(weights, key=lambda term: (-weights[term], term))[:_TERMS]
+        words = [min((-n, word) for word, n in surfaces[term].items())[1] for term in best]
+        out.append(tuple(words))
+    return out
+
+
+def _stems(
+    texts: Iterable[str],
+    tokenizer: Tokenizer,
+    stems: dict[str, str | None],
+    surfaces: defaultdict[str, Counter[str]],
+) -> Iterable[str]:
+    """Yield the stems of texts; count in `surfaces` which words each stands for."""
+    for text in texts:
+        for word in tokenizer.words(text):
+            if word not in stems:
+                stems[word] = tokenizer.term(word) if _tells(word) else None
+            stem = stems[word]
+            if stem is not None:
+                surfaces[stem][word.removesuffix("'s").removesuffix("’s")] += 1
+                yield stem
+
+
+def _tells(word: str) -> bool:
+    return len(word) > 1 and any(map(str.isalpha, word))
