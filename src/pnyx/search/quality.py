@@ -113,8 +113,7 @@ class QualityModel:
 
         Only the first 20,000 characters count. A text gets the same bits alone and in any batch.
         """
-        found = (self.score(text) for text in texts)
-        return np.array([self.neutral if q is None else q for q in found], dtype=np.float32)
+        return predictions(self, texts)[0]
 
     def score(self, text: str) -> float | None:
         """Return the quality of one text in [0, 1], None where it holds no word."""
@@ -144,6 +143,13 @@ class QualityModel:
         return float(np.interp(math.log1p(words), np.log1p(self.gate), [0.0, 1.0, 1.0, 0.0]))
 
 
+def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
+    """Return the quality of texts, float32 (n,), and of how many nothing can be said."""
+    found = [model.score(text) for text in texts]
+    filled = [model.neutral if q is None else q for q in found]
+    return np.array(filled, dtype=np.float32), found.count(None)
+
+
 def _apply(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
     return (
         head.intercept
@@ -171,24 +177,15 @@ def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
         raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name].astype(np.float64) for name in file.files}
-    heads = {
+    fields: dict[str, Any] = {
         name: Head(manifest["intercepts"][name], arrays[f"{name}_surface"], arrays[f"{name}_words"])
         for name in ("long", "short")
     }
-    if any(len(head.words) != 2**HASH_BITS for head in heads.values()):
+    if any(len(head.words) != 2**HASH_BITS for head in fields.values()):
         raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
-    return QualityModel(
-        name=manifest["name"],
-        neutral=manifest["neutral"],
-        mean=arrays["mean"],
-        deviation=arrays["deviation"],
-        idf=arrays["idf"],
-        long=heads["long"],
-        short=heads["short"],
-        base=manifest["base"],
-        spread=manifest["spread"],
-        gate=tuple(manifest["gate"]),
-    )
+    fields |= {name: arrays[name] for name in ("mean", "deviation", "idf")}
+    fields |= {name: manifest[name] for name in ("name", "neutral", "base", "spread")}
+    return QualityModel(**fields, gate=tuple(manifest["gate"]))
 
 
 # Documents ----------------------------------------------------------------------------------------
@@ -196,10 +193,8 @@ def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
 
 def rated_text(record: Evidence) -> str:
     """Return the text whose quality is predicted: an argument's premises, or all."""
-    if isinstance(record, Argument):
-        premises = " ".join(premise.text for premise in record.premises if premise.text.strip())
-        return premises or record.text
-    return record.text
+    premises = record.premises if isinstance(record, Argument) else ()
+    return " ".join(p.text for p in premises if p.text.strip()) or record.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +234,9 @@ def score_documents(
     parts = [known]
     for first in range(len(known), len(index), _BATCH):
         numbers = range(first, min(first + _BATCH, len(index)))
-        found = [model.score(rated_text(index.document_at(number))) for number in numbers]
-        unscored += sum(one is None for one in found)
-        filled = [model.neutral if one is None else one for one in found]
-        parts.append(np.array(filled, dtype=np.float32))
+        found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
+        unscored += none
+        parts.append(found)
         if on_progress is not None:
             on_progress(numbers.stop)
     added = len(index) - len(known)

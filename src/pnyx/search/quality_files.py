@@ -23,8 +23,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.search.quality import Head, QualityModel
 from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION
-from pnyx.search.quality_paper import MAX_WORDS, PaperModel, SupportVectors
-from pnyx.search.quality_training import NEVER_SHORT
+from pnyx.search.quality_training import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
 
 __all__ = ["CARD", "MANIFEST", "read_quality_model", "write_quality_model"]
 

@@ -22,8 +22,14 @@ from pnyx.measure.correlation import weighted_pearson, weighted_r2, weighted_spe
 from pnyx.measure.weighted import Weighted
 from pnyx.search.quality import QualityModel
 from pnyx.search.quality_files import CARD, MANIFEST, write_quality_model
-from pnyx.search.quality_paper import PaperModel, paper_protocol, train_paper_model
-from pnyx.search.quality_training import RatedTexts, needs_sklearn, train_surface_model
+from pnyx.search.quality_training import (
+    PaperModel,
+    RatedTexts,
+    needs_sklearn,
+    paper_protocol,
+    train_paper_model,
+    train_surface_model,
+)
 
 __all__ = ["MadeModel", "cross_validate", "figure_cells", "make_quality_model", "rated_texts"]
 

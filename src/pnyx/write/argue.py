@@ -17,8 +17,7 @@ from pnyx.records import Document, Evidence, Question, Response, Sentence, Side,
 from pnyx.search.engine import Engine
 from pnyx.search.pipeline import Found, Searcher
 from pnyx.search.sides import CORPUS_LABEL, Placed, place
-from pnyx.write.case import ArguedSide, Case
-from pnyx.write.draft import Draft, Writer
+from pnyx.write.case import ArguedSide, Case, Draft, Writer
 from pnyx.write.plan import Plan
 
 __all__ = ["Plan", "argue", "search_text"]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pnyx.judge.answers import Answer, Judged, verdict_fields
 from pnyx.measure.base import Measured
-from pnyx.records import Evidence, Question, Response, Side
+from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 
-__all__ = ["ArguedSide", "Case", "scored_response", "verdict_rows"]
+__all__ = [
+    "ArguedSide",
+    "Case",
+    "Draft",
+    "Writer",
+    "scored_response",
+    "sentence",
+    "verdict_rows",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +86,15 @@ class Case:
 
 def scored_response(side: ArguedSide) -> Response:
     """Return a side's response with each citation's probability of support as its score."""
-    sentences = []
-    for position, sentence in enumerate(side.response.sentences):
-        citations = []
-        for citation in sentence.citations:
-            answer = side.support.get((position, citation.doc_id))
-            score = answer.probability if isinstance(answer, Judged) else None
-            citations.append(replace(citation, score=score))
-        sentences.append(replace(sentence, citations=tuple(citations)))
+
+    def scored(place: int, citation: Citation) -> Citation:
+        answer = side.support.get((place, citation.doc_id))
+        return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
+
+    sentences = (
+        replace(one, citations=tuple(scored(place, c) for c in one.citations))
+        for place, one in enumerate(side.response.sentences)
+    )
     return replace(side.response, sentences=tuple(sentences))
 
 
@@ -96,9 +105,9 @@ def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:
     """
     for side in case.sides:
         run = side.response.run_id
-        for (sentence, doc_id), answer in side.support.items():
-            row = _row(case, side, "support", f"{run}/{sentence}/{doc_id}", doc_id, answer)
-            yield {**row, "sentence": sentence}
+        for (place, doc_id), answer in side.support.items():
+            row = _row(case, side, "support", f"{run}/{place}/{doc_id}", doc_id, answer)
+            yield {**row, "sentence": place}
         for task, answers in (("relevance", side.relevance), ("stance", side.stance)):
             for doc_id, answer in answers.items():
                 yield _row(case, side, task, f"{run}/{task}/{doc_id}", doc_id, answer)
@@ -116,3 +125,34 @@ def _row(
         "side": side.side,
         "doc_id": doc_id,
     }
+
+
+# What a writer returns ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One side's argument as written, its sentences in reading order; `problems` are for people.
+
+    `failed` if the writer gave nothing usable (as opposed to having nothing to say).
+    """
+
+    sentences: tuple[Sentence, ...]
+    problems: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class Writer(Protocol):
+    """Argues one side of a question from the given documents, citing them."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+        """Write the argument for `side` from `documents` (best first), citing their ids."""
+        ...
+
+
+def sentence(role: str, text: str, citations: Iterable[str]) -> Sentence:
+    """Return a `conclusion`, which opens a point, or a `premise`, a reason for it."""
+    return Sentence(text, tuple(Citation(c) for c in dict.fromkeys(citations)), {"role": role})

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pnyx.corpora.segment import split_sentences
 from pnyx.models.encoder import Encoder, load_encoder
 from pnyx.records import Argument, Evidence, Question, Sentence, Side
-from pnyx.write.draft import Draft, conclusion, premise
+from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
 
 __all__ = ["ExtractiveWriter"]
@@ -137,8 +137,8 @@ class ExtractiveWriter:
                 vector = point.vectors[position]
                 written.append(vector)
                 cited = (point.document.id, *self._also_said_by(point, vector, candidates))
-                make = conclusion if position == 0 else premise
-                out.append(make(point.texts[position], cited))
+                role = "conclusion" if position == 0 else "premise"
+                out.append(sentence(role, point.texts[position], cited))
         return out
 
     def _premises(self, point: _Point, query: Vectors, written: list[Vectors]) -> list[int]:

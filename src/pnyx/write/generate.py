@@ -22,7 +22,7 @@ from pnyx.judge.prompting import block, load_prompt
 from pnyx.judge.reading import UnreadableReply, cut_reason, schema_of, validated
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
-from pnyx.write.draft import Draft, conclusion, premise
+from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import CONTEXT, POINTS
 
 if TYPE_CHECKING:
@@ -160,8 +160,7 @@ class LlmWriter:
                         f"removed a citation of document {number} from {shorten(clean, 60)!r}: "
                         f"{len(shown)} documents were given"
                     )
-            make = conclusion if role == "conclusion" else premise
-            yield make(clean, tuple(cited))
+            yield sentence(role, clean, cited)
 
 
 def _parse(text: str) -> list[tuple[str, str, list[int]]]:
