@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["place_folder", "recover_folder", "temporary_file", "temporary_folder", "try_lock"]
+__all__ = ["place_folder", "recover_folder", "temporary", "try_lock"]
 
 _ENDING = ".pnyx"
 _MOVED = "-old"
@@ -37,28 +37,23 @@ _WAIT_SECONDS = 0.02
 
 
 @contextlib.contextmanager
-def temporary_file(target: Path) -> Iterator[Path]:
-    """Yield a new, locked, empty neighbour of a file to be; it is removed if it is still there."""
-    _clear_leftovers(target)
-    temporary, handle = _made(target, folder=False)
+def temporary(target: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Yield a new, locked, empty neighbour of a file or folder to be, removed if still there."""
+    if folder:
+        recover_folder(target)
+    for path in _leftovers(target):
+        if path.name.endswith(_MOVED) and not os.path.lexists(target):
+            continue  # all that is left of the target
+        with _opened(path) as lock:
+            # While it is locked here, no writer that has just made it goes on with it.
+            if lock is True:
+                _remove(path)
+    made, handle = _made(target, folder=folder)
     try:
-        yield temporary
+        yield made
     finally:
         os.close(handle)
-        temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def temporary_folder(target: Path) -> Iterator[Path]:
-    """Yield a new, locked, empty neighbour of a folder to be; it is removed if still there."""
-    recover_folder(target)
-    _clear_leftovers(target)
-    temporary, handle = _made(target, folder=True)
-    try:
-        yield temporary
-    finally:
-        os.close(handle)
-        _remove(temporary)
+        _remove(made)
 
 
 def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
@@ -84,7 +79,9 @@ def recover_folder(target: Path) -> bool:
         if not moved:
             return False
         for old in moved:
-            if not _is_live(old.with_name(old.name.removesuffix(_MOVED))):
+            with _opened(old.with_name(old.name.removesuffix(_MOVED))) as lock:
+                live = lock is False
+            if not live:
                 with contextlib.suppress(OSError):
                     old.rename(target)
                     return True
@@ -99,7 +96,6 @@ def _stem(target: Path) -> str:
 
 
 def _made(target: Path, *, folder: bool) -> tuple[Path, int]:
-    """Make a neighbour and lock it; return it with the handle that holds the lock."""
     while True:
         path = target.with_name(f".{_stem(target)}.{secrets.token_hex(4)}{_ENDING}")
         try:
@@ -136,29 +132,16 @@ def try_lock(handle: int) -> bool | None:
         return None
 
 
-def _clear_leftovers(target: Path) -> None:
-    """Remove what killed writers of this target left, as far as that is possible."""
-    for path in _leftovers(target):
-        if path.name.endswith(_MOVED) and not os.path.lexists(target):
-            continue  # all that is left of the target
-        with contextlib.suppress(OSError):
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                # While it is locked here, no writer that has just made it goes on with it.
-                if try_lock(handle) is True:
-                    _remove(path)
-            finally:
-                os.close(handle)
-
-
-def _is_live(path: Path) -> bool:
-    """Whether a writer holds the lock of a temporary."""
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[bool | None]:
+    """Lock a temporary for a moment; False where its writer holds it, None where it cannot be."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return False
+        yield None
+        return
     try:
-        return try_lock(handle) is False
+        yield try_lock(handle)
     finally:
         os.close(handle)
 

@@ -43,15 +43,11 @@ def build_index(
     replace: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Index:
-    """Index `records` into the new folder `path`, all or nothing.
+    """Index `records` into the new folder `path`, all or nothing; return the index, opened.
 
-    Args:
-        records: documents or arguments with distinct ids; consumed once, in order.
-        path: the folder to create.
-        fields: what is searched beside title and text: `topic`, or nothing.
-        language: how words are stemmed, see `Tokenizer`.
-        replace: replace an existing index once the new one is complete.
-        on_progress: called now and then with the number of records read.
+    The records have distinct ids and are consumed once, in order. `fields` may add `topic` to title
+    and text; `language` says how words are stemmed (`Tokenizer`); with `replace` an existing index
+    is replaced once the new one is complete; `on_progress` is told how many records were read.
 
     Raises:
         InputError: no records, a duplicate id, an unknown field or language, or `path` exists.

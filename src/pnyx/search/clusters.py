@@ -147,11 +147,8 @@ def cluster_documents(
         seed: of k-means, 0 to 2^32 - 1; the same seed gives the same clusters.
         on_progress: called with the number of texts embedded so far.
 
-    Raises:
-        InputError: a bad k, space or seed, or no document has any text.
-        IndexFolderError: `path` is not an index, or is damaged.
-        MissingExtra: scikit-learn is not installed.
-        PnyxError: the disk is full or read-only, or another process is writing.
+    Raises InputError for a bad k, space or seed or documents without any text, MissingExtra without
+    scikit-learn, IndexFolderError and PnyxError as `build_index` and `Index.open` do.
     """
     _check(k, space, seed)
     means = k_means_engine()  # first of all: fail before minutes of embedding if it is missing
@@ -247,9 +244,7 @@ def known_clusters(index: Index) -> Clusters | None:
 def clusters_of(index: Index) -> Clusters:
     """Return the topics of an index.
 
-    Raises:
-        InputError: it has none, or lacks those of documents that were added later.
-        IndexFolderError: they are damaged.
+    Raises InputError where it has none, or lacks those of documents that were added later.
     """
     feature = index.feature(CLUSTERS, _MAKE)
     return index.once(CLUSTERS, lambda: _opened(feature))
@@ -258,8 +253,7 @@ def clusters_of(index: Index) -> Clusters:
 def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
     """Return the topics of listed documents, the most frequent first; some documents have none.
 
-    Raises:
-        InputError: there are no clusters, or not of all documents.
+    Raises InputError where there are no clusters, or not of all documents.
     """
     found = Counter(topic for topic in engine.topics(ids) if topic is not None)
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0].number))

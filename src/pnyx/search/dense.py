@@ -54,17 +54,10 @@ def dense_rank(
 ) -> RankedList:
     """Rank documents by the cosine of their vectors to a question's; ties in document order.
 
-    Exact search sums the stored float16 in float64, so a cosine is right to about 0.0005.
-
-    Args:
-        index: its documents were embedded (`embed_documents`).
-        question_vector: from `embed_question`, of length 1.
-        k: how many documents at most, at least 1.
-        ann: whether to search the graph of `build_ann`, which may miss some documents; None
-            searches it from `ANN_FROM` documents on if it is there and fits the vectors.
-
-    Returns:
-        Numbers int64 and cosines float64, best first.
+    `question_vector` is from `embed_question`. Exact search sums the stored float16 in float64, so
+    a cosine is right to about 0.0005. `ann` says whether to search the graph of `build_ann`, which
+    may miss some documents; None searches it from `ANN_FROM` documents on if it fits the vectors.
+    Returns numbers int64 and cosines float64, best first.
 
     Raises:
         InputError: no vectors, a vector of another length, `k` below 1, or `ann` without a graph.
@@ -148,13 +141,9 @@ def build_ann(
 ) -> None:
     """Build the graph (HNSW, by usearch) over the vectors of an index, and keep it there.
 
-    It is memory-mapped when searched, and not used once the vectors have changed. `on_progress` is
-    called now and then with how many documents are in it.
-
-    Raises:
-        InputError: the index has no vectors.
-        MissingExtra: usearch is not installed.
-        PnyxError: the disk is full or read-only, or another process is writing.
+    It is not used once the vectors have changed. `on_progress` is called now and then with how many
+    documents are in it. Raises InputError without vectors, MissingExtra without usearch, PnyxError
+    where the disk is full or read-only, or another process is writing.
     """
     index = Index.open(index_folder)
     vectors = document_vectors(index)
@@ -204,7 +193,6 @@ def _open_graph(index: Index) -> tuple[Any, NDArray[np.uint8]] | None:
 def _graph_top(
     graph: Any, rows: NDArray[np.float16], question: NDArray[np.float32], k: int
 ) -> RankedList:
-    """Rank what the graph finds, by the same cosines as exact search."""
     # As many as are asked for are kept while searching; twice as many finds more of the best.
     wanted = min(len(rows), max(2 * k, _WANTED))
     found = graph.search(question, wanted, threads=1).keys.astype(np.int64)
@@ -288,7 +276,6 @@ def _cut(content: Bytes, size: int) -> tuple[Bytes, Bytes]:
 
 
 def _check_head(head: Bytes, count: int, dimensions: int) -> None:
-    """Compare with the head that this usearch writes."""
     empty = np.frombuffer(new_graph(dimensions).save(), dtype=np.uint8)
     expected, found = empty[8 : 8 + _HEAD].copy(), head.copy()
     if not np.array_equal(found[_MAJOR], expected[_MAJOR]):

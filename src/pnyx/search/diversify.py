@@ -45,12 +45,8 @@ def mmr(
         k: how many to choose, at least 1; all where there are fewer.
         lam: in [0, 1]: 1 ranks by relevance alone; BERDS uses .75 to .99.
 
-    Returns:
-        0-based positions in the order chosen, each at most once.
-
-    Raises:
-        InputError: `k` or `lam` is out of range.
-        ValueError: a value is not finite, or the shapes do not fit.
+    Returns 0-based positions in the order chosen. Raises InputError for `k` or `lam` out of range,
+    ValueError for values that are not finite or shapes that do not fit.
     """
     check_least("k", k, 1)
     if not 0.0 <= lam <= 1.0:  # also refuses NaN
@@ -104,11 +100,7 @@ def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
 
 
 def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
-    """Merge rankings: the first of each, then the second of each; the top k unique (BERDS, 5).
-
-    Raises:
-        InputError: `k` is below 1.
-    """
+    """Merge rankings in turns, the first of each, then the second; the top k unique (BERDS, 5)."""
     check_least("k", k, 1)
     merged: dict[T, None] = {}
     for depth in range(max(map(len, rankings), default=0)):

@@ -33,17 +33,11 @@ def fuse_rrf(
 ) -> RankedList:
     """Fuse by reciprocal rank: the sum of 1 / (constant + rank) over the rankings.
 
-    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual
-    rank learning methods", SIGIR 2009. A ranking without a document adds nothing to it.
-
-    Args:
-        rankings: pairs (numbers, scores) as of `Index.rank`, best first; only the order counts.
-        constant: at least 0; the smaller, the more the first ranks count.
-        k: how many documents at most, at least 1.
-
-    Raises:
-        InputError: `k` or `constant` out of range.
-        ValueError: a ranking that is not one.
+    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
+    learning methods", SIGIR 2009. A ranking, a pair (numbers, scores) as of `Index.rank`, adds
+    nothing to a document that it lacks. Returns at most `k` documents, at least 1. Raises
+    InputError for `k` or `constant` (at least 0) out of range, ValueError for a ranking that is not
+    one.
     """
     check_least("k", k, 1)
     if not (math.isfinite(constant) and constant >= 0):
@@ -61,19 +55,12 @@ def fuse_weighted(
 ) -> RankedList:
     """Fuse by the weighted sum of scores that were made comparable within each ranking.
 
-    `minmax` is (score - lowest) / (highest - lowest), all 1 where all are equal; `zscore` is
-    (score - mean) / standard deviation, all 0 where all are equal. A document that a ranking does
-    not hold counts there as its lowest, so the rankings should be longer than `k`.
-
-    Args:
-        rankings: pairs (numbers, scores) as of `Index.rank`, best first.
-        weights: one for each ranking, at least 0 and not all 0; only their proportions matter.
-        k: how many documents at most, at least 1.
-        normalise: `minmax` or `zscore`.
-
-    Raises:
-        InputError: `k`, a weight or `normalise` is none of these.
-        ValueError: a ranking that is not one.
+    `minmax` is (score - lowest) / (highest - lowest), all 1 where all are equal; `zscore` is (score
+    - mean) / standard deviation, all 0 where all are equal. A document that a ranking does not hold
+    counts there as its lowest, so the rankings, pairs (numbers, scores) as of `Index.rank`, should
+    be longer than `k`. Weights are at least 0 and not all 0; only their proportions matter. Raises
+    InputError for `k`, weights or `normalise` out of range, ValueError for a ranking that is not
+    one.
     """
     check_least("k", k, 1)
     if len(weights) != len(rankings):
@@ -111,7 +98,6 @@ def _normalised(scores: Floats, normalise: Normalisation) -> Floats:
 
 
 def _sum(numbers: list[Numbers], values: list[Floats], missing: list[float], k: int) -> RankedList:
-    """Add each document's values over the rankings and return the best `k`."""
     documents = np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, dtype=np.int64)
     table = np.tile(np.array(missing), (len(documents), 1))
     for column, (own, value) in enumerate(zip(numbers, values, strict=True)):

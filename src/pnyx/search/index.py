@@ -84,10 +84,8 @@ class Index:
         """Open an index folder; takes milliseconds, whatever its size.
 
         `kernel` forces `numpy` or `numba` instead of whichever is quicker; scores are the same.
-
-        Raises:
-            IndexFolderError: not an index, a damaged one, or one written by a newer version. Damage
-                inside of large files is refused when that part is first read.
+        Raises IndexFolderError for anything but an index, a damaged one, or one of a newer version.
+        Damage inside of large files is refused when that part is first read.
         """
         folder = Path(path)
         manifest = read_manifest(folder)
@@ -118,15 +116,10 @@ class Index:
     ) -> list[Hit]:
         """Return the best `k` documents for a question, best first, ties in document order.
 
-        Args:
-            text: the question, as plain text: there is no query language.
-            model: a name in `MODELS`: `dirichlet` or `bm25`.
-            k: how many, at least 1; fewer where fewer documents hold a query term.
-            parameters: the model's own, e.g. `mu=1000` or `k1=0.9, b=0.4`.
-
-        Raises:
-            InputError: unknown model, or a parameter out of range.
-            IndexFolderError: a part of the index that this query reads is damaged.
+        `text` is plain: there is no query language. `model` is `dirichlet` or `bm25` with its
+        `parameters`, e.g. `mu=1000` or `k1=0.9, b=0.4`. There may be fewer hits: only documents
+        that hold a query term. Raises InputError for a model, parameter or `k` out of range,
+        IndexFolderError for damage.
         """
         return self._hits(*self.rank(text, model, k, boosts=None, **parameters))
 
@@ -269,11 +262,7 @@ class Index:
         return None
 
     def known(self, name: str) -> Feature | None:
-        """Return a feature, for as many documents as it has; None where there is none.
-
-        Raises:
-            IndexFolderError: its file is missing or damaged.
-        """
+        """Return a feature, for as many documents as it has; None where there is none."""
         feature = self._features.get(name)
         if isinstance(feature, IndexFolderError):
             raise feature
@@ -282,9 +271,7 @@ class Index:
     def feature(self, name: str, how: str) -> Feature:
         """Return a feature that every document must have; `how` is the command that makes it.
 
-        Raises:
-            InputError: it is not there, or not for documents that were added later.
-            IndexFolderError: its file is missing or damaged.
+        Raises InputError where it is not there, or not for documents that were added later.
         """
         feature = self.known(name)
         if feature is None:
@@ -314,9 +301,5 @@ class Index:
 
 
 def verify_index(path: str | Path) -> None:
-    """Check every byte and every record of an index folder.
-
-    Raises:
-        IndexFolderError: the folder is not an index, or anything in it is damaged.
-    """
+    """Check every byte and every record of an index folder; raise IndexFolderError for damage."""
     Index.open(path).verify()

@@ -121,7 +121,6 @@ def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _check(content: Mapping[str, Any]) -> None:
-    """Refuse a manifest with values of the wrong type or out of range."""
     entries, features = content["segments"], content.get("features", {})
     if not isinstance(entries, list) or not entries or not isinstance(features, dict):
         raise ValueError("expected segments and features")

@@ -46,8 +46,6 @@ _MAX_CHARACTERS = 1000
 
 @dataclass(slots=True)
 class _Candidate:
-    """What one document says on the question."""
-
     document: Evidence
     text: str
     kind: str
@@ -59,21 +57,14 @@ class _Candidate:
 
 
 class IndexPerspectives:
-    """Takes perspectives from the conclusions in an index.
+    """Takes perspectives, at most `count` on a question, from the conclusions in an index.
 
     A con argument whose stance is towards its own conclusion (args.me) stands for its negation, a
-    document without a conclusion for the sentence most like the question.
-
-    Args:
-        engine: what is searched.
-        count: at most so many perspectives on a question, at least 1.
-        judge: answers `stance` questions where the corpus has no label on this very question; by
-            default the packaged judge, which is unsure of many (docs/decisions/sides.md).
-        search: how documents are found; by default Dirichlet.
-        depth: how many of the best documents are read, and of those on the question's topics.
-
-    Raises:
-        InputError: a number out of range.
+    document without a conclusion for the sentence most like the question. `judge` answers `stance`
+    questions where the corpus has no label on this very question; the packaged judge, the default,
+    is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by Dirichlet;
+    the best `depth` are read, and as many on the question's topics. Raises InputError for numbers
+    below 1.
     """
 
     def __init__(

@@ -125,13 +125,10 @@ class Searcher:
     def search(self, questions: Iterable[Question], k: int | None = None) -> Iterator[Found]:
         """Yield the best `k` documents of each question, in order; some are worked on at once.
 
-        `k` is by default 10 or, with a threshold, all that reach it.
-
-        Raises:
-            InputError: `k` below 1, or the engine lacks what the plan needs (the line names the
-                command).
-            IndexFolderError: a part of the index is damaged.
-            ModelError: the embedder or the judge cannot be used at all.
+        `k` is by default 10 or, with a threshold, all that reach it. Raises InputError for `k`
+        below 1 or an engine that lacks what the plan needs (the line names the command),
+        IndexFolderError for damage, ModelError where the embedder or the judge cannot be used at
+        all.
         """
         if k is None:
             k = self.plan.depth if self.plan.threshold is not None else FOUND
@@ -169,12 +166,12 @@ class Searcher:
                 tuple(self._one_side_first(hits[i], sides[i])[:k]),
                 sides[i],
                 found_for[i],
-                tuple(notes[i].problems),
-                notes[i].unscored,
-                notes[i].probabilities,
-                notes[i].candidates,
+                tuple(note.problems),
+                note.unscored,
+                note.probabilities,
+                note.candidates,
             )
-            for i, question in enumerate(questions)
+            for i, (question, note) in enumerate(zip(questions, notes, strict=True))
         ]
 
     # Ranking --------------------------------------------------------------------------------------
@@ -224,7 +221,10 @@ class Searcher:
     def _rerank(self, rankings: list[_Ranking], notes: Sequence[_Notes]) -> list[_Ranking]:
         if self.plan.rerank is None:
             return rankings
-        asked = [(r.asked, self._texts(r.hits[: self.plan.depth])) for r in rankings]
+        firsts = [self._documents(r.hits[: self.plan.depth]) for r in rankings]
+        asked = [
+            (r.asked, list(map(judged_text, d))) for r, d in zip(rankings, firsts, strict=True)
+        ]
         if self.plan.rerank == "listwise" and self._judge is not None:
             how = replace(self.plan.listwise, stance=self.plan.stance)
             results = rerank_many(asked, self._judge, how)
@@ -251,7 +251,6 @@ class Searcher:
         return ranking._replace(hits=in_order(kept, range(len(kept))))
 
     def _unlike(self, hits: list[Hit]) -> list[Hit]:
-        """Reorder the first documents by maximal marginal relevance."""
         pool = hits[: self.plan.depth]
         if not pool:
             return hits
@@ -289,10 +288,8 @@ class Searcher:
             missing = [sided.reasons[0] for sided in one.values() if sided.reasons]
             note.unscored += len(missing)
             if missing:
-                note.problems.append(
-                    f"the side of {len(missing)} of {len(one)} documents lacks a verdict: "
-                    f"{missing[0]}"
-                )
+                lacking = f"the side of {len(missing)} of {len(one)} documents lacks a verdict"
+                note.problems.append(f"{lacking}: {missing[0]}")
         return found
 
     def _one_side_first(self, hits: list[Hit], sides: Mapping[str, Sided]) -> list[Hit]:
@@ -307,9 +304,6 @@ class Searcher:
         return in_order(hits, sorted(range(len(sides)), key=group))
 
     # What the stages need -------------------------------------------------------------------------
-
-    def _texts(self, hits: Sequence[Hit]) -> list[str]:
-        return list(map(judged_text, self._documents(hits)))
 
     def _documents(self, hits: Sequence[Hit]) -> Sequence[Evidence]:
         return self.engine.fetch([hit.doc_id for hit in hits])

@@ -216,12 +216,8 @@ def score_documents(
     """Predict the quality of an index's documents and keep it as the feature `quality`.
 
     It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
-    this model has scored before is kept.
-
-    Args:
-        index_folder: the index.
-        model: the packaged one, or one that you trained (`read_quality_model`).
-        on_progress: called now and then with how many documents have been scored.
+    this model, the packaged one or one of `read_quality_model`, has scored before is kept.
+    `on_progress` is called now and then with how many documents have been scored.
 
     Raises:
         IndexFolderError: not an index, or a damaged one.

@@ -75,8 +75,7 @@ def write_quality_model(
 def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
     """Read a model that `pnyx quality train` wrote; nothing in its folder is executed.
 
-    Raises:
-        InputError: not such a folder, a newer version, or a file in it is missing or damaged.
+    Raises InputError for another folder, a newer version, or a file that is missing or damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():

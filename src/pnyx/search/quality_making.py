@@ -109,14 +109,10 @@ def make_quality_model(
 ) -> MadeModel:
     """Train a quality model on all texts, measure the method with topics left out, write both.
 
-    Args:
-        rows: what people rated.
-        out: the folder to write.
-        method: `packaged`, that model's recipe, or `paper`, the Touché paper's two steps.
-        name: of the model; by default the folder's.
-        folds: at most so many parts of the topics (or of texts without any) are left out in turn.
-        replace: an existing model is replaced.
-        report: told of progress.
+    `method` is `packaged`, that model's recipe, or `paper`, the Touché paper's two steps. The model
+    is called after the folder `out` unless `name` says otherwise. Topics, or texts without any, are
+    left out in at most `folds` parts. With `replace` an existing model is replaced; `report` is
+    told of progress.
 
     Raises:
         InputError: too few ratings, `out` exists or is not a quality model, or a bad name.

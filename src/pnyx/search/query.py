@@ -38,8 +38,6 @@ class _Place(NamedTuple):
 
 
 class _Occurrence(NamedTuple):
-    """A term in the whole collection."""
-
     term: Term
     places: list[_Place]
 

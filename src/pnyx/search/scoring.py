@@ -75,17 +75,12 @@ def choose_scoring(
 def rank_documents(
     index: Index, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
 ) -> RankedList:
-    """Rank the documents of an index for a question.
+    """Rank the documents of an index for a question, plain text.
 
-    Args:
-        index: with what the model needs: clusters and quality for `touche`, vectors for `dense`.
-        text: the question, plain text.
-        scoring: the model; not `auto`, which `choose_scoring` replaces.
-        k: how many documents at most, at least 1.
-        embedder: that of the clusters or vectors; needed where `scoring.embeds`.
-
-    Returns:
-        Numbers int64 and scores float64, best first, ties in document order.
+    The index needs clusters and quality for `touche`, vectors for `dense`, and `embedder`, where
+    `scoring.embeds`, is that of those. `auto` is not a model here: `choose_scoring` replaces it.
+    Returns at most `k` (at least 1) numbers int64 and scores float64, best first, ties in document
+    order.
 
     Raises:
         InputError: a value out of range, another embedder than the index was made with, or an index
@@ -154,16 +149,10 @@ def touche_rank(
 ) -> RankedList:
     """Return numbers and scores of the best `k` documents, best first, ties in document order.
 
-    Args:
-        index: with clusters where `wc` is positive, and with quality where `wq` is.
-        question: plain text.
-        embedder: the one that the clusters were made with; None will do where `wc` is 0.
-        k: how many, at least 1.
-        wc: weight of the topic, 0 to 1e6.
-        wq: weight of quality, 0 to 1e6. A document of unknown quality is not boosted.
-        mu: of the Dirichlet prior.
-        flat: fix R at 1: all documents are ranked, by topic and quality alone (the paper's last
-            two runs). Otherwise only those that hold a word of the question.
+    The index has clusters, made with `embedder`, where `wc` is positive, and quality where `wq` is;
+    both weights are 0 to 1e6. A document of unknown quality is not boosted. `mu` is of the
+    Dirichlet prior. `flat` fixes R at 1: all documents are ranked, by topic and quality alone (the
+    paper's last two runs); otherwise only those that hold a word of the question.
 
     Raises:
         InputError: a number out of range, an embedder other than that of the clusters, or an index

@@ -52,7 +52,6 @@ def from_row(row: dict[str, Any]) -> Evidence:
 
 
 def _checked(fields: dict[str, Any]) -> dict[str, Any]:
-    """Refuse values that are not of the type of their field."""
     for name, value in fields.items():
         kind = dict if name == "extra" else str
         if not isinstance(value, kind) or (name == "stance" and value not in STANCES):

@@ -63,17 +63,13 @@ def embed_documents(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> EmbedStats:
-    """Give every document of an index a vector: the feature `vectors`.
+    """Give every document of an index, which may be searched meanwhile, a vector.
 
     The text is title and text, as far as the embedder can hold it (the packaged encoder: 256
     tokens). Vectors by the same embedder are kept; a killed run is resumed and loses at most 512
     documents. Returns how many `documents` have a vector, how many were `reused`, how many distinct
-    texts were `embedded`, and `seconds`.
-
-    Args:
-        index_folder: an index; it may be searched meanwhile.
-        embedder: from `embedder_from`.
-        on_progress: called now and then with the number of documents that are done.
+    texts were `embedded`, and `seconds`. `on_progress` is called now and then with how many
+    documents are done.
 
     Raises:
         IndexFolderError: not an index, or a damaged one.
@@ -108,7 +104,6 @@ def embed_documents(
 
 
 def _reusable(index: Index, meta: Mapping[str, Any]) -> Rows:
-    """Return the vectors of the first documents that these settings have made before."""
     feature = index.known(VECTORS)
     if feature is None or dict(feature.meta) != dict(meta):
         return np.zeros((0, int(meta["dimensions"])), dtype=np.float16)
@@ -196,9 +191,8 @@ def _open(index: Index) -> Vectors:
 def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
     """Return the vector of a question, float32 [dimensions], for `dense_rank`.
 
-    Raises:
-        InputError: the index has no vectors, or those of another embedder.
-        ModelError: the embedder cannot be used.
+    Raises InputError for an index without vectors or with those of another embedder, ModelError for
+    an embedder that cannot be used.
     """
     made_by = document_vectors(index).embedder
     if made_by != embedder.name:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer
@@ -34,27 +33,23 @@ def argue(
     """Retrieve evidence, place it on the sides, write each side and judge every part.
 
     Args:
-        engine: where the evidence is: an index or another engine, searched as `SearchPlan()` says,
-            or a `Searcher`; asked for the question and its definition, as one text.
+        engine: an index or another engine, searched as `SearchPlan()` says, or a `Searcher`; asked
+            for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
         judge: answers Support questions for relevance, stance and support.
         writer: argues one side from given documents.
         plan: sizes and options.
 
-    Returns:
-        The case with every verdict. A side without evidence has a response without sentences.
-
-    Raises:
-        InputError: the index lacks what the search needs.
-        ModelError: the judge's or the writer's model cannot be used at all; its answers are stored.
+    Raises InputError where the index lacks what the search needs, ModelError where the model of the
+    judge or of the writer cannot be used at all; whatever it had answered is in the store.
     """
     plan = plan or Plan()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
-    retrieved = _retrieve(searcher, question, plan)
+    documents, copies, found = _retrieve(searcher, question, plan)
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
-        placed = await place(question, retrieved.documents, judge, plan.certainty)
+        placed = await place(question, documents, judge, plan.certainty)
 
         async def write(side: Side) -> None:
             argued[side] = await _argue_side(question, side, placed, judge, writer, plan)
@@ -68,27 +63,27 @@ def argue(
     cards = {judge.name: judge.card}
     if any(p.sided.labelled for p in placed):
         cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+    searched = "question and definition" if question.definition else "question"
+    passed = f", {copies} copies passed over" if copies else ""
+    described = f"{searcher.plan}, by {searched}; {len(documents)} documents retrieved{passed}"
     return Case(
         question=question,
         sides=sides,
         documents={p.document.id: p.document for p in placed if p.document.id in cited},
         judges=cards,
-        settings={
-            "search": _described(question, searcher, retrieved),
-            "writer": writer.name,
-        },
+        settings={"search": described, "writer": writer.name},
         undecided=sum(not p.sided.sides for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
-        search_problems=retrieved.found.problems,
-        search_unscored=retrieved.found.unscored,
+        search_problems=found.problems,
+        search_unscored=found.unscored,
     )
 
 
 def _usual_reason(placed: Sequence[Placed]) -> str:
     """Return why verdicts on the documents are missing, for most of them."""
     reasons = Counter(reason for p in placed for reason in p.reasons)
-    return max(reasons, key=lambda r: reasons[r], default="")
+    return max(reasons, key=reasons.__getitem__, default="")
 
 
 def search_text(question: Question) -> str:
@@ -100,14 +95,10 @@ def search_text(question: Question) -> str:
     return f"{question.text} {question.definition}".strip()
 
 
-class _Retrieved(NamedTuple):
-    documents: list[Evidence]
-    copies: int
-    found: Found
-
-
-def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
-    """Return the best documents with different texts, and how many copies were passed over."""
+def _retrieve(
+    searcher: Searcher, question: Question, plan: Plan
+) -> tuple[list[Evidence], int, Found]:
+    """Return the best documents with different texts, how many copies were passed over, and all."""
     asked = replace(question, text=search_text(question))
     (found,) = searcher.search([asked], 4 * plan.retrieve)
     documents: dict[str, Evidence] = {}
@@ -119,14 +110,7 @@ def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
             copies += 1
         else:
             documents[document.text] = document
-    return _Retrieved(list(documents.values()), copies, found)
-
-
-def _described(question: Question, searcher: Searcher, retrieved: _Retrieved) -> str:
-    searched = "question and definition" if question.definition else "question"
-    copies = f", {retrieved.copies} copies passed over" if retrieved.copies else ""
-    count = len(retrieved.documents)
-    return f"{searcher.plan}, by {searched}; {count} documents retrieved{copies}"
+    return list(documents.values()), copies, found
 
 
 async def _argue_side(

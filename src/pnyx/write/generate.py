@@ -5,11 +5,11 @@ Nothing of a reply that cannot be read is guessed at: the side is then reported 
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,38 +48,29 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
     """Read worked examples from JSONL: `question`, `side`, `documents` (texts), `points`."""
     examples = []
     for line, row in read_jsonl(path):
-        side, documents = row.get("side"), row.get("documents")
-        if not isinstance(row.get("question"), str) or side not in SIDES:
-            raise InputError("expected question (text) and side (pro or con)", path=path, line=line)
+        fault = partial(InputError, path=path, line=line)
+        question, side, documents = row.get("question"), row.get("side"), row.get("documents")
+        if not isinstance(question, str) or side not in SIDES:
+            raise fault("expected question (text) and side (pro or con)")
         if not isinstance(documents, list) or not all(isinstance(d, str) for d in documents):
-            raise InputError("expected documents (a list of texts)", path=path, line=line)
+            raise fault("expected documents (a list of texts)")
         try:
             reply = _parse(json.dumps({"points": row.get("points")}))
         except UnreadableReply as error:
-            raise InputError(f"points: {error}", path=path, line=line) from error
-        for _, text, numbers in reply:
-            for number in numbers:
-                if not 1 <= number <= len(documents):
-                    raise InputError(
-                        f"{shorten(text, 40)!r} cites document {number}, "
-                        f"expected 1 to {len(documents)}",
-                        path=path,
-                        line=line,
-                    )
-        examples.append(
-            WorkedExample(row["question"], side, tuple(documents), tuple(row["points"]))
-        )
+            raise fault(f"points: {error}") from error
+        for text, number in ((text, number) for _, text, numbers in reply for number in numbers):
+            if not 1 <= number <= len(documents):
+                found = f"{shorten(text, 40)!r} cites document {number}"
+                raise fault(f"{found}, expected 1 to {len(documents)}")
+        examples.append(WorkedExample(question, side, tuple(documents), tuple(row["points"])))
     return tuple(examples)
 
 
 class LlmWriter:
-    """Asks a language model for one side of a question.
+    """Asks a language model for one side of a question; a side in its store is not paid again.
 
-    Args:
-        model: the endpoint with its store, so that a side once written is not paid for again.
-        points: at most this many conclusions a side.
-        context: tokens of documents shown, all together (estimated).
-        examples: worked examples that go before the question.
+    It writes at most `points` conclusions from documents of `context` tokens, all together
+    (estimated); worked `examples` go before the question.
     """
 
     def __init__(
@@ -164,7 +155,6 @@ class LlmWriter:
 
 
 def _parse(text: str) -> list[tuple[str, str, list[int]]]:
-    """Return (role, text, document numbers) of each sentence of a reply."""
     sentences: list[tuple[str, str, list[int]]] = []
     for point in validated(_reply_model(), text).points:
         sentences.append(("conclusion", point.conclusion.text, point.conclusion.citations))
@@ -172,20 +162,18 @@ def _parse(text: str) -> list[tuple[str, str, list[int]]]:
     return sentences
 
 
-@functools.cache
+@cache
 def _reply_model() -> type[pydantic.BaseModel]:
     """Build the reply's shape on first use: pydantic is slow to import."""
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    sentence: Any = pydantic.create_model(
-        "Sentence",
-        __config__=strict,
-        text=(str, pydantic.Field(pattern=r"\S")),
-        citations=(list[int], ...),
+    text = (str, pydantic.Field(pattern=r"\S"))
+    one: Any = pydantic.create_model(
+        "Sentence", __config__=strict, text=text, citations=(list[int], ...)
     )
     point: Any = pydantic.create_model(
-        "Point", __config__=strict, conclusion=(sentence, ...), premises=(list[sentence], ...)
+        "Point", __config__=strict, conclusion=(one, ...), premises=(list[one], ...)
     )
     return pydantic.create_model("Reply", __config__=strict, points=(list[point], ...))
 
