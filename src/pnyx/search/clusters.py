@@ -124,9 +124,6 @@ def default_k(distinct: int) -> int:
     return max(1, min(DEFAULT_CLUSTERS, distinct // _PER_CLUSTER))
 
 
-# Making ------------------------------------------------------------------------------------------
-
-
 def cluster_documents(
     path: str | Path,
     embedder: Embedder,
@@ -230,9 +227,6 @@ def _put(
     arrays = {"cluster": cluster, "centroids": centroids, "labels": coded}
     put_feature(path, CLUSTERS, arrays, documents=len(cluster), meta=meta)
     return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
-
-
-# Reading -----------------------------------------------------------------------------------------
 
 
 def known_clusters(index: Index) -> Clusters | None:

@@ -133,9 +133,6 @@ def _question(vector: NDArray[np.float32], dimensions: int, k: int) -> NDArray[n
     return question
 
 
-# The graph ---------------------------------------------------------------------------------------
-
-
 def build_ann(
     index_folder: str | Path, *, on_progress: Callable[[int], None] | None = None
 ) -> None:

@@ -69,11 +69,9 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """Short, for people."""
-        ...
 
     def __len__(self) -> int:
         """Return how many documents there are."""
-        ...
 
     def retrieve(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
@@ -83,28 +81,21 @@ class Engine(Protocol):
         `scoring` is not `auto`; `embedder` is needed where `scoring.embeds`. Raises InputError
         where the engine lacks what the model needs, ModelError where the embedder cannot be used.
         """
-        ...
 
     def fetch(self, ids: Sequence[str]) -> list[Evidence]:
         """Return documents by id, in the order asked."""
-        ...
 
     def feature_info(self, name: str) -> FeatureInfo | None:
         """Return what there is of a feature; None where there is nothing."""
-        ...
 
     def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """Return the unit vectors of documents; shape (documents, dimensions)."""
-        ...
 
     def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """Return the predicted quality of documents, in [0, 1]; shape (documents,)."""
-        ...
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """Return the topic of each document, None for one that has none."""
-        ...
 
     def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
         """Return ids of documents on a question's topics, best first, and what went wrong."""
-        ...

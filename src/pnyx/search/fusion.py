@@ -42,7 +42,7 @@ def fuse_rrf(
     check_least("k", k, 1)
     if not (math.isfinite(constant) and constant >= 0):
         raise InputError(f"the rank constant is {constant}, expected at least 0")
-    checked = [_checked(ranking) for ranking in rankings]
+    checked = list(map(_checked, rankings))
     values = [1.0 / (constant + np.arange(1.0, len(numbers) + 1)) for numbers, _ in checked]
     return _sum([numbers for numbers, _ in checked], values, [0.0] * len(checked), k)
 
@@ -71,15 +71,11 @@ def fuse_weighted(
     if normalise not in ("minmax", "zscore"):
         shown = shorten(normalise, 40)
         raise InputError(f"unknown normalisation {shown!r}, expected: minmax, zscore")
-    checked = [_checked(ranking) for ranking in rankings]
-    values = [
-        weight * _normalised(scores, normalise)
-        for weight, (_, scores) in zip(weights, checked, strict=True)
-    ]
-    if normalise == "minmax":
-        lowest = [0.0] * len(values)
-    else:
-        lowest = [float(value.min(initial=0.0)) for value in values]
+    checked = list(map(_checked, rankings))
+    both = zip(weights, checked, strict=True)
+    values = [weight * _normalised(scores, normalise) for weight, (_, scores) in both]
+    # Of minmax the lowest is 0; of zscore it is negative.
+    lowest = [0.0 if normalise == "minmax" else float(v.min(initial=0.0)) for v in values]
     return _sum([numbers for numbers, _ in checked], values, lowest, k)
 
 

@@ -155,8 +155,7 @@ class Index:
             return np.full(len(self), -0.0)
         return self._kernel.scores(parts, self._queries.by_length(scoring), scoring.combine)
 
-    # As an `Engine` -----------------------------------------------------------------------------
-    # The imports are local: what reads features stands above the index.
+    # As an `Engine`. The imports are local: what reads features stands above the index.
 
     @property
     def name(self) -> str:
@@ -210,8 +209,6 @@ class Index:
 
         numbers, problems = rank_on_topics(self, asked)
         return self.doc_ids(numbers), problems
-
-    # Documents ----------------------------------------------------------------------------------
 
     def document(self, doc_id: str) -> Evidence:
         """Return the record with this id, as it was indexed; KeyError where there is none."""

@@ -20,6 +20,7 @@ from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
 from pnyx.placing import recover_folder, try_lock
 
 __all__ = [
+    "contents",
     "count",
     "damaged",
     "is_index",
@@ -44,13 +45,13 @@ _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 _MOST = 1 << 53
 """More than any number in a manifest: what is below is exact wherever it is computed with."""
 _EXPECTED = "expected a folder made by pnyx index"
-_AGAIN = "index the corpus again"
+INDEX_AGAIN = "index the corpus again"
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
 
 
 def damaged(path: str | Path, what: str) -> IndexFolderError:
     """Return the error for an index whose bytes are not those that were written."""
-    return IndexFolderError(f"{what}: the index is damaged, {_AGAIN}", path=path)
+    return IndexFolderError(f"{what}: the index is damaged, {INDEX_AGAIN}", path=path)
 
 
 def segment_name(number: int) -> str:
@@ -100,7 +101,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     version = content.get("format_version")
     if isinstance(version, int) and version != FORMAT_VERSION:
         newer = version > FORMAT_VERSION
-        age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", _AGAIN)
+        age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", INDEX_AGAIN)
         found = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
         raise IndexFolderError(f"{found}: {advice}", path=folder)
     sums = _CHECKSUM.findall(raw)

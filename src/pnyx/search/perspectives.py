@@ -60,11 +60,9 @@ class PerspectiveSource(Protocol):
     @property
     def name(self) -> str:
         """Short, for people."""
-        ...
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
         """Return the perspectives on each question, in order."""
-        ...
 
 
 def perspectives_of(question: Question, source: PerspectiveSource) -> PerspectiveSet:
@@ -83,9 +81,6 @@ def distinct(perspectives: Sequence[Perspective]) -> list[Perspective]:
     for perspective in perspectives:
         seen.setdefault(tuple(re.findall(r"\w+", perspective.text.casefold())), perspective)
     return list(seen.values())
-
-
-# From a language model ---------------------------------------------------------------------------
 
 
 class LlmPerspectives:
@@ -177,9 +172,6 @@ def _reply_model(sided: bool) -> Any:
     return pydantic.create_model("Reply", __config__=strict, perspectives=(list[item], some))
 
 
-# From a file -------------------------------------------------------------------------------------
-
-
 class FilePerspectives:
     """Takes up to `count` perspectives a question from a file, by its id or text.
 
@@ -223,9 +215,6 @@ class FilePerspectives:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-# Searching for each ------------------------------------------------------------------------------
 
 
 class PerspectiveHit(NamedTuple):

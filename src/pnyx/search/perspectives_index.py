@@ -182,9 +182,8 @@ def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Jud
     for candidate, sided in zip(unknown, found, strict=True):
         reasons += sided.reasons
         candidate.side, candidate.side_by = sided.side, sided.by
-    open_ones = sum(c.side is None for c in candidates)
     problems = []
-    if open_ones:
+    if open_ones := sum(c.side is None for c in candidates):
         problems.append(f"the side of {open_ones} of {len(candidates)} conclusions is not known")
     if reasons:
         problems.append(f"{len(reasons)} verdicts on sides are unscored: {shorten(reasons[0])}")

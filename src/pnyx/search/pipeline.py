@@ -174,8 +174,6 @@ class Searcher:
             for i, (question, note) in enumerate(zip(questions, notes, strict=True))
         ]
 
-    # Ranking --------------------------------------------------------------------------------------
-
     def _rank(self, owner: int, question: Question, k: int) -> _Ranking:
         wanted = max(k, self.plan.depth) if self.plan.staged and k > 0 else k
         hits = self.engine.retrieve(question.text, self.plan.scoring, wanted, self._embedder)
@@ -215,8 +213,6 @@ class Searcher:
                 asked = replace(question, id=f"{question.id}-p{number}", text=text)
                 out.append(self._rank(ranking.owner, asked, k))
         return out
-
-    # The other stages -----------------------------------------------------------------------------
 
     def _rerank(self, rankings: list[_Ranking], notes: Sequence[_Notes]) -> list[_Ranking]:
         if self.plan.rerank is None:
@@ -302,8 +298,6 @@ class Searcher:
             return 0 if side == self.plan.stance else 1 if side is None else 2
 
         return in_order(hits, sorted(range(len(sides)), key=group))
-
-    # What the stages need -------------------------------------------------------------------------
 
     def _documents(self, hits: Sequence[Hit]) -> Sequence[Evidence]:
         return self.engine.fetch([hit.doc_id for hit in hits])

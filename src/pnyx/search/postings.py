@@ -137,9 +137,6 @@ class PostingsBuilder:
         return positions[order], frequencies[order]
 
 
-# Document lengths ---------------------------------------------------------------------------
-
-
 def _from_int4(code: int) -> int:
     """Lucene's SmallFloat.int4ToLong."""
     mantissa, shift = code & 0x07, (code >> 3) - 1

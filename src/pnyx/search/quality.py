@@ -33,6 +33,7 @@ __all__ = [
     "QualityStats",
     "TextQuality",
     "document_quality",
+    "predictions",
     "rated_text",
     "read_model",
     "score_documents",
@@ -186,9 +187,6 @@ def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
     fields |= {name: arrays[name] for name in ("mean", "deviation", "idf")}
     fields |= {name: manifest[name] for name in ("name", "neutral", "base", "spread")}
     return QualityModel(**fields, gate=tuple(manifest["gate"]))
-
-
-# Documents ----------------------------------------------------------------------------------------
 
 
 def rated_text(record: Evidence) -> str:

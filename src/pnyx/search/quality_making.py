@@ -191,9 +191,6 @@ def _cell(one: Measured) -> str:
     return "-" if one.value is None else f"{one.value:.4f} {bounds}"
 
 
-# Measuring ---------------------------------------------------------------------------
-
-
 LENGTHS = slice(0, 6)
 """The surface features of length: the logarithm of the distinct words, bent at five points."""
 

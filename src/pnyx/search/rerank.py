@@ -185,9 +185,6 @@ def _lines(
     return lines
 
 
-# Pointwise ---------------------------------------------------------------------------
-
-
 def rerank_pointwise(
     asked: Sequence[tuple[Question, Sequence[str]]], judge: Judge
 ) -> list[Reranked]:

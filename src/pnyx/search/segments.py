@@ -16,7 +16,7 @@ from pnyx.corpora.tokens import Tokenizer, is_superseded
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search import stored
-from pnyx.search.manifest import MANIFEST, damaged
+from pnyx.search.manifest import INDEX_AGAIN, MANIFEST, damaged
 from pnyx.search.postings import (
     DOCUMENT_BITS,
     LENGTHS,
@@ -280,7 +280,7 @@ def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
     """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
     if is_superseded(manifest.get("tokenizer")):
         found = "written by an older Pnyx, which took other words from English texts"
-        raise IndexFolderError(f"{found}: index the corpus again", path=folder)
+        raise IndexFolderError(f"{found}: {INDEX_AGAIN}", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]
         opened = Opened(

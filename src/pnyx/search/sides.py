@@ -59,13 +59,9 @@ def same_question(topic: str, question: str) -> int:
 
 def _content(text: str) -> tuple[list[str], bool]:
     words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
-    negations = sum(w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words)
-    content = [
-        w
-        for w in words
-        if w not in _FORM_WORDS and w not in _NEGATIONS and not w.endswith(("n't", "n’t"))
-    ]
-    return sorted(_stemmer().stemWords(content)), negations % 2 == 1
+    negative = [w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words]
+    content = [w for w, no in zip(words, negative, strict=True) if not no and w not in _FORM_WORDS]
+    return sorted(_stemmer().stemWords(content)), sum(negative) % 2 == 1
 
 
 @functools.cache
@@ -84,11 +80,8 @@ def label_verdicts(question: Question, document: Evidence) -> dict[Side, Answer]
         return None
     flipped: dict[Stance, Stance] = {"pro": "con", "con": "pro", "neutral": "neutral"}
     stance = document.stance if relation == 1 else flipped[document.stance]
-    provenance = Provenance(
-        judge=CORPUS_LABEL,
-        method="label",
-        details={"topic": document.topic, "stance": document.stance, "relation": relation},
-    )
+    details = {"topic": document.topic, "stance": document.stance, "relation": relation}
+    provenance = Provenance(judge=CORPUS_LABEL, method="label", details=details)
     return {side: Judged(stance == side, provenance) for side in SIDES}
 
 
@@ -171,11 +164,8 @@ async def sides_of(
     `asked` are question, name (unique with it) and record; see `ask_sides`.
     """
     told = [sided_by_label(question, document) for question, _, document in asked]
-    open_ones = [
-        (question, name, judged_text(document))
-        for (question, name, document), label in zip(asked, told, strict=True)
-        if label is None
-    ]
+    unknown = (one for one, label in zip(asked, told, strict=True) if label is None)
+    open_ones = [(question, name, judged_text(document)) for question, name, document in unknown]
     judged = iter(await ask_sides(judge, open_ones, certainty))
     return [next(judged) if label is None else label for label in told]
 
@@ -214,15 +204,8 @@ async def place(
         for document in documents
     ]
     relevance = await ask_async(judge, made)
-    asked = [
-        (question, document.id, document)
-        for document, answer in zip(documents, relevance, strict=True)
-        if is_yes(answer) or label_verdicts(question, document)
-    ]
-    sided = iter(await sides_of(asked, judge, certainty))
-    wanted = {name for _, name, _ in asked}
-    nobody = Sided({}, frozenset())
-    return [
-        Placed(document, answer, next(sided) if document.id in wanted else nobody)
-        for document, answer in zip(documents, relevance, strict=True)
-    ]
+    judged = list(zip(documents, relevance, strict=True))
+    wanted = [d for d, answer in judged if is_yes(answer) or label_verdicts(question, d)]
+    found = await sides_of([(question, d.id, d) for d in wanted], judge, certainty)
+    sided = {d.id: one for d, one in zip(wanted, found, strict=True)}
+    return [Placed(d, answer, sided.get(d.id, Sided({}, frozenset()))) for d, answer in judged]

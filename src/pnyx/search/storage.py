@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, shorten
-from pnyx.search.manifest import MANIFEST, damaged, open_regular, to_disk
+from pnyx.search.manifest import INDEX_AGAIN, MANIFEST, damaged, open_regular, to_disk
 
 __all__ = ["Keys", "Section", "SegmentFile", "SegmentWriter", "hash_keys", "write_keys"]
 
@@ -31,9 +31,6 @@ BLOCK_BYTES: Final = 1 << 16
 _ALIGNMENT = 64
 _CHECKSUM = np.dtype("<u4")
 _DTYPES = ("u1", "i1", "<u2", "<u4", "<u8", "<f2", "<f4")
-
-
-# Writing a segment ---------------------------------------------------------------------------
 
 
 class SegmentWriter:
@@ -107,9 +104,6 @@ class SegmentWriter:
         }
 
 
-# Reading a segment ---------------------------------------------------------------------------
-
-
 class SegmentFile:
     """One memory-mapped segment; every byte is verified before it is first handed out."""
 
@@ -120,8 +114,8 @@ class SegmentFile:
         blocks = -(-end // BLOCK_BYTES)
         if entry["block_bytes"] != BLOCK_BYTES or size != end + blocks * _CHECKSUM.itemsize:
             raise damaged(folder, f"{self._name} has the wrong number of checksums")
-        self._map = self._open(size)
-        checksums = self._map[end:]
+        self.bytes = self._open(size)
+        checksums = self.bytes[end:]
         if zlib.crc32(checksums) != entry["checksums"]["crc32"]:
             raise damaged(folder, f"{self._name} fails its checksum")
         self._crcs = np.frombuffer(checksums, dtype=_CHECKSUM)
@@ -140,9 +134,8 @@ class SegmentFile:
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise IndexFolderError(
-                f"{self._name} cannot be read ({reason}): index the corpus again", path=self.folder
-            ) from error
+            found = f"{self._name} cannot be read ({reason})"
+            raise IndexFolderError(f"{found}: {INDEX_AGAIN}", path=self.folder) from error
 
     def section(self, name: str, dtype: str | None = None) -> Section:
         """Return one section, of dtype `dtype` unless that is None; nothing is read yet."""
@@ -157,7 +150,7 @@ class SegmentFile:
         within = 0 <= offset <= offset + size <= self._end
         if offset % _ALIGNMENT or size % kind.itemsize or not within:
             raise damaged(self.folder, f"{MANIFEST} misplaces a section")
-        return np.frombuffer(self._map, dtype=kind, count=size // kind.itemsize, offset=offset)
+        return np.frombuffer(self.bytes, dtype=kind, count=size // kind.itemsize, offset=offset)
 
     def verify(self, first: int, stop: int) -> None:
         """Check the blocks that hold bytes `first` to `stop`, unless that was done before."""
@@ -178,13 +171,9 @@ class SegmentFile:
             for block in set(unseen.tolist()):
                 self._verify_block(block)
 
-    def bytes_at(self, first: int, stop: int) -> bytes:
-        """Return a copy of bytes that were verified before."""
-        return self._map[first:stop]
-
     def _verify_block(self, block: int) -> None:
         first = block * BLOCK_BYTES
-        part = memoryview(self._map)[first : min(first + BLOCK_BYTES, self._end)]
+        part = memoryview(self.bytes)[first : min(first + BLOCK_BYTES, self._end)]
         if zlib.crc32(part) != self._crcs[block]:
             raise damaged(self.folder, f"{self._name} fails its checksum at byte {first}")
         self._verified[block] = 1
@@ -218,7 +207,7 @@ class Section:
         return self._array[first:stop]
 
     def unverified(self) -> NDArray[Any]:
-        """Return the whole section; only parts that were `read` before may be looked at."""
+        """Return the whole section; only parts that were `read` before may be used."""
         return self._array
 
     def whole(self) -> NDArray[Any]:
@@ -243,19 +232,14 @@ class Section:
         self._file.verify_each(np.concatenate([firsts, np.maximum(firsts, stops - 1)]))
         for long in np.flatnonzero(stops - firsts > BLOCK_BYTES).tolist():
             self._file.verify(int(firsts[long]), int(stops[long]))
-        return list(map(self._file.bytes_at, firsts.tolist(), stops.tolist()))
-
-
-# Key tables ---------------------------------------------------------------------------
-
-
-def _hash(key: bytes) -> bytes:
-    return blake2b(key, digest_size=8).digest()
+        spans = zip(firsts.tolist(), stops.tolist(), strict=True)
+        return [self._file.bytes[first:stop] for first, stop in spans]
 
 
 def hash_keys(keys: Sequence[bytes]) -> NDArray[np.uint64]:
     """Return the 64-bit hash of each key, in the given order."""
-    return np.frombuffer(b"".join(map(_hash, keys)), dtype="<u8")
+    hashes = (blake2b(key, digest_size=8).digest() for key in keys)
+    return np.frombuffer(b"".join(hashes), dtype="<u8")
 
 
 def write_keys(writer: SegmentWriter, name: str, keys: Sequence[bytes]) -> None:
@@ -290,18 +274,15 @@ class Keys:
         """Return the number of a key, or None where there is no such key."""
         wanted = key.encode("utf-8", "surrogatepass")
         hashes = self._hashes.whole()
-        code = np.frombuffer(_hash(wanted), dtype="<u8")[0]
+        code = hash_keys([wanted])[0]
         at = int(np.searchsorted(hashes, code))
         while at < len(hashes) and hashes[at] == code:
             number = int(self._numbers.read(at, at + 1)[0])
-            if self._raw(number) == wanted:
+            first, stop = self._offsets.read(number, number + 2).tolist()
+            if self._bytes.read(first, stop).tobytes() == wanted:
                 return number
             at += 1
         return None
-
-    def _raw(self, number: int) -> bytes:
-        first, stop = self._offsets.read(number, number + 2).tolist()
-        return self._bytes.read(first, stop).tobytes()
 
     def _text(self, key: bytes) -> str:
         try:
@@ -311,8 +292,7 @@ class Keys:
 
     def some(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the keys with these numbers."""
-        firsts = self._offsets.take(numbers).astype(np.int64)
-        stops = self._offsets.take(numbers + 1).astype(np.int64)
+        firsts, stops = (self._offsets.take(at).astype(np.int64) for at in (numbers, numbers + 1))
         return list(map(self._text, self._bytes.slices(firsts, stops)))
 
     def all(self) -> list[str]:

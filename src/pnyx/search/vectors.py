@@ -160,9 +160,6 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Reading ------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """The vectors of all documents: rows float16 (documents, d), read-only, of length about 1.
@@ -203,9 +200,6 @@ def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
         )
     vector: Question = embedder.encode([question])[0]
     return vector
-
-
-# What survives a kill ----------------------------------------------------------------------------
 
 
 class _Partial:

@@ -127,9 +127,6 @@ def _row(
     }
 
 
-# What a writer returns ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     """One side's argument as written, its sentences in reading order; `problems` are for people.
@@ -150,7 +147,6 @@ class Writer(Protocol):
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Write the argument for `side` from `documents` (best first), citing their ids."""
-        ...
 
 
 def sentence(role: str, text: str, citations: Iterable[str]) -> Sentence:

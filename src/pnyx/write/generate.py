@@ -193,9 +193,6 @@ def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
     return " ".join(clean.split()), marked
 
 
-# Packing ---------------------------------------------------------------------------
-
-
 WORDS_PER_TOKEN = 0.7
 """English words for each token, on the low side: an estimate, since tokenizers differ."""
 
