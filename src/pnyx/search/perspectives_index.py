@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,25 +121,19 @@ class IndexPerspectives:
             problems = [*unused, f"none of {len(ids)} documents found concludes anything on it"]
         elif not set(SIDES) <= {c.side for c in chosen}:
             problems.append("they do not cover both sides")
-        made = (self._perspective(question, n, c) for n, c in enumerate(chosen, start=1))
+        made = []
+        for n, one in enumerate(chosen, start=1):
+            extra: dict[str, Any] = {"origin": self.name, "kind": one.kind}
+            extra |= {"documents": [one.document.id, *one.members], "side_by": one.side_by}
+            made.append(Perspective(f"{question.id}-p{n}", question.id, one.text, one.side, extra))
         return PerspectiveSet(tuple(made), self.name, tuple(problems))
-
-    def _perspective(self, question: Question, number: int, one: _Candidate) -> Perspective:
-        extra = {
-            "origin": self.name,
-            "kind": one.kind,
-            "documents": [one.document.id, *one.members],
-            "side_by": one.side_by,
-        }
-        return Perspective(f"{question.id}-p{number}", question.id, one.text, one.side, extra)
 
 
 def _candidate(
     document: Evidence, target: NDArray[np.float32], encoder: Encoder
 ) -> _Candidate | None:
     """Return what a document concludes, or else the sentence most like the question."""
-    conclusion = _conclusion(document)
-    if conclusion:
+    if conclusion := _conclusion(document):
         texts, kind = [conclusion], "conclusion"
     else:
         sentences = read_passage(document.text).sentences[:_SENTENCES]

@@ -86,7 +86,10 @@ def embed_documents(
         "dimensions": embedder.dimensions,
         "text": _TEXT if max_tokens is None else f"{_TEXT}, first {max_tokens} tokens",
     }
-    old = _reusable(index, meta)
+    feature = index.known(VECTORS)
+    old = np.zeros((0, embedder.dimensions), dtype=np.float16)
+    if feature is not None and dict(feature.meta) == meta:
+        old = _rows(feature)  # of the first documents, made by these settings
     if len(old) == len(index):
         with contextlib.suppress(OSError):  # left by a kill after the last step but one
             (folder / _PARTIAL).unlink()
@@ -101,13 +104,6 @@ def embed_documents(
         put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
         partial.remove()
     return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
-
-
-def _reusable(index: Index, meta: Mapping[str, Any]) -> Rows:
-    feature = index.known(VECTORS)
-    if feature is None or dict(feature.meta) != dict(meta):
-        return np.zeros((0, int(meta["dimensions"])), dtype=np.float16)
-    return _rows(feature)
 
 
 def _rows(feature: Feature) -> Rows:
@@ -137,7 +133,8 @@ def _embed_rest(
     embedded, first = 0, done
     for number, record in enumerate(index.documents()):
         text = searched_text(record)
-        place = places.setdefault(blake2b(_utf8(text), digest_size=16).digest(), number)
+        coded = text.encode("utf-8", "surrogatepass")
+        place = places.setdefault(blake2b(coded, digest_size=16).digest(), number)
         if number < done:
             continue
         if place < first:
@@ -154,10 +151,6 @@ def _embed_rest(
             if on_progress is not None:
                 on_progress(first)
     return embedded
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +186,9 @@ def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
     """
     made_by = document_vectors(index).embedder
     if made_by != embedder.name:
-        raise InputError(
-            f"the index was embedded by {shorten(made_by, 60)}, and the question would be by "
-            f"{shorten(embedder.name, 60)}: name the same embedder, or embed the index again",
-            path=index.path,
-        )
+        found = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
+        advice = "name the same embedder, or embed the index again"
+        raise InputError(f"{found} {shorten(embedder.name, 60)}: {advice}", path=index.path)
     vector: Question = embedder.encode([question])[0]
     return vector
 
