@@ -165,17 +165,16 @@ def cluster_documents(
     labels = label_clusters(
         texts.distinct, texts.which, cluster, likeness, len(centroids), index.tokenizer
     )
-    meta = {
+    inertia = float((2.0 - 2.0 * likeness[distinct_rows >= 0]).sum())
+    without = int((distinct_rows < 0).sum())
+    meta: dict[str, Any] = {
         "embedder": embedder.name,
         "space": space,
         "k": len(centroids),
         "seed": seed,
-        "engine": engine,
-        "distinct": len(distinct),
-        "inertia": float((2.0 - 2.0 * likeness[distinct_rows >= 0]).sum()),
-        "without": int((distinct_rows < 0).sum()),
-        "assigned": 0,
     }
+    meta |= {"engine": engine, "distinct": len(distinct), "inertia": inertia}
+    meta |= {"without": without, "assigned": 0}
     return _put(path, cluster, centroids, labels, meta)
 
 

@@ -146,13 +146,7 @@ def _collect(
 
 @jit
 def _collect_boosted(
-    block: Any,
-    places: Any,
-    boosts: Any,
-    first: Any,
-    scores: Any,
-    numbers: Any,
-    state: Any,
+    block: Any, places: Any, boosts: Any, first: Any, scores: Any, numbers: Any, state: Any
 ) -> Any:
     """As `_collect`, by boosted scores; the exact boost only where its bound beats the cut."""
     codes, shift, bounds, cluster_factors, quality, quality_weight = boosts

@@ -74,7 +74,8 @@ def put_feature(
         number = int(old.rpartition("-")[2].partition(".")[0]) + 1
         with SegmentWriter(folder / f"feature-{name}-{number:06d}.data") as writer:
             for section, values in arrays.items():
-                writer.array(section, _dtype(values), values)
+                dtype = values.dtype.newbyteorder("<").str.lstrip("|")
+                writer.array(section, dtype, values)
             entry = writer.finish()
         entry |= {
             "documents": documents,
@@ -94,8 +95,3 @@ def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Fe
     shapes = {section: tuple(shape) for section, shape in entry["shapes"].items()}
     file = SegmentFile(Path(path), entry)
     return Feature(name, entry["documents"], entry["meta"], file, shapes)
-
-
-def _dtype(values: NDArray[Any]) -> str:
-    dtype = values.dtype.newbyteorder("<").str
-    return "u1" if dtype == "|u1" else "i1" if dtype == "|i1" else dtype

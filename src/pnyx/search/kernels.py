@@ -31,8 +31,7 @@ _SWITCH_AFTER = 40_000_000
 load and then saves some 23 ns a posting, so waiting longer would cost more than loading."""
 
 
-_NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
-_NO_VALUES = np.zeros(0)
+_NO_DOCUMENTS, _NO_VALUES = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +183,6 @@ def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[An
     ends = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
     bounds = np.array(ends, dtype=np.int64)
     values = np.concatenate([_NO_VALUES, *(term.values for term in terms)])
-    exception_documents, exception_values = _NO_DOCUMENTS, _NO_VALUES
-    if ends[-1]:
-        exception_documents = np.concatenate([term.exception_documents for term in terms])
-        exception_values = np.concatenate([term.exception_values for term in terms])
     return (
         part.lengths,
         part.lows,
@@ -197,8 +192,8 @@ def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[An
         np.array([term.weight for term in terms], dtype=np.float64),
         values.reshape(-1, MAX_FREQUENCY + 1),
         bounds,
-        exception_documents,
-        exception_values,
+        np.concatenate([_NO_DOCUMENTS, *(term.exception_documents for term in terms)]),
+        np.concatenate([_NO_VALUES, *(term.exception_values for term in terms)]),
         length_values,
         combine == "add",
     )

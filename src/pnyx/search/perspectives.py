@@ -209,8 +209,8 @@ class FilePerspectives:
             wanted = f"{shorten(question.text, 60)!r} (id {shorten(question.id, 40)!r})"
             raise InputError(f"{found}, expected some on {wanted}", path=self._path)
         kept = distinct(self._by_id[key])[: self._count]
-        found = (replace(p, extra={**p.extra, "origin": self.name}) for p in kept)
-        return PerspectiveSet(tuple(found), self.name)
+        named = (replace(p, extra={**p.extra, "origin": self.name}) for p in kept)
+        return PerspectiveSet(tuple(named), self.name)
 
 
 def _folded(text: str) -> str:

@@ -207,9 +207,7 @@ class QualityStats:
 
 
 def score_documents(
-    index_folder: str | Path,
-    model: TextQuality,
-    on_progress: Callable[[int], None] | None = None,
+    index_folder: str | Path, model: TextQuality, on_progress: Callable[[int], None] | None = None
 ) -> QualityStats:
     """Predict the quality of an index's documents and keep it as the feature `quality`.
 

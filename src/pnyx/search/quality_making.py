@@ -214,10 +214,7 @@ Figures: TypeAlias = dict[str, dict[str, Measured]]
 
 
 def cross_validate(
-    rated: RatedTexts,
-    method: str,
-    folds: int = 10,
-    report: Report | None = None,
+    rated: RatedTexts, method: str, folds: int = 10, report: Report | None = None
 ) -> Figures:
     """Measure a method of `METHODS` and the length alone, each text by a model without its topic.
 

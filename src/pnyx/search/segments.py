@@ -35,14 +35,12 @@ FIELDS = ["title", "text"]
 """What is searched of every record."""
 
 _MAX_POSTINGS = 1 << 27
-"""Postings after which a segment ends, within a chunk or two: half a gigabyte, held twice for a
-moment."""
+"""Postings after which a segment ends, within a chunk or two: half a gigabyte."""
 
 _CHUNK_CHARACTERS = 12_000_000
 _WRITTEN_AT_ONCE = 1 << 21
 _MAX_LENGTH = int(LENGTHS[-1])
-_NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
-_NO_FREQUENCIES = np.zeros(0)
+_NONE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class SegmentBuilder:
@@ -180,13 +178,14 @@ class Segment:
         self._exception_positions = self.file.section("exceptions.positions", "<u8")
         self._exception_frequencies = self.file.section("exceptions.frequencies", "<u4")
         self._with_terms, self._tokens = entry["documents_with_terms"], entry["tokens"]
-        count, terms = entry["documents"], entry["terms"]
-        expected = [count, count, count + 1, terms, terms + 1, terms]
-        expected += [entry["postings"]] * 2
-        found = [len(self.ids), len(self.lengths), len(self._document_offsets), len(self.terms)]
-        found += [len(self.offsets), len(self.frequencies), len(self.lows), len(self.highs)]
-        exceptions = len(self._exception_positions), len(self._exception_frequencies)
-        if found != expected or exceptions[0] != exceptions[1] or count > 1 << DOCUMENT_BITS:
+        documents, terms, postings = (entry[n] for n in ("documents", "terms", "postings"))
+        fits = (
+            len(self.ids) == len(self.lengths) == len(self._document_offsets) - 1 == documents
+            and len(self.terms) == len(self.frequencies) == len(self.offsets) - 1 == terms
+            and len(self.lows) == len(self.highs) == postings
+            and len(self._exception_positions) == len(self._exception_frequencies)
+        )
+        if not fits or documents > 1 << DOCUMENT_BITS:
             raise damaged(folder, f"{MANIFEST} does not fit {entry['file']}")
 
     def __len__(self) -> int:
@@ -227,7 +226,7 @@ class Segment:
         if low > high or not np.array_equal(positions[low:high], (zeros + first).astype(np.uint64)):
             raise damaged(self.folder, "its exceptions do not fit its postings")
         if low == high:  # as for nearly every term
-            return _NO_DOCUMENTS, _NO_FREQUENCIES
+            return _NONE
         frequencies = self._exception_frequencies.read(low, high)
         if (frequencies <= MAX_FREQUENCY).any():
             raise damaged(self.folder, "its exceptions are none")

@@ -134,8 +134,8 @@ class SegmentFile:
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            found = f"{self._name} cannot be read ({reason})"
-            raise IndexFolderError(f"{found}: {INDEX_AGAIN}", path=self.folder) from error
+            problem = f"{self._name} cannot be read ({reason}): {INDEX_AGAIN}"
+            raise IndexFolderError(problem, path=self.folder) from error
 
     def section(self, name: str, dtype: str | None = None) -> Section:
         """Return one section, of dtype `dtype` unless that is None; nothing is read yet."""

@@ -125,12 +125,9 @@ def _whole_texts(
     index: Index, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
 ) -> Vectors:
     """Return the vectors of documents: those that the index has, or else made now."""
-    feature = index.known(VECTORS)
-    if feature is not None and feature.documents == len(index):
-        known = document_vectors(index)
-        if known.embedder == embedder.name:
-            kept: Vectors = known.rows[numbers].astype(np.float32)
-            return kept
+    known = index.feature_info(VECTORS)
+    if known == (len(index), embedder.name):
+        return document_vectors(index).rows[numbers].astype(np.float32)
     parts: list[Vectors] = [np.zeros((0, embedder.dimensions), dtype=np.float32)]
     for start in range(0, len(numbers), _TEXTS_AT_ONCE):
         places = numbers[start : start + _TEXTS_AT_ONCE].tolist()
@@ -260,13 +257,13 @@ def label_clusters(
     members = np.flatnonzero((which >= 0) & (cluster < k))
     # Most typical first within each cluster; ties in document order.
     ordered = members[np.lexsort((-likeness[members], cluster[members]))]
-    conclusions: list[dict[int, None]] = [{} for _ in range(k)]
+    conclusions: list[dict[str, None]] = [{} for _ in range(k)]
     for number, text in zip(cluster[ordered].tolist(), which[ordered].tolist(), strict=True):
-        conclusions[number].setdefault(text)
+        conclusions[number].setdefault(texts[text])
     counts = np.bincount(cluster[members], minlength=k).tolist()
-    terms = _terms([[texts[at] for at in own] for own in conclusions], tokenizer)
+    terms = _terms(conclusions, tokenizer)
     return [
-        ClusterLabel(_cut(texts[next(iter(own))]) if own else "", best, count)
+        ClusterLabel(_cut(next(iter(own), "")), best, count)
         for own, best, count in zip(conclusions, terms, counts, strict=True)
     ]
 
@@ -275,7 +272,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1].rstrip() + "…"
 
 
-def _terms(clusters: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[tuple[str, ...]]:
+def _terms(clusters: Sequence[Iterable[str]], tokenizer: Tokenizer) -> list[tuple[str, ...]]:
     """Choose terms by class-based tf-idf (Grootendorst 2022, BERTopic, Eq. 2) of conclusions."""
     stems: dict[str, str | None] = {}
     surfaces: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -148,16 +148,14 @@ async def _argue_side(
 def _without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
     """Remove citations of documents the writer was not given, and report each."""
     sentences: list[Sentence] = []
-    problems = list(draft.problems)
+    removed: list[str] = []
     for sentence in draft.sentences:
+        removed += [c.doc_id for c in sentence.citations if c.doc_id not in given]
         kept = tuple(c for c in sentence.citations if c.doc_id in given)
-        problems.extend(
-            f"removed a citation of {shorten(c.doc_id)}, which the writer was not given"
-            for c in sentence.citations
-            if c.doc_id not in given
-        )
         sentences.append(replace(sentence, citations=kept))
-    return replace(draft, sentences=tuple(sentences), problems=tuple(problems))
+    said = "removed a citation of {}, which the writer was not given"
+    problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
+    return replace(draft, sentences=tuple(sentences), problems=problems)
 
 
 def _response(

@@ -10,15 +10,7 @@ from pnyx.judge.answers import Answer, Judged, verdict_fields
 from pnyx.measure.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 
-__all__ = [
-    "ArguedSide",
-    "Case",
-    "Draft",
-    "Writer",
-    "scored_response",
-    "sentence",
-    "verdict_rows",
-]
+__all__ = ["ArguedSide", "Case", "Draft", "Writer", "scored_response", "sentence", "verdict_rows"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,12 +97,8 @@ class LlmWriter:
         problems = []
         if trimmed:
             problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
-        request = self._request(question, side, shown)
-        request, reply = await self.model.whole(request)
-        if isinstance(reply, CallFailed):
-            fault: str | None = reply.reason
-        else:
-            fault = cut_reason(reply, request)
+        request, reply = await self.model.whole(self._request(question, side, shown))
+        fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if fault is None and isinstance(reply, Reply):
             try:
                 sentences = tuple(self._sentences(_parse(reply.text), shown, problems))
@@ -115,10 +111,10 @@ class LlmWriter:
         request = self._render(question.text, side, [d.text for d in shown])
         system, user = request.messages
         turns: list[Message] = []
-        for example in self.examples:
-            asked = self._render(example.question, example.side, example.documents).messages[1]
-            answer = json.dumps({"points": example.points}, ensure_ascii=False)
-            turns += [asked, Message("assistant", answer)]
+        for shot in self.examples:
+            answer = json.dumps({"points": shot.points}, ensure_ascii=False)
+            turns.append(self._render(shot.question, shot.side, shot.documents).messages[1])
+            turns.append(Message("assistant", answer))
         return replace(request, messages=(system, *turns, user))
 
     def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
@@ -147,10 +143,8 @@ class LlmWriter:
                 if 1 <= number <= len(shown):
                     cited.append(shown[number - 1].id)
                 else:
-                    problems.append(
-                        f"removed a citation of document {number} from {shorten(clean, 60)!r}: "
-                        f"{len(shown)} documents were given"
-                    )
+                    found = f"removed a citation of document {number} from {shorten(clean, 60)!r}"
+                    problems.append(f"{found}: {len(shown)} documents were given")
             yield sentence(role, clean, cited)
 
 
