@@ -167,13 +167,8 @@ def cluster_documents(
     )
     inertia = float((2.0 - 2.0 * likeness[distinct_rows >= 0]).sum())
     without = int((distinct_rows < 0).sum())
-    meta: dict[str, Any] = {
-        "embedder": embedder.name,
-        "space": space,
-        "k": len(centroids),
-        "seed": seed,
-    }
-    meta |= {"engine": engine, "distinct": len(distinct), "inertia": inertia}
+    meta: dict[str, Any] = {"embedder": embedder.name, "space": space, "k": len(centroids)}
+    meta |= {"seed": seed, "engine": engine, "distinct": len(distinct), "inertia": inertia}
     meta |= {"without": without, "assigned": 0}
     return _put(path, cluster, centroids, labels, meta)
 

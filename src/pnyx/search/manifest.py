@@ -29,15 +29,12 @@ __all__ = [
     "read_manifest",
     "remove_leftovers",
     "segment_name",
-    "sync_folder",
     "to_disk",
     "write_manifest",
     "writing",
 ]
 
-KIND: Final = "pnyx-index"
-FORMAT_VERSION: Final = 2
-MANIFEST: Final = "manifest.json"
+KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
 FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
@@ -80,7 +77,11 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
         temporary.replace(folder / MANIFEST)
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(folder)
+    handle = os.open(folder, os.O_RDONLY)  # so that the rename survives a power cut
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def contents(manifest: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -225,15 +226,6 @@ def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
         if SEGMENT_NAME.fullmatch(path.name) and path.name not in named:
             path.unlink()
     (folder / f".{MANIFEST}").unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Push the folder's own entries to the disk, so that a rename survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def to_disk(stream: IO[bytes]) -> None:

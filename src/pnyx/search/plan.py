@@ -25,8 +25,7 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     "mu": Parameter(2000.0, 1e-6, 1e12),
     "k1": Parameter(1.2, 0.0, 1e6),
     "b": Parameter(0.75, 0.0, 1.0),
-    # The weights of topic and quality in the Touché paper's run of highest relevance (Table 1,
-    # first row).
+    # The weights of topic and quality of the Touché paper's most relevant run (Table 1, row 1).
     "wc": Parameter(10.0, 0.0, 1e6),
     "wq": Parameter(5.0, 0.0, 1e6),
 }
@@ -66,8 +65,7 @@ Diversify: TypeAlias = Literal["mmr", "perspectives"]
 
 def check_parameter(name: str, value: float) -> None:
     """Refuse a parameter (a key of `PARAMETERS`) that is out of its range."""
-    _, low, high = PARAMETERS[name]
-    _check_range(name, value, low, high)
+    _check_range(name, value, *PARAMETERS[name][1:])
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
@@ -128,8 +126,8 @@ class Scoring:
     @property
     def by_words(self) -> str:
         """The lexical model that takes part; empty if none does."""
-        fused = self.lexical
-        return {AUTO: fused, "dense": "", "hybrid": fused}.get(self.model, self.model)
+        others = {AUTO: self.lexical, "dense": "", "hybrid": self.lexical}
+        return others.get(self.model, self.model)
 
     @property
     def embeds(self) -> bool:
@@ -151,10 +149,8 @@ class Scoring:
     def __str__(self) -> str:
         parts = [self.model]
         if self.model == "hybrid":
-            how = self.fusion
-            if how != "rrf":
-                how += f", weight {self.dense_weight:g} on dense"
-            parts = [f"hybrid of {self.lexical} and dense ({how})"]
+            weight = "" if self.fusion == "rrf" else f", weight {self.dense_weight:g} on dense"
+            parts = [f"hybrid of {self.lexical} and dense ({self.fusion}{weight})"]
         if self.flat:
             parts.append("R fixed to 1")
         parts += [f"{name} {value:g}" for name, value in self.parameters.items()]

@@ -114,7 +114,7 @@ def points_of(
         places = having[start : start + _TEXTS_AT_ONCE]
         given = [premise_of(index.document_at(first + int(place))) for place in places]
         own = texts.which[places]
-        # Who gives no reason stands in the premises' space where the conclusion stands.
+        # Without a reason, the premises' space takes the conclusion.
         given = [text or texts.distinct[at] for text, at in zip(given, own.tolist(), strict=True)]
         premises = _embed(embedder, given, len(texts.distinct) + start, on_progress)
         out[start : start + len(places)] = join_spaces(conclusions[own], premises)
