@@ -25,8 +25,8 @@ from pnyx.search.clusters import cluster_new_documents, clusters_of, facets
 from pnyx.search.dense import dense_rank
 from pnyx.search.index import Index, verify_index
 from pnyx.search.manifest import write_manifest
+from pnyx.search.scoring import touche_rank
 from pnyx.search.storage import BLOCK_BYTES
-from pnyx.search.touche import touche_rank
 from pnyx.search.vectors import embed_documents, embed_question
 
 QUESTION = "word3 word17 often rare29"

@@ -16,7 +16,7 @@ from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.plan import Scoring
 from pnyx.write.argue import argue
-from pnyx.write.draft import Draft
+from pnyx.write.case import Draft
 from pnyx.write.plan import Plan
 
 QUESTION = Question("q", "Should tea be banned?")

@@ -19,7 +19,7 @@ from pnyx.errors import IndexFolderError
 from pnyx.search.clusters import clusters_of
 from pnyx.search.dense import dense_rank
 from pnyx.search.index import Index, verify_index
-from pnyx.search.touche import touche_rank
+from pnyx.search.scoring import touche_rank
 
 HERE = Path(__file__).parent
 

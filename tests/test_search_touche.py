@@ -16,7 +16,7 @@ from pnyx.search.clusters import NO_CLUSTER
 from pnyx.search.features import put_feature
 from pnyx.search.index import Index
 from pnyx.search.plan import PARAMETERS
-from pnyx.search.touche import touche_rank, touche_scores
+from pnyx.search.scoring import touche_rank, touche_scores
 
 WORDS = "tea coffee milk water wine".split()
 

@@ -20,7 +20,7 @@ from pnyx.judge.completions import StoredModel
 from pnyx.judge.store import Store
 from pnyx.models.chat import Patience, endpoint_from
 from pnyx.records import Document, Question
-from pnyx.write.draft import Draft
+from pnyx.write.case import Draft
 from pnyx.write.generate import LlmWriter, read_examples
 
 QUESTION = Question("q", "Should voting be compulsory?")

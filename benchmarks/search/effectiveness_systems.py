@@ -23,9 +23,8 @@ from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.plan import PARAMETERS
 from pnyx.search.quality import QualityModel, score_documents
-from pnyx.search.scoring import Scoring, rank_documents
+from pnyx.search.scoring import Scoring, rank_documents, touche_rank
 from pnyx.search.topic_points import Space
-from pnyx.search.touche import touche_rank
 from pnyx.search.vectors import document_vectors, embed_documents, embed_question
 
 BASELINE = "Dirichlet"

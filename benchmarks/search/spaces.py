@@ -25,7 +25,7 @@ from pnyx.models.embedding import Embedder, embedder_from
 from pnyx.records import RunEntry
 from pnyx.search.clusters import DEFAULT_SPACE
 from pnyx.search.index import Index
-from pnyx.search.touche import touche_rank
+from pnyx.search.scoring import touche_rank
 
 MEASURE = "nDCG@5"
 DIRICHLET = "Dirichlet"

@@ -127,8 +127,7 @@ from .search.quality import QualityModel, score_documents
 from .search.quality_files import read_quality_model
 from .search.quality_making import make_quality_model
 from .search.rerank import Listwise, rerank, rerank_many, rerank_pointwise
-from .search.scoring import Scoring, rank_documents
-from .search.touche import touche_rank, touche_scores
+from .search.scoring import Scoring, rank_documents, touche_rank, touche_scores
 from .search.vectors import embed_documents, embed_question
 from .students.files import Student, read_student
 from .students.judge import StudentJudge, load_perspective_student, open_student

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.placing import place_folder, recover_folder, temporary_file, temporary_folder
+from pnyx.placing import place_folder, recover_folder
+from pnyx.placing import temporary as temporary_neighbour
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -290,7 +291,7 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
                 yield stream
             return
         make_folder(target.parent)
-        with temporary_file(target) as temporary:
+        with temporary_neighbour(target) as temporary:
             with contextlib.ExitStack() as stack:
                 raw: Any = stack.enter_context(temporary.open("wb"))
                 if target.suffix == ".gz":
@@ -312,7 +313,7 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
             if os.path.lexists(target):
                 raise InputError("exists already", path=path)
         make_folder(target.parent)
-        with temporary_folder(target) as temporary:
+        with temporary_neighbour(target, folder=True) as temporary:
             yield temporary
             mask = _umask()
             temporary.chmod(0o777 & ~mask)

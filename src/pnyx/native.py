@@ -1,11 +1,9 @@
 """Libraries of compiled code that crash each other, loaded so that they do not.
 
-usearch's Linux wheels hold a copy of the C++ library (libstdc++) and share some of the numbers that
-the system's copy gives to the parts of a locale. Whichever copy starts first hands them out. If
-that is usearch's, the system's copy later takes one part for another, and onnxruntime, which reads
-patterns by locale while it is imported, ends the process with a segmentation fault. So the
-system's copy is started before usearch is imported, and a process in which somebody else imported
-usearch first is refused before it crashes.
+usearch's Linux wheels hold a copy of libstdc++ that shares locale numbers with the system's copy.
+If usearch's copy starts first, onnxruntime, which reads patterns by locale when imported, ends the
+process with a segmentation fault. So the system's copy is started before usearch is imported, and
+a process in which somebody else imported usearch first is refused before it crashes.
 """
 
 from __future__ import annotations
@@ -24,11 +22,7 @@ _SHARED_ID = "_ZNSt7__cxx117collateIcE2idE"
 
 
 def load_usearch() -> Any:
-    """Return the module `usearch.index`.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Return the module `usearch.index`, or raise MissingExtra."""
     if "usearch" not in sys.modules:
         _start_locales()
     try:
@@ -39,11 +33,7 @@ def load_usearch() -> Any:
 
 
 def load_onnxruntime() -> Any:
-    """Return the module `onnxruntime`, without telemetry.
-
-    Raises:
-        PnyxError: usearch was imported first, by other code than this, so it would crash.
-    """
+    """Return `onnxruntime` without telemetry; PnyxError where it would crash after usearch."""
     if "onnxruntime" not in sys.modules and "usearch" in sys.modules and _locales_are_mixed():
         raise PnyxError(
             "usearch was imported before onnxruntime, which crashes the process: "

@@ -1,12 +1,9 @@
 """Putting what is complete in its place in one step, and what killed processes leave behind.
 
-A file or folder is written as a hidden neighbour of its target, `.NAME.TOKEN.pnyx`, which its
-writer keeps locked: the system frees the lock when the process ends in whatever way. Neighbours of
-that name whose lock is free were left by a kill; whoever writes the same target next removes them.
-
-A folder takes the place of another by an exchange of both names (Linux). Where the file system has
-none, the old folder is moved to `.NAME.TOKEN.pnyx-old` first: a kill between the two steps leaves
-no folder of that name, and `recover_folder` puts the old one back.
+A target is written as a hidden neighbour `.NAME.TOKEN.pnyx`, locked by its writer; the system frees
+the lock when the process ends. Unlocked neighbours were left by a kill; the next writer of the same
+target removes them. A folder replaces another by an exchange of names (Linux) or else via
+`.NAME.TOKEN.pnyx-old`, which `recover_folder` puts back after a kill between the two steps.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["place_folder", "recover_folder", "temporary_file", "temporary_folder", "try_lock"]
+__all__ = ["place_folder", "recover_folder", "temporary", "try_lock"]
 
 _ENDING = ".pnyx"
 _MOVED = "-old"
@@ -40,45 +37,27 @@ _WAIT_SECONDS = 0.02
 
 
 @contextlib.contextmanager
-def temporary_file(target: Path) -> Iterator[Path]:
-    """Yield a new, locked, empty neighbour of a file to be; it is removed if it is still there.
-
-    Raises:
-        OSError: it cannot be made.
-    """
-    _clear_leftovers(target)
-    temporary, handle = _made(target, folder=False)
+def temporary(target: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Yield a new, locked, empty neighbour of a file or folder to be, removed if still there."""
+    if folder:
+        recover_folder(target)
+    for path in _leftovers(target):
+        if path.name.endswith(_MOVED) and not os.path.lexists(target):
+            continue  # all that is left of the target
+        with _opened(path) as lock:
+            # While it is locked here, no writer that has just made it goes on with it.
+            if lock is True:
+                _remove(path)
+    made, handle = _made(target, folder=folder)
     try:
-        yield temporary
+        yield made
     finally:
         os.close(handle)
-        temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def temporary_folder(target: Path) -> Iterator[Path]:
-    """Yield a new, locked, empty neighbour of a folder to be; it is removed if still there.
-
-    Raises:
-        OSError: it cannot be made.
-    """
-    recover_folder(target)
-    _clear_leftovers(target)
-    temporary, handle = _made(target, folder=True)
-    try:
-        yield temporary
-    finally:
-        os.close(handle)
-        _remove(temporary)
+        _remove(made)
 
 
 def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
-    """Give a complete folder its name. What it replaces has the temporary's name then, or none.
-
-    Raises:
-        FileExistsError: there is something already and `replace` is false.
-        OSError: the file system refuses.
-    """
+    """Give a complete folder its name. What it replaces has the temporary's name then, or none."""
     if not (replace and os.path.lexists(target)):
         if not _renameat2(temporary, target, _NO_REPLACE):
             if os.path.lexists(target):
@@ -92,10 +71,7 @@ def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
 
 
 def recover_folder(target: Path) -> bool:
-    """Put a folder back that a kill has left under a hidden name; return whether one was.
-
-    Where its writer is alive and just about to put the new one in place, wait for that.
-    """
+    """Put a folder back that a kill has left under a hidden name; return whether one was."""
     for _ in range(_LIVE_WAITS):
         if os.path.lexists(target):
             return False
@@ -103,7 +79,9 @@ def recover_folder(target: Path) -> bool:
         if not moved:
             return False
         for old in moved:
-            if not _is_live(old.with_name(old.name.removesuffix(_MOVED))):
+            with _opened(old.with_name(old.name.removesuffix(_MOVED))) as lock:
+                live = lock is False
+            if not live:
                 with contextlib.suppress(OSError):
                     old.rename(target)
                     return True
@@ -118,7 +96,6 @@ def _stem(target: Path) -> str:
 
 
 def _made(target: Path, *, folder: bool) -> tuple[Path, int]:
-    """Make a neighbour and lock it; return it with the handle that holds the lock."""
     while True:
         path = target.with_name(f".{_stem(target)}.{secrets.token_hex(4)}{_ENDING}")
         try:
@@ -143,10 +120,9 @@ def _is_still(path: Path, handle: int) -> bool:
 
 
 def try_lock(handle: int) -> bool | None:
-    """Lock an open file or folder without waiting; the lock ends with the handle or the process.
+    """Lock an open file or folder without waiting; None where the file system has no locks.
 
-    Returns:
-        Whether it is locked now; None where the file system has no locks.
+    The lock ends with the handle or the process.
     """
     from filelock import lock_descriptor
 
@@ -156,29 +132,16 @@ def try_lock(handle: int) -> bool | None:
         return None
 
 
-def _clear_leftovers(target: Path) -> None:
-    """Remove what killed writers of this target left, as far as that is possible."""
-    for path in _leftovers(target):
-        if path.name.endswith(_MOVED) and not os.path.lexists(target):
-            continue  # all that is left of the target
-        with contextlib.suppress(OSError):
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                # While it is locked here, no writer that has just made it goes on with it.
-                if try_lock(handle) is True:
-                    _remove(path)
-            finally:
-                os.close(handle)
-
-
-def _is_live(path: Path) -> bool:
-    """Whether a writer holds the lock of a temporary."""
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[bool | None]:
+    """Lock a temporary for a moment; False where its writer holds it, None where it cannot be."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return False
+        yield None
+        return
     try:
-        return try_lock(handle) is False
+        yield try_lock(handle)
     finally:
         os.close(handle)
 
@@ -202,11 +165,7 @@ def _remove(path: Path) -> None:
 
 
 def _renameat2(source: Path, target: Path, flags: int) -> bool:
-    """Rename with flags (Linux); return False where that cannot be done here.
-
-    Raises:
-        OSError: it can be done, and fails.
-    """
+    """Rename with flags (Linux); return False where that cannot be done here."""
     if sys.platform != "linux":
         return False
     import ctypes

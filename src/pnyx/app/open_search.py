@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pnyx.search.pipeline import Searcher
     from pnyx.search.scoring import Scoring
     from pnyx.write.argue import Plan
-    from pnyx.write.draft import Writer
+    from pnyx.write.case import Writer
 
 __all__ = ["argue_plan", "open_searcher", "open_writer", "scoring_of"]
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.measure.base import Measured
     from pnyx.search.index import Index
-    from pnyx.write.case import Case
-    from pnyx.write.draft import Writer
+    from pnyx.write.case import Case, Writer
 
 __all__ = ["command"]
 

@@ -1,13 +1,9 @@
-"""Building an index: records in, one or more segments out, in bounded memory.
-
-The folder is written beside its place and renamed when complete. Adding writes further segments and
-then replaces the manifest in one step (docs/decisions/query-time-impacts.md).
-"""
+"""Building an index: records in, segments out, in bounded memory, all or nothing."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace as with_fields
 from pathlib import Path
@@ -21,6 +17,7 @@ from pnyx.records import Evidence
 from pnyx.search import stored
 from pnyx.search.index import Index
 from pnyx.search.manifest import (
+    contents,
     count,
     is_index,
     locked,
@@ -46,18 +43,11 @@ def build_index(
     replace: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Index:
-    """Index `records` into the new folder `path`, all or nothing.
+    """Index `records` into the new folder `path`, all or nothing; return the index, opened.
 
-    Args:
-        records: documents or arguments with distinct ids; consumed once, in order.
-        path: the folder to create.
-        fields: what is searched beside title and text: `topic`, or nothing.
-        language: how words are stemmed, see `Tokenizer`.
-        replace: an existing index at `path` is replaced when the new one is complete.
-        on_progress: called now and then with the number of records read so far.
-
-    Returns:
-        The index, open for searching; its `statistics` say what was indexed.
+    The records have distinct ids and are consumed once, in order. `fields` may add `topic` to title
+    and text; `language` says how words are stemmed (`Tokenizer`); with `replace` an existing index
+    is replaced once the new one is complete; `on_progress` is told how many records were read.
 
     Raises:
         InputError: no records, a duplicate id, an unknown field or language, or `path` exists.
@@ -73,14 +63,9 @@ def build_index(
     lock = locked(folder) if replace and folder.exists() else nullcontext()
     with lock, atomic_folder(path, replace=replace) as temporary:
         entries = _write_segments(records, temporary, tokenizer, extra_fields, [], on_progress)
-        content: dict[str, Any] = {
-            "tokenizer": tokenizer.to_manifest(),
-            "fields": [*FIELDS, *extra_fields],
-            "statistics": count(entries),
-            "segments": entries,
-        }
-        write_manifest(temporary, content)
-    return _opened(folder, content["statistics"]["documents"], started)
+        content = {"tokenizer": tokenizer.to_manifest(), "fields": [*FIELDS, *extra_fields]}
+        write_manifest(temporary, content | {"statistics": count(entries), "segments": entries})
+    return _opened(folder, entries, started)
 
 
 def add_to_index(
@@ -89,22 +74,20 @@ def add_to_index(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> Index:
-    """Add `records` to an existing index, with the tokenizer and fields that it was built with.
+    """Add `records` to an index, with its own tokenizer and fields; return it, opened anew.
 
-    Returns the index, opened anew. Rankings afterwards equal those of an index built of all records
-    at once. A kill at any moment leaves the index as it was or with all the records added.
+    Rankings equal those of an index built at once; a kill leaves the old index or the new one.
 
     Raises:
         InputError: no records, or an id that is in the index already or comes twice.
-        IndexFolderError: `path` is no index, or is damaged or too new.
+        IndexFolderError: `path` is not an index, or is damaged or too new.
         PnyxError: the disk is full or read-only, or another process is adding; nothing changes.
     """
     started = time.perf_counter()
     folder = Path(path)
-    manifest = read_manifest(folder)
+    read_manifest(folder)
     with locked(folder), writing(path):
-        # Read again under the lock: another process may have added since.
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder)  # again: another process may have added since
         old = open_segments(folder, manifest)
         try:
             remove_leftovers(folder, manifest)
@@ -112,18 +95,11 @@ def add_to_index(
                 records, folder, old.tokenizer, old.extra_fields, old.segments, on_progress
             )
             entries = manifest["segments"] + new
-            content = {
-                "tokenizer": manifest["tokenizer"],
-                "fields": manifest["fields"],
-                "statistics": count(entries),
-                "segments": entries,
-                **({"features": manifest["features"]} if "features" in manifest else {}),
-            }
-            write_manifest(folder, content)
+            write_manifest(folder, contents(manifest, statistics=count(entries), segments=entries))
         except BaseException:
             _undo(folder, manifest)
             raise
-    return _opened(folder, count(new)["documents"], started)
+    return _opened(folder, new, started)
 
 
 def _write_segments(
@@ -171,17 +147,15 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
     names = list(dict.fromkeys(fields or ()))
     for name in names:
         if name not in stored.EXTRA_FIELDS:
-            known = ", ".join(stored.EXTRA_FIELDS)
-            raise InputError(
-                f"unknown field {shorten(name, 40)!r}, expected: {known} "
-                "(title and text are always searched)"
-            )
+            found = f"unknown field {shorten(name, 40)!r}"
+            known = f"{', '.join(stored.EXTRA_FIELDS)} (title and text are always searched)"
+            raise InputError(f"{found}, expected: {known}")
     return names
 
 
-def _opened(folder: Path, added: int, started: float) -> Index:
-    """Open what was written; the clock stops first."""
+def _opened(folder: Path, new: Sequence[Mapping[str, Any]], started: float) -> Index:
     seconds = time.perf_counter() - started
     index = Index.open(folder)
+    added = count(new)["documents"]
     index.statistics = with_fields(index.statistics, added=added, seconds=seconds)
     return index

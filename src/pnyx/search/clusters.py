@@ -1,9 +1,6 @@
 """Topics of an index: k-means over its embedded conclusions and premises (Touché 3.2).
 
-Every document gets the number of its topic; documents on one topic share a centroid, and with it
-the boost that a question gives to that topic (`pnyx.search.touche`). Equal conclusions are embedded
-once and weigh as often as they occur. Distances are those of the unit sphere. See
-docs/decisions/touche.md.
+Equal conclusions are embedded once and weigh as often as they occur (docs/decisions/touche.md).
 """
 
 from __future__ import annotations
@@ -11,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
-from pnyx.search.cluster_labels import ClusterLabel, label_clusters
 from pnyx.search.engine import Engine, Topic, TopicQuery
 from pnyx.search.features import Feature, put_feature
 from pnyx.search.index import Index
@@ -27,12 +23,14 @@ from pnyx.search.manifest import damaged
 from pnyx.search.topic_points import (
     SPACES,
     Advance,
+    ClusterLabel,
     Space,
     Vectors,
     by_size,
     distinct_points,
     join_spaces,
     k_means_engine,
+    label_clusters,
     nearest_centroids,
     points_of,
     read_conclusions,
@@ -42,10 +40,6 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
 __all__ = [
-    "CLUSTERS",
-    "DEFAULT_CLUSTERS",
-    "DEFAULT_SPACE",
-    "NO_CLUSTER",
     "Clusters",
     "Facet",
     "check_embedder",
@@ -86,8 +80,7 @@ class Clusters:
         labels: what each is about, for people.
         space: what was clustered.
         embedder: its name; questions need the same.
-        meta: k, seed, inertia (sum over documents of the squared distance to their centroid),
-            engine, and how many documents were only assigned later.
+        meta: k, seed, engine, inertia (sum of squared distances), documents only assigned later.
     """
 
     cluster: NDArray[np.uint32]
@@ -101,10 +94,7 @@ class Clusters:
         return len(self.centroids)
 
     def cosines(self, question: Vectors) -> NDArray[np.float64]:
-        """Return C of Touché's Eq. 1 for each cluster, in [0, 1], of a question's unit vector (d,).
-
-        In the dual space the question stands in both halves.
-        """
+        """Return C of Touché's Eq. 1, in [0, 1], of each cluster for a question's vector (d,)."""
         point = join_spaces(question[None], question[None])[0] if self.space == "dual" else question
         if point.shape != self.centroids.shape[1:]:
             found = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers a text"
@@ -114,12 +104,9 @@ class Clusters:
 
     def topics(self, numbers: NDArray[np.int64]) -> list[Topic | None]:
         """Return the topics of documents by number, None for those without."""
-        return [
-            None
-            if cluster == NO_CLUSTER
-            else Topic(cluster, self.labels[cluster].label, self.labels[cluster].terms)
-            for cluster in self.cluster[numbers].tolist()
-        ]
+        known = [Topic(n, one.label, one.terms) for n, one in enumerate(self.labels)]
+        clusters = self.cluster[numbers].tolist()
+        return [None if cluster == NO_CLUSTER else known[cluster] for cluster in clusters]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +124,6 @@ def default_k(distinct: int) -> int:
     return max(1, min(DEFAULT_CLUSTERS, distinct // _PER_CLUSTER))
 
 
-# Making ------------------------------------------------------------------------------------------
-
-
 def cluster_documents(
     path: str | Path,
     embedder: Embedder,
@@ -149,23 +133,19 @@ def cluster_documents(
     seed: int = 0,
     on_progress: Advance | None = None,
 ) -> Clusters:
-    """Find the topics of an index and keep them in it, in place of former ones.
+    """Find the topics of an index by k-means and keep them in it, in place of former ones.
 
     Args:
         path: the index folder.
         embedder: turns texts into unit vectors.
-        k: how many; default `default_k`.
-        space: `text`: title and text as one, by the index's vectors if this embedder made them;
-            `conclusion`, as in the paper: less work, worse topics (docs/decisions/touche.md);
-            `dual`: conclusion and premises side by side, as the paper suggests.
+        k: how many; by default one for ten distinct conclusions, 1 to 300.
+        space: `text` (title and text), `conclusion` as in the paper (less work, worse topics), or
+            `dual`: conclusion and premises side by side (docs/decisions/touche.md).
         seed: of k-means, 0 to 2^32 - 1; the same seed gives the same clusters.
         on_progress: called with the number of texts embedded so far.
 
-    Raises:
-        InputError: a bad k, space or seed, or no document has any text.
-        IndexFolderError: `path` is no index, or is damaged.
-        MissingExtra: scikit-learn is not installed.
-        PnyxError: the disk is full or read-only, or another process is writing.
+    Raises InputError for a bad k, space or seed or documents without any text, MissingExtra without
+    scikit-learn, IndexFolderError and PnyxError as `build_index` and `Index.open` do.
     """
     _check(k, space, seed)
     means = k_means_engine()  # first of all: fail before minutes of embedding if it is missing
@@ -185,28 +165,21 @@ def cluster_documents(
     labels = label_clusters(
         texts.distinct, texts.which, cluster, likeness, len(centroids), index.tokenizer
     )
-    meta = {
-        "embedder": embedder.name,
-        "space": space,
-        "k": len(centroids),
-        "seed": seed,
-        "engine": engine,
-        "distinct": len(distinct),
-        "inertia": float((2.0 - 2.0 * likeness[distinct_rows >= 0]).sum()),
-        "without": int((distinct_rows < 0).sum()),
-        "assigned": 0,
-    }
+    inertia = float((2.0 - 2.0 * likeness[distinct_rows >= 0]).sum())
+    without = int((distinct_rows < 0).sum())
+    meta: dict[str, Any] = {"embedder": embedder.name, "space": space, "k": len(centroids)}
+    meta |= {"seed": seed, "engine": engine, "distinct": len(distinct), "inertia": inertia}
+    meta |= {"without": without, "assigned": 0}
     return _put(path, cluster, centroids, labels, meta)
 
 
 def cluster_new_documents(
     path: str | Path, embedder: Embedder, *, on_progress: Advance | None = None
 ) -> Clusters:
-    """Give documents that were added later to the nearest of the clusters there are.
+    """Assign documents that were added later to the nearest of the existing clusters.
 
-    Centroids and labels stay; `meta["assigned"]` counts such documents. Cluster anew once they are
-    many. Raises what `cluster_documents` does, and InputError where there are no clusters or
-    another embedder made them.
+    Centroids and labels stay; `meta["assigned"]` counts such documents. Raises what
+    `cluster_documents` does, and InputError for no clusters or those of another embedder.
     """
     index = Index.open(path)
     known = known_clusters(index)
@@ -243,19 +216,11 @@ def _put(
     labels: Sequence[ClusterLabel],
     meta: dict[str, Any],
 ) -> Clusters:
-    data = json.dumps([label.to_json() for label in labels], ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
-    arrays: dict[str, NDArray[Any]] = {
-        "cluster": cluster,
-        "centroids": centroids,
-        "labels": np.frombuffer(data, dtype=np.uint8),
-    }
+    data = json.dumps(list(map(asdict, labels)), ensure_ascii=False)
+    coded: NDArray[Any] = np.frombuffer(data.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    arrays = {"cluster": cluster, "centroids": centroids, "labels": coded}
     put_feature(path, CLUSTERS, arrays, documents=len(cluster), meta=meta)
     return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
-
-
-# Reading -----------------------------------------------------------------------------------------
 
 
 def known_clusters(index: Index) -> Clusters | None:
@@ -267,9 +232,7 @@ def known_clusters(index: Index) -> Clusters | None:
 def clusters_of(index: Index) -> Clusters:
     """Return the topics of an index.
 
-    Raises:
-        InputError: it has none, or not of documents that were added later.
-        IndexFolderError: they are damaged.
+    Raises InputError where it has none, or lacks those of documents that were added later.
     """
     feature = index.feature(CLUSTERS, _MAKE)
     return index.once(CLUSTERS, lambda: _opened(feature))
@@ -278,8 +241,7 @@ def clusters_of(index: Index) -> Clusters:
 def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
     """Return the topics of listed documents, the most frequent first; some documents have none.
 
-    Raises:
-        InputError: there are no clusters, or not of all documents.
+    Raises InputError where there are no clusters, or not of all documents.
     """
     found = Counter(topic for topic in engine.topics(ids) if topic is not None)
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0].number))
@@ -287,10 +249,9 @@ def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
 
 
 def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the best documents of the topics that a question belongs to, and what went wrong.
+    """Return the best documents on a question's topics, and what went wrong, in a line.
 
-    None where the index has no topics of all its documents made with the same embedder, and a line
-    that says so where it has others. The documents need not share a word with the question.
+    They need not share a word with the question.
     """
     known, none = known_clusters(index), np.zeros(0, dtype=np.int64)
     if known is None:
@@ -309,11 +270,9 @@ def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], 
 def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:
     """Refuse an embedder whose vectors cannot be compared with the centroids."""
     if clusters.embedder != name:
-        raise InputError(
-            f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}, "
-            f"not with {shorten(name, 60)}: use that one, or cluster anew with this one: {_MAKE}",
-            path=path,
-        )
+        made = f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}"
+        advice = f"use that one, or cluster anew with this one: {_MAKE}"
+        raise InputError(f"{made}, not with {shorten(name, 60)}: {advice}", path=path)
 
 
 def _opened(feature: Feature) -> Clusters:
@@ -333,7 +292,10 @@ def _opened(feature: Feature) -> Clusters:
     try:
         rows = json.loads(feature.array("labels").tobytes())
         json.dumps(rows, ensure_ascii=False).encode()  # half characters cannot be shown
-        labels = tuple(ClusterLabel.from_json(row) for row in rows)
+        labels = tuple(
+            ClusterLabel(str(row["label"]), tuple(map(str, row["terms"])), int(row["documents"]))
+            for row in rows
+        )
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         labels = ()
     if not sound or len(labels) != k:

@@ -1,12 +1,8 @@
-"""The compiled kernel. Importing this module loads numba: only `kernels.Kernel` does, when it pays.
+"""The compiled kernel; importing it loads numba.
 
-Documents are taken in blocks that fit the processor's cache: all terms are added to a block, then
-the documents that they named are gone through once, to keep those that may be among the best. A
-posting outside of its block stops its term, so that even an index made by a malicious hand cannot
-make this code write outside of its arrays.
-
-Scores are compared by their bits: as integers, scores >= +0.0 order as they do as numbers, and -0.0
-(no query term) is below them all.
+Documents are taken in blocks that fit the processor's cache. A posting outside of its block stops
+its term, so that no index, however hostile, makes this code write outside of its arrays. Scores are
+compared by their bits: as integers, +0.0 and above keep their order, and -0.0 is below them all.
 """
 
 from __future__ import annotations
@@ -18,15 +14,7 @@ import numpy as np
 
 from pnyx.search.postings import FREQUENCY_BITS, MAX_FREQUENCY
 
-__all__ = [
-    "BLOCK",
-    "finish",
-    "jit",
-    "score",
-    "settle",
-    "start",
-    "top",
-]
+__all__ = ["finish", "jit", "score", "settle", "start", "top"]
 
 BLOCK = 1 << 13
 """Documents a block: 64 KB of float64 scores."""
@@ -100,10 +88,7 @@ def _add_block(
 
 @jit
 def score(query: Any, scores: Any) -> None:
-    """Add the scores of all documents of a segment to `scores`, block by block.
-
-    `query` is what `kernels.flat` makes of the segment and the query.
-    """
+    """Add to `scores` those of all documents of a segment; `query` is of `kernels.flat`."""
     cursors, exception_cursors = query[3].copy(), query[7][:-1].copy()
     for first in range(0, len(query[0]), BLOCK):
         part = scores[first : first + BLOCK]
@@ -135,10 +120,9 @@ def _compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
 def start(k: int) -> tuple[Any, Any, Any, Any]:
     """Return what `top` fills: scores and numbers of candidates, its state, sizes of buckets.
 
-    The state is: how many candidates there are; the cut, whose bits a score must be above to become
-    another; the bits at which the buckets begin; the bucket of the k-th best so far; how many
-    candidates are in that or above. There is room for 4 k candidates, those of a block, and one
-    that is written and not kept.
+    The state: candidates; the cut, whose bits a score must exceed to become one; the bits at which
+    the buckets begin; the bucket of the k-th best so far; candidates in that or above. There is
+    room for 4 k candidates, those of a block, and one that is written and not kept.
     """
     room = 4 * k + BLOCK + 1
     state = np.array([0, -1, 0, 0, 0])
@@ -162,19 +146,9 @@ def _collect(
 
 @jit
 def _collect_boosted(
-    block: Any,
-    places: Any,
-    boosts: Any,
-    first: Any,
-    scores: Any,
-    numbers: Any,
-    state: Any,
+    block: Any, places: Any, boosts: Any, first: Any, scores: Any, numbers: Any, state: Any
 ) -> Any:
-    """As `_collect`, by boosted scores.
-
-    `codes` names a bound on each boost, in a table that fits the first cache; the boost itself is
-    worked out only where the bound beats the cut.
-    """
+    """As `_collect`, by boosted scores; the exact boost only where its bound beats the cut."""
     codes, shift, bounds, cluster_factors, quality, quality_weight = boosts
     count, cut = state[0], state[1]
     if cut < 0:
@@ -229,11 +203,10 @@ def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes
 def top(
     query: Any, boosts: Any, k: Any, offset: Any, scores: Any, numbers: Any, state: Any, sizes: Any
 ) -> None:
-    """Add a segment's documents that may be among the best k to the candidates.
+    """Add a segment's documents that may be among the best k to the candidates of `start`.
 
-    Blocks come in order, so a document that ties with the k-th best of the blocks before is never
-    among them. `scores` and what follows are those of `start`. `boosts` is None or the fields of
-    `kernels.Boosts`, of all documents of the index; numba compiles the two cases apart.
+    Blocks come in order, so a document that ties with the k-th best of earlier blocks is not among
+    them.
     """
     cursors, exception_cursors = query[3].copy(), query[7][:-1].copy()
     documents, terms = len(query[0]), len(cursors)
@@ -253,11 +226,10 @@ def top(
 
 @jit
 def finish(scores: Any, numbers: Any, state: Any) -> Any:
-    """Keep the best k candidates, and few others; return keys to sort them by.
+    """Keep the best k candidates and few others; return keys to sort them by, and their low bits.
 
-    A key holds the place of a candidate in its low bits and as many of the high bits of its score
-    as there is room for above them, the best score first; returns the keys and the number of low
-    bits.
+    A key holds a candidate's place in its low bits, and above them as much of its score as has
+    room.
     """
     count, _, base, bucket, _ = state
     edge = base + (bucket << _BUCKET_BITS) if bucket > 0 else 0
@@ -283,8 +255,7 @@ def finish(scores: Any, numbers: Any, state: Any) -> Any:
 def settle(keys: Any, low: Any, scores: Any, numbers: Any) -> Any:
     """Return scores and numbers in the order of sorted keys, and whether they are in order.
 
-    The keys leave equal and nearly equal scores in any order; where these are few, they are put
-    right here: by score, ties by number.
+    Keys leave nearly equal scores in any order; where these are few, they are sorted here.
     """
     places = keys & ((1 << low) - 1)
     ranked, ordered = scores[places], numbers[places]

@@ -1,8 +1,4 @@
-"""A ranking that shows more than one side: maximal marginal relevance and round-robin merging.
-
-Both are what BERDS (Chen and Choi, 2024, section 5) does against retrievers that return the same
-perspective again and again.
-"""
+"""Maximal marginal relevance and round-robin merging, as in BERDS (Chen and Choi 2024, 5)."""
 
 from __future__ import annotations
 
@@ -36,25 +32,21 @@ def mmr(
 ) -> list[int]:
     """Choose k of n candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
-    As in BERDS, Eq. 1, the next candidate is the i that maximises
+    As in BERDS, Eq. 1, the next candidate is the first i that maximises
 
         lam * relevance[i] - (1 - lam) * max(similarity(i, j) for j chosen before)
 
-    where the second term is 0 at first, and of equal values the first wins. O(n k) similarities.
+    where the second term is 0 at first. O(n k) similarities.
 
     Args:
         relevance: of each candidate, best first, on the scale of the similarity (`of_best`).
-        similarity: see `Similarity`.
+        similarity: vectors [n, d], compared by cosine, or a function from a 0-based position to
+            that candidate's similarities [n] (of a matrix [n, n]: `matrix.__getitem__`).
         k: how many to choose, at least 1; all where there are fewer.
-        lam: in [0, 1]. 1 ranks by relevance alone, 0 by unlikeness alone, from the first candidate
-            on. BERDS uses .75 to .99.
+        lam: in [0, 1]: 1 ranks by relevance alone; BERDS uses .75 to .99.
 
-    Returns:
-        0-based positions, in the order in which they were chosen, each at most once.
-
-    Raises:
-        InputError: `k` or `lam` is out of range.
-        ValueError: a value is not finite, or the shapes do not fit.
+    Returns 0-based positions in the order chosen. Raises InputError for `k` or `lam` out of range,
+    ValueError for values that are not finite or shapes that do not fit.
     """
     check_least("k", k, 1)
     if not 0.0 <= lam <= 1.0:  # also refuses NaN
@@ -97,11 +89,7 @@ def _by_cosine(vectors: npt.NDArray[np.floating], count: int) -> Callable[[int],
 
 
 def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
-    """Divide scores by the best of them, as BERDS (B.6) does before it applies Eq. 1.
-
-    `best` is the best score of a whole data set, as in the paper; by default that of `scores`.
-    Returns float64 [n], finite; all zeros where the best is not positive.
-    """
+    """Divide scores by `best`, by default the best of them (BERDS, B.6): float64 [n], finite."""
     found = np.asarray(scores, dtype=np.float64)
     top = float(found.max(initial=0.0)) if best is None else best
     if top <= 0:
@@ -112,14 +100,7 @@ def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
 
 
 def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
-    """Merge rankings: the first of each, then the second of each, and so on; each item once.
-
-    Of the list of n rounds the top k unique ones are taken (BERDS, section 5), fewer where there
-    are fewer.
-
-    Raises:
-        InputError: `k` is below 1.
-    """
+    """Merge rankings in turns, the first of each, then the second; the top k unique (BERDS, 5)."""
     check_least("k", k, 1)
     merged: dict[T, None] = {}
     for depth in range(max(map(len, rankings), default=0)):
@@ -132,17 +113,7 @@ def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
 
 
 def in_order(hits: Sequence[Hit], order: Sequence[int]) -> list[Hit]:
-    """Put hits in another order; those that it leaves out follow in the order they have.
-
-    The score becomes 1 / rank: evaluation tools sort a run by score.
-
-    Args:
-        hits: best first.
-        order: 0-based positions in `hits`, none twice, as of `mmr` or a reranking of the first.
-
-    Raises:
-        ValueError: a position comes twice or is out of range.
-    """
+    """Put hits in the order of 0-based positions; the others follow, and scores become 1 / rank."""
     if len(set(order)) != len(order) or not all(0 <= i < len(hits) for i in order):
         raise ValueError("expected 0-based positions, none twice")
     placed = set(order)

@@ -1,7 +1,6 @@
 """What a search engine does for the stages of a search, all by document id.
 
-`pnyx.search.index.Index`, a folder of memory-mapped arrays, is one. Whatever fulfils `Engine` can
-stand beside it: `Searcher`, reranking, diversity, sides, facets and `argue` use nothing else.
+`pnyx.search.index.Index` is one; nothing but `Engine` is used of it above this room.
 """
 
 from __future__ import annotations
@@ -47,14 +46,9 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopicQuery:
-    """Asks for the documents on a question's topics.
+    """Asks for at most `count` documents on a question's topics.
 
-    Attributes:
-        text: the question.
-        vector: its embedding, a unit vector; shape (d,).
-        embedder: name of what made the vector.
-        least: least cosine of a topic to the question.
-        count: how many documents at most.
+    `vector` is its unit vector (d,) by `embedder`, `least` the least cosine of a topic to it.
     """
 
     text: str
@@ -67,60 +61,41 @@ class TopicQuery:
 class Engine(Protocol):
     """A collection of documents that can be ranked for a question.
 
-    Features are `vectors`, `quality` and `clusters`; an engine may lack any of them. Methods that
-    take ids raise InputError for one that is not there, and where the feature that they read is
-    missing or lacks documents.
+    Features are `vectors`, `quality` and `clusters`; any may be missing. Methods that take ids
+    raise InputError for an unknown one, and where the feature that they read is missing or lacks
+    documents.
     """
 
     @property
     def name(self) -> str:
         """Short, for people."""
-        ...
 
     def __len__(self) -> int:
         """Return how many documents there are."""
-        ...
 
     def retrieve(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
     ) -> list[Hit]:
         """Return the best `k` documents for a question, best first, ties in a fixed order.
 
-        Args:
-            text: the question, plain text.
-            scoring: the model; not `auto`, which `choose_scoring` replaces.
-            k: how many documents at most, at least 1.
-            embedder: embeds the question; needed where `scoring.embeds`.
-
-        Raises:
-            InputError: a value out of range, or the engine lacks what the model needs.
-            ModelError: the embedder cannot be used.
+        `scoring` is not `auto`; `embedder` is needed where `scoring.embeds`. Raises InputError
+        where the engine lacks what the model needs, ModelError where the embedder cannot be used.
         """
-        ...
 
     def fetch(self, ids: Sequence[str]) -> list[Evidence]:
         """Return documents by id, in the order asked."""
-        ...
 
     def feature_info(self, name: str) -> FeatureInfo | None:
         """Return what there is of a feature; None where there is nothing."""
-        ...
 
     def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """Return the unit vectors of documents; shape (documents, dimensions)."""
-        ...
 
     def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """Return the predicted quality of documents, in [0, 1]; shape (documents,)."""
-        ...
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """Return the topic of each document, None for one that has none."""
-        ...
 
     def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
-        """Return the ids of documents on a question's topics, best first, and what went wrong.
-
-        Both are empty where there are no topics.
-        """
-        ...
+        """Return ids of documents on a question's topics, best first, and what went wrong."""

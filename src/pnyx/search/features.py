@@ -1,8 +1,7 @@
 """What an index knows of every document beside its words: quality, vectors, clusters.
 
-A feature is a set of arrays, computed from the documents of an index and aligned with their
-numbers, in a checked, memory-mapped file of its own. It is replaced whole; an index that grew
-since has it for its first documents only, and says so.
+A feature is a set of arrays aligned with document numbers, in a checked, memory-mapped file,
+replaced whole. It may cover only the first documents of an index that grew since.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError
 from pnyx.search.manifest import (
     FEATURE_NAME,
+    contents,
     damaged,
     locked,
     read_manifest,
@@ -32,15 +32,7 @@ __all__ = ["Feature", "put_feature", "read_feature"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One feature of an index, open for reading.
-
-    Attributes:
-        name: e.g. `quality`.
-        documents: of how many documents, the first of the index, it tells.
-        meta: what it was computed with, ready for JSON: model names, versions, parameters.
-        file: the mapped file.
-        shapes: section -> shape.
-    """
+    """A feature open for reading: of the first `documents`, made as `meta` says."""
 
     name: str
     documents: int
@@ -49,11 +41,7 @@ class Feature:
     shapes: Mapping[str, tuple[int, ...]]
 
     def array(self, section: str) -> NDArray[Any]:
-        """Return a whole section, verified, read-only and in its shape.
-
-        Raises:
-            IndexFolderError: it is damaged, or there is no such section.
-        """
+        """Return a whole section, verified, read-only and in its shape."""
         values, shape = self.file.section(section).whole(), self.shapes.get(section)
         if shape is None or values.size != math.prod(shape):
             raise damaged(self.file.folder, f"section {section} of {self.name} has another shape")
@@ -70,18 +58,8 @@ def put_feature(
 ) -> None:
     """Write a feature of an index, in place of an older one of that name, all or nothing.
 
-    Args:
-        path: the index folder.
-        name: small letters and `_`.
-        arrays: section -> array of dtype uint8, int8, uint32, uint64, float16 or float32; those
-            that tell of documents have one row for each, in the order of their numbers.
-        documents: how many documents it tells of.
-        meta: see `Feature`.
-
-    Raises:
-        IndexFolderError: `path` is no index, or is damaged.
-        InputError: the index has another number of documents.
-        PnyxError: the disk is full or read-only, or another process is writing.
+    `arrays` maps sections to arrays of a dtype of `storage`, one row a document where they are per
+    document; `meta` is JSON. Raises InputError where the index has another number of documents.
     """
     if not FEATURE_NAME.fullmatch(name):
         raise ValueError(f"feature {name!r}: expected small letters and _")
@@ -92,10 +70,12 @@ def put_feature(
             found = manifest["statistics"]["documents"]
             raise InputError(f"has {found} documents, expected {documents}", path=path)
         remove_leftovers(folder, manifest)
-        file = f"feature-{name}-{_next_number(manifest, name):06d}.data"
-        with SegmentWriter(folder / file) as writer:
+        old = manifest.get("features", {}).get(name, {"file": "-0."})["file"]
+        number = int(old.rpartition("-")[2].partition(".")[0]) + 1
+        with SegmentWriter(folder / f"feature-{name}-{number:06d}.data") as writer:
             for section, values in arrays.items():
-                writer.array(section, _dtype(values), values)
+                dtype = values.dtype.newbyteorder("<").str.lstrip("|")
+                writer.array(section, dtype, values)
             entry = writer.finish()
         entry |= {
             "documents": documents,
@@ -103,31 +83,15 @@ def put_feature(
             "shapes": {section: list(values.shape) for section, values in arrays.items()},
         }
         features = {**manifest.get("features", {}), name: entry}
-        # Of the manifest's own fields only the content is written anew.
-        kept = {k: manifest[k] for k in ("tokenizer", "fields", "statistics", "segments")}
-        write_manifest(folder, kept | {"features": features})
+        write_manifest(folder, contents(manifest, features=features))
         remove_leftovers(folder, read_manifest(folder))
 
 
 def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:
-    """Open a feature of an index folder by its manifest; None where it has none of that name.
-
-    Raises:
-        IndexFolderError: its file is missing or damaged.
-    """
+    """Open a feature by an index's manifest; None where it has none of that name."""
     entry = manifest.get("features", {}).get(name)
     if entry is None:
         return None
     shapes = {section: tuple(shape) for section, shape in entry["shapes"].items()}
     file = SegmentFile(Path(path), entry)
     return Feature(name, entry["documents"], entry["meta"], file, shapes)
-
-
-def _next_number(manifest: Mapping[str, Any], name: str) -> int:
-    entry = manifest.get("features", {}).get(name)
-    return 1 if entry is None else int(entry["file"].rpartition("-")[2].partition(".")[0]) + 1
-
-
-def _dtype(values: NDArray[Any]) -> str:
-    dtype = values.dtype.newbyteorder("<").str
-    return "u1" if dtype == "|u1" else "i1" if dtype == "|i1" else dtype

@@ -1,7 +1,6 @@
 """Several rankings of the same documents made one: by rank, or by score.
 
-A ranking is a pair (numbers, scores) as of `Index.rank`: documents best first, each once. The order
-of the rankings makes no difference, and ties stand in document order.
+The order of the rankings makes no difference, and ties stand in document order.
 """
 
 from __future__ import annotations
@@ -34,22 +33,16 @@ def fuse_rrf(
 ) -> RankedList:
     """Fuse by reciprocal rank: the sum of 1 / (constant + rank) over the rankings.
 
-    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual
-    rank learning methods", SIGIR 2009. A ranking without a document adds nothing to it.
-
-    Args:
-        rankings: see the module; their scores are not looked at.
-        constant: at least 0.
-        k: how many documents at most, at least 1.
-
-    Raises:
-        InputError: `k` or `constant` out of range.
-        ValueError: a ranking that is none.
+    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
+    learning methods", SIGIR 2009. A ranking, a pair (numbers, scores) as of `Index.rank`, adds
+    nothing to a document that it lacks. Returns at most `k` documents, at least 1. Raises
+    InputError for `k` or `constant` (at least 0) out of range, ValueError for a ranking that is not
+    one.
     """
     check_least("k", k, 1)
     if not (math.isfinite(constant) and constant >= 0):
         raise InputError(f"the rank constant is {constant}, expected at least 0")
-    checked = [_checked(ranking) for ranking in rankings]
+    checked = list(map(_checked, rankings))
     values = [1.0 / (constant + np.arange(1.0, len(numbers) + 1)) for numbers, _ in checked]
     return _sum([numbers for numbers, _ in checked], values, [0.0] * len(checked), k)
 
@@ -62,19 +55,12 @@ def fuse_weighted(
 ) -> RankedList:
     """Fuse by the weighted sum of scores that were made comparable within each ranking.
 
-    `minmax` is (score - lowest) / (highest - lowest), all 1 where all are equal; `zscore` is
-    (score - mean) / standard deviation, all 0 where all are equal. A document that a ranking does
-    not hold counts there as its lowest, so the rankings should be longer than `k`.
-
-    Args:
-        rankings: see the module.
-        weights: one for each ranking, at least 0 and not all 0; only their proportions matter.
-        k: how many documents at most, at least 1.
-        normalise: `minmax` or `zscore`.
-
-    Raises:
-        InputError: `k`, a weight or `normalise` is none of these.
-        ValueError: a ranking that is none.
+    `minmax` is (score - lowest) / (highest - lowest), all 1 where all are equal; `zscore` is (score
+    - mean) / standard deviation, all 0 where all are equal. A document that a ranking does not hold
+    counts there as its lowest, so the rankings, pairs (numbers, scores) as of `Index.rank`, should
+    be longer than `k`. Weights are at least 0 and not all 0; only their proportions matter. Raises
+    InputError for `k`, weights or `normalise` out of range, ValueError for a ranking that is not
+    one.
     """
     check_least("k", k, 1)
     if len(weights) != len(rankings):
@@ -85,15 +71,11 @@ def fuse_weighted(
     if normalise not in ("minmax", "zscore"):
         shown = shorten(normalise, 40)
         raise InputError(f"unknown normalisation {shown!r}, expected: minmax, zscore")
-    checked = [_checked(ranking) for ranking in rankings]
-    values = [
-        weight * _normalised(scores, normalise)
-        for weight, (_, scores) in zip(weights, checked, strict=True)
-    ]
-    if normalise == "minmax":
-        lowest = [0.0] * len(values)
-    else:
-        lowest = [float(value.min(initial=0.0)) for value in values]
+    checked = list(map(_checked, rankings))
+    both = zip(weights, checked, strict=True)
+    values = [weight * _normalised(scores, normalise) for weight, (_, scores) in both]
+    # Of minmax the lowest is 0; of zscore it is negative.
+    lowest = [0.0 if normalise == "minmax" else float(v.min(initial=0.0)) for v in values]
     return _sum([numbers for numbers, _ in checked], values, lowest, k)
 
 
@@ -112,7 +94,6 @@ def _normalised(scores: Floats, normalise: Normalisation) -> Floats:
 
 
 def _sum(numbers: list[Numbers], values: list[Floats], missing: list[float], k: int) -> RankedList:
-    """Add each document's values over the rankings and return the best `k`."""
     documents = np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, dtype=np.int64)
     table = np.tile(np.array(missing), (len(documents), 1))
     for column, (own, value) in enumerate(zip(numbers, values, strict=True)):

@@ -1,7 +1,4 @@
-"""The embedded engine: an index folder, opened and searched.
-
-Index.open("my.index").search("Should voting be compulsory?")
-"""
+"""The embedded engine: an index folder, opened and searched."""
 
 from __future__ import annotations
 
@@ -29,47 +26,30 @@ from pnyx.search.segments import open_segments
 if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "Hit",
-    "Index",
-    "IndexStats",
-    "verify_index",
-]
+__all__ = ["Hit", "Index", "IndexStats", "verify_index"]
 
 DEFAULT_MODEL = "dirichlet"
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexStats:
-    """What an index holds, and what the call that opened it did.
-
-    Attributes:
-        documents: records in the index.
-        added: records that this call added; 0 where the index was only opened.
-        tokens: indexed tokens.
-        postings: (term, document) pairs.
-        segments: segment files.
-        bytes: size of all segment files.
-        seconds: wall time of building; 0 where the index was only opened.
-    """
+    """What an index holds; `added` and `seconds` are of the call that built it, or 0."""
 
     documents: int
-    added: int
+    added: int = 0
     tokens: int
     postings: int
     segments: int
     bytes: int
-    seconds: float
+    seconds: float = 0.0
 
 
 class Index:
     """An index open for searching; immutable, so it may be shared between threads.
 
-    What is added to the folder or replaced in it later is seen after opening it again: until then
-    the index goes on with what it found, also after the files are gone.
+    Later changes of the folder are seen after opening it again, even if the old files are gone.
     """
 
     def __init__(
@@ -80,15 +60,9 @@ class Index:
         opened = open_segments(path, manifest)
         self.tokenizer = opened.tokenizer
         entries, counts = manifest["segments"], opened.statistics
-        self.statistics = IndexStats(
-            documents=counts["documents"],
-            added=0,
-            tokens=counts["tokens"],
-            postings=counts["postings"],
-            segments=len(entries),
-            bytes=sum(entry["bytes"] for entry in entries),
-            seconds=0.0,
-        )
+        size = sum(entry["bytes"] for entry in entries)
+        kept = {name: counts[name] for name in ("documents", "tokens", "postings")}
+        self.statistics = IndexStats(**kept, segments=len(entries), bytes=size)
         collection = Collection(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
@@ -105,35 +79,25 @@ class Index:
         except IndexFolderError as error:
             return error  # for those who use it
 
-    @property
-    def whole(self) -> bool:
-        """Whether every file that the manifest names could be opened."""
-        return not any(isinstance(one, IndexFolderError) for one in self._features.values())
-
     @classmethod
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Index:
         """Open an index folder; takes milliseconds, whatever its size.
 
-        Args:
-            path: the folder.
-            kernel: `numpy` or `numba` instead of whichever is quicker; scores are the same.
-
-        Raises:
-            IndexFolderError: no index, a damaged one, or one written by a newer version. Damage
-                inside of large files is found, and refused, when that part is first read.
+        `kernel` forces `numpy` or `numba` instead of whichever is quicker; scores are the same.
+        Raises IndexFolderError for anything but an index, a damaged one, or one of a newer version.
+        Damage inside of large files is refused when that part is first read.
         """
         folder = Path(path)
         manifest = read_manifest(folder)
         while True:
             try:
                 index = cls(folder, manifest, kernel)
-                if index.whole:
+                if not any(isinstance(one, IndexFolderError) for one in index._features.values()):
                     return index
                 error = None
             except IndexFolderError as found:
                 error = found
-            # A file that is missing or another one may have been replaced since the manifest was
-            # read; then there is a new manifest.
+            # What is missing may have been replaced since; then there is a new manifest.
             latest = read_manifest(folder)
             if latest == manifest:
                 if error is not None:
@@ -145,26 +109,17 @@ class Index:
         return self._starts[-1]
 
     def __contains__(self, doc_id: object) -> bool:
-        return isinstance(doc_id, str) and self._locate(doc_id) is not None
+        return isinstance(doc_id, str) and self._number(doc_id) is not None
 
     def search(
         self, text: str, model: str = DEFAULT_MODEL, k: int = 10, **parameters: float
     ) -> list[Hit]:
         """Return the best `k` documents for a question, best first, ties in document order.
 
-        Args:
-            text: the question, as plain text: there is no query language.
-            model: a name in `MODELS`: `dirichlet` or `bm25`.
-            k: how many, at least 1.
-            parameters: the model's own, e.g. `mu=1000` or `k1=0.9, b=0.4`.
-
-        Returns:
-            Documents that hold a query term, possibly fewer than `k`; none where no word of the
-            question is in the index.
-
-        Raises:
-            InputError: unknown model, or a parameter out of range.
-            IndexFolderError: a part of the index that this query reads is damaged.
+        `text` is plain: there is no query language. `model` is `dirichlet` or `bm25` with its
+        `parameters`, e.g. `mu=1000` or `k1=0.9, b=0.4`. There may be fewer hits: only documents
+        that hold a query term. Raises InputError for a model, parameter or `k` out of range,
+        IndexFolderError for damage.
         """
         return self._hits(*self.rank(text, model, k, boosts=None, **parameters))
 
@@ -189,11 +144,10 @@ class Index:
         return self._kernel.top(parts, self._queries.by_length(scoring), scoring.combine, k, boosts)
 
     def score_all(self, text: str, model: str = DEFAULT_MODEL, **parameters: float) -> Floats:
-        """Return the score of every document, by number; shape (documents,), float64.
+        """Return the score of every document, by number; float64 (documents,).
 
-        A document without any query term scores -0.0, which `np.signbit` tells from the 0.0 of one
-        that holds a term; `kernels.best` ranks such an array, also after multiplying it by positive
-        boosts.
+        A document without any query term scores -0.0, which `np.signbit` distinguishes from a
+        matched 0.0.
         """
         scoring = make_model(model, parameters)
         parts = self._queries.parts(text, scoring)
@@ -201,8 +155,7 @@ class Index:
             return np.full(len(self), -0.0)
         return self._kernel.scores(parts, self._queries.by_length(scoring), scoring.combine)
 
-    # As an `Engine` -----------------------------------------------------------------------------
-    # The imports are local: what reads features stands above the index.
+    # As an `Engine`. The imports are local: what reads features stands above the index.
 
     @property
     def name(self) -> str:
@@ -257,29 +210,23 @@ class Index:
         numbers, problems = rank_on_topics(self, asked)
         return self.doc_ids(numbers), problems
 
-    # Documents ----------------------------------------------------------------------------------
-
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id, as it was indexed.
-
-        Raises:
-            KeyError: there is no such document.
-        """
-        place = self._locate(doc_id)
-        if place is None:
+        """Return the record with this id, as it was indexed; KeyError where there is none."""
+        number = self._number(doc_id)
+        if number is None:
             raise KeyError(doc_id)
-        return self._segments[place[0]].document(place[1])
+        return self.document_at(number)
 
     def document_at(self, number: int) -> Evidence:
         """Return the record with this 0-based number: its place in the order of indexing."""
-        segment, place = self._place(number)
-        return self._segments[segment].document(place)
+        if not 0 <= number < len(self):
+            raise IndexError(f"document {number} of {len(self)}")
+        owner = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._segments[owner].document(number - self._starts[owner])
 
     def documents(self) -> Iterator[Evidence]:
-        """Yield every record in the order of indexing."""
-        for segment in self._segments:
-            for place in range(len(segment)):
-                yield segment.document(place)
+        """Return every record in the order of indexing."""
+        return map(self.document_at, range(len(self)))
 
     def doc_ids(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the ids of documents by number."""
@@ -295,38 +242,24 @@ class Index:
         return out
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
-        """Return the numbers of documents by id.
-
-        Raises:
-            InputError: there is no such document.
-        """
+        """Return the numbers of documents by id; InputError for an unknown one."""
         found = np.empty(len(ids), dtype=np.int64)
         for at, doc_id in enumerate(ids):
-            place = self._locate(doc_id)
-            if place is None:
+            number = self._number(doc_id)
+            if number is None:
                 raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
-            found[at] = self._starts[place[0]] + place[1]
+            found[at] = number
         return found
 
-    def _locate(self, doc_id: str) -> tuple[int, int] | None:
-        for number, segment in enumerate(self._segments):
+    def _number(self, doc_id: str) -> int | None:
+        for start, segment in zip(self._starts, self._segments, strict=False):
             place = segment.ids.find(doc_id)
             if place is not None:
-                return number, place
+                return start + place
         return None
 
-    def _place(self, number: int) -> tuple[int, int]:
-        if not 0 <= number < len(self):
-            raise IndexError(f"document {number} of {len(self)}")
-        owner = int(np.searchsorted(self._starts, number, side="right")) - 1
-        return owner, number - self._starts[owner]
-
     def known(self, name: str) -> Feature | None:
-        """Return a feature, for as many documents as it has; None where there is none.
-
-        Raises:
-            IndexFolderError: its file is missing or damaged.
-        """
+        """Return a feature, for as many documents as it has; None where there is none."""
         feature = self._features.get(name)
         if isinstance(feature, IndexFolderError):
             raise feature
@@ -335,9 +268,7 @@ class Index:
     def feature(self, name: str, how: str) -> Feature:
         """Return a feature that every document must have; `how` is the command that makes it.
 
-        Raises:
-            InputError: it is not there, or not for documents that were added later.
-            IndexFolderError: its file is missing or damaged.
+        Raises InputError where it is not there, or not for documents that were added later.
         """
         feature = self.known(name)
         if feature is None:
@@ -356,25 +287,16 @@ class Index:
             return made
 
     def verify(self) -> None:
-        """Check every byte and every record of the index, and its features.
-
-        Raises:
-            IndexFolderError: anything is damaged.
-        """
+        """Check every byte and record of the index and its features; see `verify_index`."""
         for segment in self._segments:
             segment.verify()
         for name in self._features:
-            feature = self.known(name)
-            if feature is not None:
+            if feature := self.known(name):
                 feature.file.verify_all()
                 for section in feature.shapes:
                     feature.array(section)
 
 
 def verify_index(path: str | Path) -> None:
-    """Check every byte and every record of an index folder.
-
-    Raises:
-        IndexFolderError: the folder is not an index, or anything in it is damaged.
-    """
+    """Check every byte and every record of an index folder; raise IndexFolderError for damage."""
     Index.open(path).verify()

@@ -1,17 +1,14 @@
 """From postings to scores to the best k, twice: in numpy, and compiled by numba.
 
-Both add the terms in the same order in float64, so their scores are equal bit for bit. Compiled
-code is some seven times faster but takes about a second to load; `Kernel` therefore starts with
-numpy and moves over when a process has scored enough postings for the load to have paid for itself.
-
-A score of -0.0 marks a document without any query term; a matched one scores +0.0 or more. (Lucene
-returns documents whose every term was clipped to zero, so the two must stay apart.)
+Both add the terms in the same order in float64, so scores are equal bit for bit. `Kernel` starts
+with numpy and moves to numba, which takes a second to load, once that pays. A document without any
+query term scores -0.0; a matched one +0.0 or more (Lucene returns those clipped to zero).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import accumulate
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -22,17 +19,7 @@ from numpy.typing import NDArray
 from pnyx.search.models import Combine, Floats
 from pnyx.search.postings import MAX_FREQUENCY, join
 
-__all__ = [
-    "UNMATCHED",
-    "Boosts",
-    "Kernel",
-    "KernelName",
-    "SegmentPart",
-    "TermPart",
-    "best",
-    "flat",
-    "score_numpy",
-]
+__all__ = ["Boosts", "Kernel", "SegmentPart", "TermPart", "best", "flat", "score_numpy"]
 
 KernelName: TypeAlias = Literal["numpy", "numba"]
 
@@ -44,20 +31,15 @@ _SWITCH_AFTER = 40_000_000
 load and then saves some 23 ns a posting, so waiting longer would cost more than loading."""
 
 
-_NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
-_NO_VALUES = np.zeros(0)
+_NO_DOCUMENTS, _NO_VALUES = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
 class TermPart:
-    """One query term in one segment.
+    """One query term in one segment: postings `first` to `stop`, and tables for them.
 
-    Attributes:
-        first, stop: where its postings begin and end in the segment's.
-        weight: the term's weight times its repetitions in the query.
-        values: the model's value for each frequency 0 to MAX_FREQUENCY; that of 0 is never used.
-        exception_documents: documents of the exceptions, ascending.
-        exception_values: the model's value for each of them.
+    `values` is by frequency, 0 to MAX_FREQUENCY (0 is never used); exceptions have values of their
+    own.
     """
 
     first: int
@@ -67,22 +49,12 @@ class TermPart:
     exception_documents: NDArray[np.int64]
     exception_values: Floats
 
-    def repeated(self, times: int) -> TermPart:
-        """Return the term as it counts when a query repeats it."""
-        return replace(self, weight=times * self.weight)
-
 
 @dataclass(frozen=True, slots=True)
 class SegmentPart:
-    """What a query needs of one segment.
+    """What a query needs of one segment: lengths, postings as `postings.split` keeps them, terms.
 
-    Attributes:
-        lengths: the length byte of each document; shape (documents,).
-        lows: uint16, postings term after term, each by document: the low bits of the document.
-        highs: uint8, its high bits << 4 | frequency; 0 stands for a frequency above MAX_FREQUENCY,
-            which is among the term's exceptions. Only the ranges of `terms` may be read, here and
-            in `lows`: no other was verified.
-        terms: the query's terms that occur here, in query order.
+    Only the ranges of `terms` may be read of `lows` and `highs`: no other was verified.
     """
 
     lengths: NDArray[np.uint8]
@@ -95,17 +67,9 @@ class SegmentPart:
 class Boosts:
     """What each document's score is multiplied by: its cluster's factor, then that of its quality.
 
-    The compiled kernel reads the `codes` of matched documents, and their quality only of those that
-    may be among the best: it moves two bytes a document and is yet exact.
-
-    Attributes:
-        codes: of each document, its row of `cluster_factors` shifted left by `shift` bits, plus a
-            step that bounds its quality; shape (documents,).
-        shift: bits of the step.
-        bounds: at least the product of both factors, for each code; float32.
-        cluster_factors: all at least 1; shape (rows,).
-        quality: of each document, in [0, 1]; shape (documents,).
-        quality_weight: at least 0; the factor is 1 + quality_weight * quality.
+    A code is a row of `cluster_factors` shifted left by `shift` bits, plus a step that bounds the
+    quality; `bounds` (float32) is at least the product of both factors for each code. The factor of
+    quality, in [0, 1], is 1 + quality_weight * quality.
     """
 
     codes: NDArray[np.uint16] | NDArray[np.uint32]
@@ -126,35 +90,18 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
     """Return the score of every document of a segment; shape (documents,)."""
     scores = np.full(len(part.lengths), UNMATCHED)
     for term in part.terms:
-        at = slice(term.first, term.stop)
+        at, exceptions = slice(term.first, term.stop), term.exception_documents
         documents, frequencies = join(part.lows[at], part.highs[at])
-        if len(term.exception_documents):
+        if len(exceptions):
             documents, frequencies = documents[frequencies > 0], frequencies[frequencies > 0]
-        _add(scores, part, documents, term.values[frequencies], term.weight, length_values, combine)
-        exceptions = term.exception_documents
-        _add(scores, part, exceptions, term.exception_values, term.weight, length_values, combine)
+        ordinary = documents, term.values[frequencies]
+        for numbers, values in (ordinary, (exceptions, term.exception_values)):
+            lengths = length_values[part.lengths[numbers]]
+            if combine == "add":
+                scores[numbers] += term.weight * np.maximum(values + lengths, 0.0)
+            else:
+                scores[numbers] += term.weight - term.weight / (1.0 + values * lengths)
     return scores
-
-
-def _add(
-    scores: Floats,
-    part: SegmentPart,
-    documents: NDArray[Any],
-    values: Floats,
-    weight: float,
-    length_values: Floats,
-    combine: Combine,
-) -> None:
-    lengths = length_values[part.lengths[documents]]
-    if combine == "add":
-        scores[documents] += weight * np.maximum(values + lengths, 0.0)
-    else:
-        scores[documents] += weight - weight / (1.0 + values * lengths)
-
-
-def _numpy_scores(parts: Sequence[SegmentPart], length_values: Floats, combine: Combine) -> Floats:
-    scored = [score_numpy(part, length_values, combine) for part in parts]
-    return scored[0] if len(scored) == 1 else np.concatenate(scored)
 
 
 def best(scores: Floats, k: int) -> NDArray[np.int64]:
@@ -180,7 +127,7 @@ class Kernel:
         """Return the score of every document, segment after segment; shape (documents,)."""
         compiled = self._choose(parts)
         if compiled is None:
-            return _numpy_scores(parts, length_values, combine)
+            return np.concatenate([score_numpy(part, length_values, combine) for part in parts])
         scores = np.full(sum(len(p.lengths) for p in parts), UNMATCHED)
         first = 0
         for part in parts:
@@ -197,13 +144,10 @@ class Kernel:
         k: int,
         boosts: Boosts | None = None,
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Return the best `k` matched documents and their scores, best first, ties by number.
-
-        With `boosts` both are of the boosted scores.
-        """
+        """Return the best `k` matched documents and their (boosted) scores, ties by number."""
         compiled = self._choose(parts)
         if compiled is None:
-            scores = _numpy_scores(parts, length_values, combine)
+            scores = np.concatenate([score_numpy(part, length_values, combine) for part in parts])
             scores = scores if boosts is None else boosts.apply(scores)
             chosen = best(scores, k)
             return chosen, scores[chosen]
@@ -239,10 +183,6 @@ def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[An
     ends = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
     bounds = np.array(ends, dtype=np.int64)
     values = np.concatenate([_NO_VALUES, *(term.values for term in terms)])
-    exception_documents, exception_values = _NO_DOCUMENTS, _NO_VALUES
-    if ends[-1]:
-        exception_documents = np.concatenate([term.exception_documents for term in terms])
-        exception_values = np.concatenate([term.exception_values for term in terms])
     return (
         part.lengths,
         part.lows,
@@ -252,8 +192,8 @@ def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[An
         np.array([term.weight for term in terms], dtype=np.float64),
         values.reshape(-1, MAX_FREQUENCY + 1),
         bounds,
-        exception_documents,
-        exception_values,
+        np.concatenate([_NO_DOCUMENTS, *(term.exception_documents for term in terms)]),
+        np.concatenate([_NO_VALUES, *(term.exception_values for term in terms)]),
         length_values,
         combine == "add",
     )

@@ -1,10 +1,7 @@
 """The index folder as a whole: its manifest, its lock, and what a killed writer left behind.
 
-    manifest.json           what the index is, its statistics, its segments; holds its own checksum
-    segment-000001.data     documents, terms and postings (`pnyx.search.storage`)
-    feature-NAME-000001.data  more about every document (`pnyx.search.features`), if there is
-
-The manifest is replaced in one step, so a reader sees the old index or the new one.
+The manifest, which holds its own checksum, names segments (`storage`) and features (`features`). It
+is replaced in one step, so a reader sees the old index or the new one.
 """
 
 from __future__ import annotations
@@ -23,10 +20,7 @@ from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
 from pnyx.placing import recover_folder, try_lock
 
 __all__ = [
-    "FEATURE_NAME",
-    "FORMAT_VERSION",
-    "MANIFEST",
-    "SEGMENT_NAME",
+    "contents",
     "count",
     "damaged",
     "is_index",
@@ -35,28 +29,26 @@ __all__ = [
     "read_manifest",
     "remove_leftovers",
     "segment_name",
-    "sync_folder",
     "to_disk",
     "write_manifest",
     "writing",
 ]
 
-KIND: Final = "pnyx-index"
-FORMAT_VERSION: Final = 2
-MANIFEST: Final = "manifest.json"
+KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
 FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
 _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 _MOST = 1 << 53
 """More than any number in a manifest: what is below is exact wherever it is computed with."""
-_OF_CHECKSUMS = ("offset", "crc32")
+_EXPECTED = "expected a folder made by pnyx index"
+INDEX_AGAIN = "index the corpus again"
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
 
 
 def damaged(path: str | Path, what: str) -> IndexFolderError:
     """Return the error for an index whose bytes are not those that were written."""
-    return IndexFolderError(f"{what}: the index is damaged, index the corpus again", path=path)
+    return IndexFolderError(f"{what}: the index is damaged, {INDEX_AGAIN}", path=path)
 
 
 def segment_name(number: int) -> str:
@@ -85,15 +77,21 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
         temporary.replace(folder / MANIFEST)
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(folder)
+    handle = os.open(folder, os.O_RDONLY)  # so that the rename survives a power cut
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def contents(manifest: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return what a manifest says of its index, with changes, for `write_manifest`."""
+    names = ("tokenizer", "fields", "statistics", "segments", "features")
+    return {name: manifest[name] for name in names if name in manifest} | changes
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of an index folder.
-
-    Raises:
-        IndexFolderError: no such folder, no index, an older or newer format, or damage.
-    """
+    """Return the checked manifest of an index folder; IndexFolderError where it is not sound."""
     raw = _manifest_bytes(folder)
     try:
         content = json.loads(raw)
@@ -102,21 +100,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise IndexFolderError(f"is not a Pnyx index ({MANIFEST} is of another kind)", path=folder)
     version = content.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise IndexFolderError(
-            f"written by a newer Pnyx (format {version}, this one reads {FORMAT_VERSION}): "
-            "upgrade pnyx",
-            path=folder,
-        )
-    if isinstance(version, int) and version < FORMAT_VERSION:
-        raise IndexFolderError(
-            f"written by an older Pnyx (format {version}, this one reads {FORMAT_VERSION}): "
-            "index the corpus again",
-            path=folder,
-        )
-    found = _CHECKSUM.findall(raw)
+    if isinstance(version, int) and version != FORMAT_VERSION:
+        newer = version > FORMAT_VERSION
+        age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", INDEX_AGAIN)
+        found = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
+        raise IndexFolderError(f"{found}: {advice}", path=folder)
+    sums = _CHECKSUM.findall(raw)
     blank = _CHECKSUM.sub(b'"checksum": "' + b"0" * 64 + b'"', raw)
-    if len(found) != 1 or hashlib.sha256(blank).hexdigest().encode() != found[0]:
+    if len(sums) != 1 or hashlib.sha256(blank).hexdigest().encode() != sums[0]:
         raise damaged(folder, f"{MANIFEST} fails its checksum")
     try:
         _check(content)
@@ -132,18 +123,15 @@ def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _check(content: Mapping[str, Any]) -> None:
-    """Refuse a manifest with values of the wrong type or out of range."""
     entries, features = content["segments"], content.get("features", {})
     if not isinstance(entries, list) or not entries or not isinstance(features, dict):
         raise ValueError("expected segments and features")
+    counted = ("documents", "documents_with_terms", "postings", "tokens", "terms")
     for number, entry in enumerate(entries, start=1):
         if entry["file"] != segment_name(number):
             raise ValueError("segments are not numbered in order")
         _check_file(entry)
-        documents, with_terms, postings, tokens, _ = (
-            _whole(entry[name])
-            for name in ("documents", "documents_with_terms", "postings", "tokens", "terms")
-        )
+        documents, with_terms, postings, tokens, _ = (_whole(entry[name]) for name in counted)
         if not (with_terms <= documents and with_terms <= postings <= tokens and documents > 0):
             raise ValueError("its statistics are impossible")
     if content["statistics"] != count(entries):
@@ -164,11 +152,12 @@ def _check(content: Mapping[str, Any]) -> None:
 
 
 def _check_file(entry: Mapping[str, Any]) -> None:
-    numbers = [entry["bytes"], entry["block_bytes"], *map(entry["checksums"].get, _OF_CHECKSUMS)]
+    checksums = entry["checksums"]
+    numbers = [entry["bytes"], entry["block_bytes"], checksums["offset"], checksums["crc32"]]
     for section in entry["sections"].values():
         numbers += [section["offset"], section["bytes"]]
         if not isinstance(section["dtype"], str):
-            raise TypeError("a dtype is no name")
+            raise TypeError("a dtype is not a name")
     for number in numbers:
         _whole(number)
 
@@ -196,34 +185,24 @@ def _manifest_bytes(folder: Path) -> bytes:
             return stream.read(_MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
         found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"
-        raise IndexFolderError(
-            f"{found}, expected a folder made by pnyx index", path=folder
-        ) from error
+        raise IndexFolderError(f"{found}, {_EXPECTED}", path=folder) from error
     except NotADirectoryError as error:
-        raise IndexFolderError(
-            "is a file, expected a folder made by pnyx index", path=folder
-        ) from error
+        raise IndexFolderError(f"is a file, {_EXPECTED}", path=folder) from error
     except (OSError, ValueError) as error:
         raise IndexFolderError(f"cannot be read: {error}", path=folder) from error
 
 
 @contextlib.contextmanager
 def locked(folder: Path, what: str = "this index") -> Iterator[None]:
-    """Hold the folder's write lock; the system frees it when the process ends in whatever way.
-
-    Raises:
-        PnyxError: another process is writing to the index, or the folder cannot be opened.
-    """
+    """Hold the folder's write lock, which ends with the process; PnyxError if another has it."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
     try:
         if not try_lock(handle):
-            raise PnyxError(
-                f"{shorten(str(folder), 200)}: another process is writing to {what}, "
-                "try again when it has finished"
-            )
+            found = f"{shorten(str(folder), 200)}: another process is writing to {what}"
+            raise PnyxError(f"{found}, try again when it has finished")
         yield
     finally:
         os.close(handle)
@@ -235,8 +214,8 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        name = shorten(str(path), 200)
-        raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
+        found = f"{shorten(str(path), 200)}: cannot be written"
+        raise PnyxError(f"{found}: {error.strerror}") from error
 
 
 def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
@@ -247,15 +226,6 @@ def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
         if SEGMENT_NAME.fullmatch(path.name) and path.name not in named:
             path.unlink()
     (folder / f".{MANIFEST}").unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Push the folder's own entries to the disk, so that a rename survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def to_disk(stream: IO[bytes]) -> None:

@@ -1,8 +1,7 @@
 """Scoring models: how much one term adds to the score of one document.
 
-A model is compiled for a query into tables: one value per term frequency and one per length byte.
-A kernel combines the two for each posting, so any parameter works on any index
-(docs/decisions/query-time-impacts.md).
+A model gives a value per term frequency and one per length byte; a kernel combines them for each
+posting, so any parameter works on any index (docs/decisions/query-time-impacts.md).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +17,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, shorten
 from pnyx.search.plan import MODEL_PARAMETERS, PARAMETERS, check_parameter
 
-__all__ = [
-    "BM25",
-    "MODELS",
-    "Collection",
-    "Combine",
-    "Dirichlet",
-    "Floats",
-    "Model",
-    "Term",
-    "make_model",
-]
+__all__ = ["BM25", "Collection", "Dirichlet", "Term", "make_model"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -53,26 +42,6 @@ class Term:
     collection_frequency: int
 
 
-class Model(Protocol):
-    """A scoring model with its parameters; the fields of its dataclass are the parameters."""
-
-    name: ClassVar[str]
-    description: ClassVar[str]
-    combine: ClassVar[Combine]
-
-    def weight(self, term: Term, collection: Collection) -> float:
-        """Return the term's weight w for one occurrence in the query; w > 0."""
-        ...
-
-    def term_values(self, frequencies: Floats, term: Term, collection: Collection) -> Floats:
-        """Return a for each frequency of the term in a document (all >= 1)."""
-        ...
-
-    def length_values(self, lengths: Floats, collection: Collection) -> Floats:
-        """Return b for each document length in tokens."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Dirichlet:
     """Query likelihood with Dirichlet smoothing, in Lucene's form (LMDirichletSimilarity).
@@ -82,7 +51,6 @@ class Dirichlet:
     """
 
     name: ClassVar[str] = "dirichlet"
-    description: ClassVar[str] = "query likelihood with Dirichlet smoothing, as in Lucene"
     combine: ClassVar[Combine] = "add"
 
     mu: float = PARAMETERS["mu"].default
@@ -113,7 +81,6 @@ class BM25:
     """
 
     name: ClassVar[str] = "bm25"
-    description: ClassVar[str] = "BM25, as in Lucene 8"
     combine: ClassVar[Combine] = "saturate"
 
     k1: float = PARAMETERS["k1"].default
@@ -133,22 +100,19 @@ class BM25:
         return frequencies
 
     def length_values(self, lengths: Floats, collection: Collection) -> Floats:
-        """Return 1 / (k1 (1 - b + b dl / avgdl)); infinite where k1 is 0: frequency is ignored."""
+        """Return 1 / (k1 (1 - b + b dl / avgdl)); infinite where k1 is 0."""
         average = collection.tokens / collection.documents
         with np.errstate(divide="ignore"):
             return 1.0 / (self.k1 * ((1.0 - self.b) + self.b * lengths / average))
 
 
-MODELS: Mapping[str, type[Dirichlet] | type[BM25]] = {m.name: m for m in (Dirichlet, BM25)}
+Model: TypeAlias = Dirichlet | BM25
+MODELS: Mapping[str, type[Model]] = {m.name: m for m in (Dirichlet, BM25)}
 """Every scoring model by its name."""
 
 
 def make_model(name: str, parameters: Mapping[str, float]) -> Model:
-    """Return the model called `name` with `parameters` in place of its defaults.
-
-    Raises:
-        InputError: no such model, no such parameter, or a value out of range.
-    """
+    """Return the model called `name` with `parameters` in place of its defaults."""
     if name not in MODELS:
         known = ", ".join(MODELS)
         raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {known}")

@@ -1,13 +1,4 @@
-"""The perspectives on a question, and a search for each of them (BERDS, section 5).
-
-A retriever that is asked a question finds what its wording favours. Asked each perspective in
-turn, and the lists merged round-robin, it finds evidence for all of them.
-
-    found = perspectives_of(question, LlmPerspectives(model))
-    hits = search_perspectives(
-        lambda text, k: index.search(text, k=k), question, found.perspectives, k=20
-    )
-"""
+"""The perspectives on a question, and a search for each of them (BERDS, section 5)."""
 
 from __future__ import annotations
 
@@ -26,9 +17,8 @@ from pnyx.judge.prompting import load_prompt
 from pnyx.judge.reading import ask_structured
 from pnyx.models.flow import run_all
 from pnyx.records import Perspective, Question, Stance
-from pnyx.search.diversify import round_robin
 from pnyx.search.engine import Hit
-from pnyx.search.plan import PERSPECTIVES
+from pnyx.search.plan import PERSPECTIVES, check_least
 
 __all__ = [
     "FilePerspectives",
@@ -36,7 +26,6 @@ __all__ = [
     "PerspectiveHit",
     "PerspectiveSet",
     "PerspectiveSource",
-    "Search",
     "distinct",
     "merge_perspectives",
     "perspectives_of",
@@ -54,13 +43,9 @@ Search: TypeAlias = Callable[[str, int], Sequence[Hit]]
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveSet:
-    """The perspectives on one question.
+    """The perspectives on one question, and `problems` that a reader must know.
 
-    Attributes:
-        perspectives: in their order; `extra` says where each comes from (e.g. `origin`).
-        source: where they come from, in a few words.
-        problems: what a reader must know, one line each.
-        failed: there are none because the source gave no usable answer.
+    `failed` where there are none because the source gave no usable answer.
     """
 
     perspectives: tuple[Perspective, ...]
@@ -75,22 +60,15 @@ class PerspectiveSource(Protocol):
     @property
     def name(self) -> str:
         """Short, for people."""
-        ...
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
-        """Return the perspectives on each question, in order.
-
-        Raises:
-            PnyxError: the source cannot be used at all.
-        """
-        ...
+        """Return the perspectives on each question, in order."""
 
 
 def perspectives_of(question: Question, source: PerspectiveSource) -> PerspectiveSet:
     """Return the perspectives on one question; `source.find` takes many at once.
 
-    Raises:
-        InputError: the question has no words, or the source cannot be used.
+    Raises InputError where the question has no words, or the source cannot be used.
     """
     if not re.search(r"\w", question.text):
         raise InputError("the question is empty, expected words")
@@ -105,19 +83,12 @@ def distinct(perspectives: Sequence[Perspective]) -> list[Perspective]:
     return list(seen.values())
 
 
-# From a language model ---------------------------------------------------------------------------
-
-
 class LlmPerspectives:
     """Asks a language model; a reply that cannot be read gets one repair turn.
 
-    Args:
-        model: the model with its store: what was asked before is not asked again.
-        count: how many perspectives to ask for, 1 to 50.
-        prompt: `perspectives` (each with its side), or `perspectives-open` for open questions.
-
-    Raises:
-        InputError: `count` out of range, or a prompt that asks something else.
+    Asks for `count` perspectives, 1 to 50, by the prompt `perspectives` (each with its side) or,
+    for open questions, `perspectives-open`. What was asked before is not asked again. Raises
+    InputError for a `count` out of range, or a prompt that asks something else.
     """
 
     def __init__(
@@ -158,9 +129,6 @@ class LlmPerspectives:
         if reply is None:
             fault = f"{shorten(self.model.name, 40)} gave no perspectives: {problems[-1]}"
             return PerspectiveSet((), self.name, (fault,), failed=True)
-        return self._set(question, reply.perspectives, problems)
-
-    def _set(self, question: Question, read: Sequence[Any], problems: list[str]) -> PerspectiveSet:
         made = [
             Perspective(
                 f"{question.id}-p{number}",
@@ -169,7 +137,7 @@ class LlmPerspectives:
                 item.side if self._sided else None,
                 {"origin": self.name},
             )
-            for number, item in enumerate(read, start=1)
+            for number, item in enumerate(reply.perspectives, start=1)
         ]
         kept = distinct(made)
         if len(kept) < len(made):
@@ -204,20 +172,11 @@ def _reply_model(sided: bool) -> Any:
     return pydantic.create_model("Reply", __config__=strict, perspectives=(list[item], some))
 
 
-# From a file -------------------------------------------------------------------------------------
-
-
 class FilePerspectives:
-    """Takes perspectives from a file (`pnyx.corpora.perspectives`), by the question's id or text.
+    """Takes up to `count` perspectives a question from a file, by its id or text.
 
-    A file on one question alone is about whatever is asked.
-
-    Args:
-        path: the file, or `-`.
-        count: at most so many for a question; all by default.
-
-    Raises:
-        InputError: the file cannot be read, or a line is no perspective.
+    A file on one question alone is about whatever is asked. Raises InputError for a file that
+    cannot be read, and `find` for a question without any.
     """
 
     def __init__(self, path: str | Path, *, count: int | None = None) -> None:
@@ -236,11 +195,7 @@ class FilePerspectives:
         return "standard input" if self._path == "-" else Path(self._path).name
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
-        """See `PerspectiveSource`.
-
-        Raises:
-            InputError: the file has none on a question.
-        """
+        """See `PerspectiveSource`."""
         return [self._find(question) for question in questions]
 
     def _find(self, question: Question) -> PerspectiveSet:
@@ -250,32 +205,20 @@ class FilePerspectives:
         if key not in self._by_id and len(self._by_id) == 1:
             (key,) = self._by_id
         if key not in self._by_id:
-            raise InputError(
-                f"holds perspectives on {len(self._by_id)} questions, expected some on "
-                f"{shorten(question.text, 60)!r} (id {shorten(question.id, 40)!r})",
-                path=self._path,
-            )
-        found = [
-            replace(p, extra={**p.extra, "origin": self.name}) for p in distinct(self._by_id[key])
-        ]
-        return PerspectiveSet(tuple(found[: self._count]), self.name)
+            found = f"holds perspectives on {len(self._by_id)} questions"
+            wanted = f"{shorten(question.text, 60)!r} (id {shorten(question.id, 40)!r})"
+            raise InputError(f"{found}, expected some on {wanted}", path=self._path)
+        kept = distinct(self._by_id[key])[: self._count]
+        named = (replace(p, extra={**p.extra, "origin": self.name}) for p in kept)
+        return PerspectiveSet(tuple(named), self.name)
 
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-# Searching for each ------------------------------------------------------------------------------
-
-
 class PerspectiveHit(NamedTuple):
-    """A document found for a perspective.
-
-    Attributes:
-        hit: with its rank in the merged list and the score 1 / rank (see `in_order`).
-        perspective: the one whose turn it was.
-        found_by: ids of all whose own k best hold the document.
-    """
+    """A document in the merged list: whose turn it was, and ids of all who found it."""
 
     hit: Hit
     perspective: Perspective
@@ -292,14 +235,10 @@ def search_perspectives(
 ) -> list[PerspectiveHit]:
     """Retrieve for each perspective and merge in turns (BERDS, section 5).
 
-    Args:
-        search: any search, e.g. `lambda text, k: index.search(text, "bm25", k)`.
-        question: goes into each query.
-        perspectives: at least one; their order decides within a round.
-        k: how many documents, at least 1; each perspective's own k best are looked at.
-
-    Raises:
-        InputError: there is no perspective, or `k` is out of range.
+    `search` is any, e.g. `lambda text, k: index.search(text, "bm25", k)`; it gets the question with
+    the perspective. The order of the perspectives, at least one, decides within a round. Of each,
+    the `k` best (at least 1) are looked at. Raises InputError for no perspectives, or `k` out of
+    range.
     """
     if not perspectives:
         raise InputError("there are no perspectives to search for")
@@ -311,23 +250,17 @@ def merge_perspectives(
     rankings: Sequence[Sequence[Hit]], perspectives: Sequence[Perspective], k: int
 ) -> list[PerspectiveHit]:
     """Merge what was found for each perspective in turns; see `search_perspectives`."""
-    by_id: dict[str, Hit] = {}
+    check_least("k", k, 1)
     owner: dict[str, Perspective] = {}
     found_by: dict[str, list[str]] = {}
     for ranking, perspective in zip(rankings, perspectives, strict=True):
         for hit in ranking[:k]:
-            by_id.setdefault(hit.doc_id, hit)
             found_by.setdefault(hit.doc_id, []).append(perspective.id)
     for depth in range(k):  # whose turn it was: the first to name it in the earliest round
         for ranking, perspective in zip(rankings, perspectives, strict=True):
             if depth < len(ranking):
                 owner.setdefault(ranking[depth].doc_id, perspective)
-    merged = round_robin([[hit.doc_id for hit in ranking[:k]] for ranking in rankings], k)
     return [
-        PerspectiveHit(
-            by_id[doc_id]._replace(rank=rank, score=1.0 / rank),
-            owner[doc_id],
-            tuple(found_by[doc_id]),
-        )
-        for rank, doc_id in enumerate(merged, start=1)
+        PerspectiveHit(Hit(doc_id, rank, 1.0 / rank), owner[doc_id], tuple(found_by[doc_id]))
+        for rank, doc_id in enumerate(list(owner)[:k], start=1)
     ]

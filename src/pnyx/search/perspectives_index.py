@@ -1,9 +1,7 @@
 """Perspectives without a language model: what the documents of an index conclude, on both sides.
 
-The best documents for a question, and of the topic clusters that it belongs to where the index has
-them, are read for what they conclude. Conclusions about something else are left out, each of the
-others gets its side, those that say the same become one perspective, and of each side the most
-relevant and least alike are taken, in turns (docs/decisions/diversity.md has the figures).
+Conclusions on the question are given sides and grouped; of each side the most relevant and least
+alike are taken, in turns (docs/decisions/diversity.md).
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +46,6 @@ _MAX_CHARACTERS = 1000
 
 @dataclass(slots=True)
 class _Candidate:
-    """What one document says on the question."""
-
     document: Evidence
     text: str
     kind: str
@@ -61,22 +57,14 @@ class _Candidate:
 
 
 class IndexPerspectives:
-    """Takes perspectives from the conclusions in an index.
+    """Takes perspectives, at most `count` on a question, from the conclusions in an index.
 
-    Where a document is an argument whose stance is towards its own conclusion (args.me), a con
-    argument stands for the conclusion's negation. A document without a conclusion stands for the
-    sentence that is most like the question.
-
-    Args:
-        engine: what is searched.
-        count: at most so many perspectives on a question, at least 1.
-        judge: answers `stance` questions where the corpus has no label on this very question; the
-            packaged judge by default, which is unsure of many (docs/decisions/sides.md).
-        search: how documents are found; by default Dirichlet.
-        depth: how many of the best documents are read, and how many of the question's topics.
-
-    Raises:
-        InputError: a number out of range.
+    A con argument whose stance is towards its own conclusion (args.me) stands for its negation, a
+    document without a conclusion for the sentence most like the question. `judge` answers `stance`
+    questions where the corpus has no label on this very question; the packaged judge, the default,
+    is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by Dirichlet;
+    the best `depth` are read, and as many on the question's topics. Raises InputError for numbers
+    below 1.
     """
 
     def __init__(
@@ -133,25 +121,19 @@ class IndexPerspectives:
             problems = [*unused, f"none of {len(ids)} documents found concludes anything on it"]
         elif not set(SIDES) <= {c.side for c in chosen}:
             problems.append("they do not cover both sides")
-        made = (self._perspective(question, n, c) for n, c in enumerate(chosen, start=1))
+        made = []
+        for n, one in enumerate(chosen, start=1):
+            extra: dict[str, Any] = {"origin": self.name, "kind": one.kind}
+            extra |= {"documents": [one.document.id, *one.members], "side_by": one.side_by}
+            made.append(Perspective(f"{question.id}-p{n}", question.id, one.text, one.side, extra))
         return PerspectiveSet(tuple(made), self.name, tuple(problems))
-
-    def _perspective(self, question: Question, number: int, one: _Candidate) -> Perspective:
-        extra = {
-            "origin": self.name,
-            "kind": one.kind,
-            "documents": [one.document.id, *one.members],
-            "side_by": one.side_by,
-        }
-        return Perspective(f"{question.id}-p{number}", question.id, one.text, one.side, extra)
 
 
 def _candidate(
     document: Evidence, target: NDArray[np.float32], encoder: Encoder
 ) -> _Candidate | None:
     """Return what a document concludes, or else the sentence most like the question."""
-    conclusion = _conclusion(document)
-    if conclusion:
+    if conclusion := _conclusion(document):
         texts, kind = [conclusion], "conclusion"
     else:
         sentences = read_passage(document.text).sentences[:_SENTENCES]
@@ -194,9 +176,8 @@ def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Jud
     for candidate, sided in zip(unknown, found, strict=True):
         reasons += sided.reasons
         candidate.side, candidate.side_by = sided.side, sided.by
-    open_ones = sum(c.side is None for c in candidates)
     problems = []
-    if open_ones:
+    if open_ones := sum(c.side is None for c in candidates):
         problems.append(f"the side of {open_ones} of {len(candidates)} conclusions is not known")
     if reasons:
         problems.append(f"{len(reasons)} verdicts on sides are unscored: {shorten(reasons[0])}")

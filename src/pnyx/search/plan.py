@@ -1,7 +1,4 @@
-"""What can be chosen of a search, with its defaults; importing it loads no numpy.
-
-Each number is written once, here: what makes options of these classes reads their fields.
-"""
+"""What can be chosen of a search, with its defaults; importing it loads no numpy."""
 
 from __future__ import annotations
 
@@ -13,23 +10,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.claims import claims
 from pnyx.records import SIDES, Question, Side
 
-__all__ = [
-    "AUTO",
-    "CERTAINTY",
-    "FOUND",
-    "FUSIONS",
-    "LEXICAL",
-    "MODEL_PARAMETERS",
-    "PARAMETERS",
-    "PERSPECTIVES",
-    "SCORINGS",
-    "Listwise",
-    "Parameter",
-    "Scoring",
-    "SearchPlan",
-    "check_least",
-    "check_parameter",
-]
+__all__ = ["Listwise", "Parameter", "Scoring", "SearchPlan", "check_least", "check_parameter"]
 
 
 class Parameter(NamedTuple):
@@ -44,8 +25,7 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     "mu": Parameter(2000.0, 1e-6, 1e12),
     "k1": Parameter(1.2, 0.0, 1e6),
     "b": Parameter(0.75, 0.0, 1.0),
-    # The weights of topic and quality in the Touché paper's run of highest relevance (Table 1,
-    # first row).
+    # The weights of topic and quality of the Touché paper's most relevant run (Table 1, row 1).
     "wc": Parameter(10.0, 0.0, 1e6),
     "wq": Parameter(5.0, 0.0, 1e6),
 }
@@ -84,13 +64,8 @@ Diversify: TypeAlias = Literal["mmr", "perspectives"]
 
 
 def check_parameter(name: str, value: float) -> None:
-    """Refuse a parameter (a key of `PARAMETERS`) that is out of its range.
-
-    Raises:
-        InputError: it is, or is no number.
-    """
-    _, low, high = PARAMETERS[name]
-    _check_range(name, value, low, high)
+    """Refuse a parameter (a key of `PARAMETERS`) that is out of its range."""
+    _check_range(name, value, *PARAMETERS[name][1:])
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
@@ -110,19 +85,17 @@ class Scoring:
 
     Attributes:
         model: one of `SCORINGS`. `touche` is Dirichlet boosted by topic and quality, `dense` the
-            cosine of vectors, `hybrid` both kinds fused, `auto` a hybrid or, where an index has no
-            vectors, its lexical part (`scoring.choose_scoring`).
+            cosine of vectors, `hybrid` both kinds fused, `auto` the best that an index can do.
         parameters: the model's own (`MODEL_PARAMETERS`); those of `lexical` in a hybrid.
         flat: Touché with R fixed to 1.
         lexical: what a hybrid fuses with the dense ranking, one of `LEXICAL`.
         fusion: of `FUSIONS`: scores made comparable, or reciprocal ranks.
-        dense_weight: of the dense scores in `minmax` and `zscore`, 0 to 1; the others have the
-            rest. Chosen, with partner and fusion, on development topics of six sets
+        dense_weight: of the dense scores in `minmax` and `zscore`, 0 to 1
             (docs/decisions/hybrid.md).
 
     Raises:
-        InputError: none of these, or a parameter that the model does not have. What a parameter may
-            be is checked when something is ranked.
+        InputError: none of these, or a parameter that the model does not have. Ranges of parameters
+            are checked when something is ranked.
     """
 
     model: str = AUTO
@@ -153,8 +126,8 @@ class Scoring:
     @property
     def by_words(self) -> str:
         """The lexical model that takes part; empty if none does."""
-        fused = self.lexical
-        return {AUTO: fused, "dense": "", "hybrid": fused}.get(self.model, self.model)
+        others = {AUTO: self.lexical, "dense": "", "hybrid": self.lexical}
+        return others.get(self.model, self.model)
 
     @property
     def embeds(self) -> bool:
@@ -170,16 +143,14 @@ class Scoring:
         return Scoring(self.lexical, self.parameters, flat=self.flat), Scoring("dense")
 
     def parameter(self, name: str) -> float:
-        """Return the value of a parameter (a key of `PARAMETERS`), given or default."""
+        """Return the value of a parameter, given or default."""
         return self.parameters.get(name, PARAMETERS[name].default)
 
     def __str__(self) -> str:
         parts = [self.model]
         if self.model == "hybrid":
-            how = self.fusion
-            if how != "rrf":
-                how += f", weight {self.dense_weight:g} on dense"
-            parts = [f"hybrid of {self.lexical} and dense ({how})"]
+            weight = "" if self.fusion == "rrf" else f", weight {self.dense_weight:g} on dense"
+            parts = [f"hybrid of {self.lexical} and dense ({self.fusion}{weight})"]
         if self.flat:
             parts.append("R fixed to 1")
         parts += [f"{name} {value:g}" for name, value in self.parameters.items()]
@@ -192,12 +163,11 @@ class Listwise:
 
     Attributes:
         window: documents in one question to the judge, at least 2.
-        step: the window's stride, from 1 to `window`; the best `window - step` of one window are in
-            the next one, so so many can rise from the back to the front.
+        step: the window's stride, from 1 to `window`: `window - step` documents of one window are
+            in the next, so so many can rise from the back to the front.
         stance: the side that the documents are to help argue; None for relevance alone.
         definition: what is relevant, in place of the question's own definition.
-        words: a document longer than this is trimmed, so that a window fits a model's context
-            (long words count for several). RankGPT shows 300.
+        words: longer documents are trimmed to it (long words count for several); RankGPT shows 300.
 
     Raises:
         InputError: a number out of range.
@@ -216,10 +186,7 @@ class Listwise:
         check_least("words", self.words, 1)
 
     def windows(self, count: int) -> list[range]:
-        """Return the ranks (0-based) of each window over `count` documents, as they are asked.
-
-        The last one begins at rank 0, whatever `count` is; one document alone is not asked about.
-        """
+        """Return the 0-based ranks of each window over `count` documents, as they are asked."""
         found = []
         stop = count
         while stop > 0:
@@ -256,12 +223,12 @@ class SearchPlan:
         listwise: window and step of listwise reranking.
         diversify: `mmr` (BERDS, Eq. 1), `perspectives` (BERDS, section 5) or None.
         lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
-        stance: put the documents on this side first. A listwise reranking asks for that order
-            itself; otherwise the corpus's labels and the judge's verdicts on each document tell.
+        stance: put the documents on this side first: by listwise reranking itself, or else by the
+            corpus's labels and the judge's verdicts.
         certainty: the least probability with which a judge's verdict decides a side, .5 to 1.
         depth: how many of the best documents of a ranking the later stages look at, at least 1.
-        threshold: of the first `depth` documents, keep those with at least this P(relevant), in
-            (0, 1], and no others (DIRAS, section 5); it needs `pointwise`. None keeps all.
+        threshold: of the first `depth` documents, keep only those with at least this P(relevant),
+            in (0, 1] (DIRAS, section 5); needs `pointwise`.
 
     Raises:
         InputError: a number out of range, or no such stage.

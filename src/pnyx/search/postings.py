@@ -1,30 +1,18 @@
 """Sorting tokens into postings: document and frequency, term after term, by document.
 
-A posting has 24 bits: 20 of the document, 4 of the frequency. They are kept as two arrays, of the
-16 low bits of the document, and of its 4 high bits above the frequency.
+A posting has 24 bits: 20 of the document, 4 of the frequency, kept as two arrays: the 16 low bits
+of the document, and its 4 high bits above the frequency.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "DOCUMENT_BITS",
-    "FREQUENCY_BITS",
-    "LENGTHS",
-    "MAX_FREQUENCY",
-    "Postings",
-    "PostingsBuilder",
-    "decode_length",
-    "encode_length",
-    "encode_lengths",
-    "join",
-    "split",
-]
+__all__ = ["Postings", "PostingsBuilder", "decode_length", "encode_lengths", "join", "split"]
 
 DOCUMENT_BITS: Final = 20
 FREQUENCY_BITS: Final = 4
@@ -55,13 +43,8 @@ def join(
 class Postings:
     """A segment's postings by term number t: `postings[offsets[t]:offsets[t + 1]]`.
 
-    Attributes:
-        offsets: shape (terms + 1,).
-        postings: document << FREQUENCY_BITS | frequency, see `split`; uint32, shape (postings,).
-        collection_frequencies: tokens of each term; shape (terms,).
-        exception_positions: where a posting holds 0 for its frequency, ascending.
-        exception_frequencies: the true frequency of each of those.
-        lengths: tokens of each document; shape (documents,).
+    A posting is document << FREQUENCY_BITS | frequency; 0 stands for a frequency that is an
+    exception, found by `exception_positions` (ascending). Lengths are tokens of each document.
     """
 
     offsets: NDArray[np.int64]
@@ -72,34 +55,20 @@ class Postings:
     lengths: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """The postings of consecutive documents, sorted by term, then document."""
-
-    terms: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    postings: NDArray[np.uint32]
-
-
 class PostingsBuilder:
     """Takes tokens in document order and gives the postings of a whole segment."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._chunks: list[_Chunk] = []
+        # Terms, their counts of postings, and postings by term and document, of some documents.
+        self._chunks: list[tuple[NDArray[Any], NDArray[Any], NDArray[np.uint32]]] = []
         self._lengths: list[NDArray[np.int64]] = []
         self._documents = 0
         self._cf = np.zeros(0, dtype=np.int64)
         self._exceptions: list[NDArray[np.int64]] = []
 
     def add(self, terms: NDArray[np.int32], words: NDArray[np.int64], vocabulary: int) -> None:
-        """Add the next documents.
-
-        Args:
-            terms: term number of each word, document after document; -1 where left out.
-            words: how many words each document has; sums to len(terms).
-            vocabulary: number of distinct terms so far.
-        """
+        """Add the next documents: the term number of each word (-1 where left out), words each."""
         documents = np.repeat(np.arange(len(words)), words)
         kept = terms >= 0
         documents, terms = documents[kept], terms[kept]
@@ -112,44 +81,34 @@ class PostingsBuilder:
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         frequencies = np.diff(starts, append=len(keys))
         keys = keys[starts]
-        self._count(keys >> DOCUMENT_BITS, frequencies, vocabulary)
-        self._store(keys, frequencies)
-
-    def _count(
-        self, terms: NDArray[np.int64], frequencies: NDArray[np.int64], vocabulary: int
-    ) -> None:
+        terms, documents = keys >> DOCUMENT_BITS, keys & ((1 << DOCUMENT_BITS) - 1)
         # Sums of weights are exact in float64 up to 2^53 tokens.
         cf = np.bincount(terms, weights=frequencies, minlength=vocabulary).astype(np.int64)
         cf[: len(self._cf)] += self._cf
         self._cf = cf
-
-    def _store(self, keys: NDArray[np.int64], frequencies: NDArray[np.int64]) -> None:
-        terms, documents = keys >> DOCUMENT_BITS, keys & ((1 << DOCUMENT_BITS) - 1)
         above = frequencies > MAX_FREQUENCY
         if above.any():
-            found = [terms[above], documents[above], frequencies[above]]
-            self._exceptions.append(np.stack(found))
+            self._exceptions.append(np.stack([terms, documents, frequencies])[:, above])
         postings = (documents << FREQUENCY_BITS | np.where(above, 0, frequencies)).astype(np.uint32)
         starts = np.flatnonzero(np.diff(terms, prepend=-1))
         counts = np.diff(starts, append=len(terms))
-        self._chunks.append(_Chunk(terms[starts], counts, postings))
+        self._chunks.append((terms[starts], counts, postings))
         self.count += len(postings)
 
     def finish(self) -> Postings:
         """Join the chunks term by term; the builder is empty afterwards."""
         vocabulary = len(self._cf)
         offsets = np.zeros(vocabulary + 1, dtype=np.int64)
-        for chunk in self._chunks:
-            offsets[chunk.terms + 1] += chunk.counts
+        for terms, counts, _ in self._chunks:
+            offsets[terms + 1] += counts
         np.cumsum(offsets, out=offsets)
         free = offsets[:-1].copy()
         postings = np.empty(self.count, dtype=np.uint32)
         while self._chunks:
-            chunk = self._chunks.pop(0)
-            before = np.cumsum(chunk.counts) - chunk.counts
-            shift = np.repeat(free[chunk.terms] - before, chunk.counts)
-            postings[np.arange(len(shift)) + shift] = chunk.postings
-            free[chunk.terms] += chunk.counts
+            terms, counts, own = self._chunks.pop(0)
+            shift = np.repeat(free[terms] - (np.cumsum(counts) - counts), counts)
+            postings[np.arange(len(shift)) + shift] = own
+            free[terms] += counts
         positions, frequencies = self._place_exceptions(offsets, postings)
         lengths = np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths])
         return Postings(offsets, postings, self._cf, positions, frequencies, lengths)
@@ -160,30 +119,15 @@ class PostingsBuilder:
         if not self._exceptions:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         terms, documents, frequencies = np.concatenate(self._exceptions, axis=1)
-        wanted = documents << FREQUENCY_BITS
+        wanted = zip(terms.tolist(), (documents << FREQUENCY_BITS).tolist(), strict=True)
         positions = np.array(
             [
-                offsets[t] + np.searchsorted(postings[offsets[t] : offsets[t + 1]], posting)
-                for t, posting in zip(terms.tolist(), wanted.tolist(), strict=True)
+                offsets[t] + np.searchsorted(postings[offsets[t] : offsets[t + 1]], p)
+                for t, p in wanted
             ]
         )
         order = np.argsort(positions)
         return positions[order], frequencies[order]
-
-
-# Document lengths ---------------------------------------------------------------------------
-
-
-_MAX_LENGTH = 2**31 - 1
-
-
-def _to_int4(value: int) -> int:
-    """Lucene's SmallFloat.longToInt4: a float with a 3-bit mantissa and an implicit leading one."""
-    bits = value.bit_length()
-    if bits < 4:
-        return value
-    shift = bits - 4
-    return ((value >> shift) & 0x07) | ((shift + 1) << 3)
 
 
 def _from_int4(code: int) -> int:
@@ -192,19 +136,8 @@ def _from_int4(code: int) -> int:
     return mantissa if shift == -1 else (mantissa | 0x08) << shift
 
 
-_EXACT = 255 - _to_int4(_MAX_LENGTH)
-"""Byte values that the small float leaves free (24); they extend the exact range."""
-
-
-def encode_length(length: int) -> int:
-    """Return the byte, 0 to 255, that stands for `length` (in tokens, 0 to 2^31 - 1).
-
-    Raises:
-        ValueError: the length is out of that range.
-    """
-    if not 0 <= length <= _MAX_LENGTH:
-        raise ValueError(f"a document length must be in 0..{_MAX_LENGTH}, not {length}")
-    return length if length < _EXACT else _EXACT + _to_int4(length - _EXACT)
+_EXACT: Final = 24
+"""Byte values that the small float leaves free: they extend the exact range."""
 
 
 def decode_length(byte: int) -> int:
@@ -218,7 +151,5 @@ LENGTHS: Final[NDArray[np.int64]] = np.array([decode_length(b) for b in range(25
 
 def encode_lengths(lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Encode many lengths at once: the largest byte whose length does not exceed the true one."""
-    codes: NDArray[np.uint8] = (np.searchsorted(LENGTHS, lengths, side="right") - 1).astype(
-        np.uint8
-    )
-    return codes
+    codes = np.searchsorted(LENGTHS, lengths, side="right") - 1
+    return codes.astype(np.uint8)

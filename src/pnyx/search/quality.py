@@ -1,8 +1,6 @@
 """Predicted argument quality of each document of an index: Q(d) of the Touché paper, Eq. 1.
 
-The packaged model is a linear one over surface features and hashed words, trained on
-Webis-ArgQuality-20 and IBM-ArgQ-30k (docs/decisions/quality-model.md, docs/model-cards/quality.md).
-Much of what it has learnt is that longer arguments were preferred.
+The packaged model is described in docs/model-cards/quality.md: it prefers longer arguments.
 """
 
 from __future__ import annotations
@@ -30,14 +28,12 @@ from pnyx.search.manifest import damaged
 from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION, Features, extract
 
 __all__ = [
-    "FEATURE",
-    "HOW",
-    "MAX_DEVIATION",
     "Head",
     "QualityModel",
     "QualityStats",
     "TextQuality",
     "document_quality",
+    "predictions",
     "rated_text",
     "read_model",
     "score_documents",
@@ -57,13 +53,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A linear function of a text's features.
-
-    Attributes:
-        intercept: its value where all features are at their mean and no word is known.
-        surface: a weight for each surface feature, (len(SURFACE),).
-        words: a weight for each hash slot, (2**HASH_BITS,).
-    """
+    """A linear function: weights of the surface features and of the 2**HASH_BITS hash slots."""
 
     intercept: float
     surface: Floats
@@ -116,21 +106,15 @@ class QualityModel:
 
     @classmethod
     def load(cls) -> QualityModel:
-        """Return the packaged model.
-
-        Raises:
-            PnyxError: its files are missing, or their SHA-256 is not the packaged one.
-        """
+        """Return the packaged model; PnyxError where its files are missing or damaged."""
         return _packaged()
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the quality of texts from their first 20,000 characters.
+        """Return the quality of texts, float32 (n,) in [0, 1]; `neutral` for one without a word.
 
-        Returns float32 (n,), in [0, 1]; `neutral` for a text without a word. A text gets the same
-        bits alone and in any batch.
+        Only the first 20,000 characters count. A text gets the same bits alone and in any batch.
         """
-        found = (self.score(text) for text in texts)
-        return np.array([self.neutral if q is None else q for q in found], dtype=np.float32)
+        return predictions(self, texts)[0]
 
     def score(self, text: str) -> float | None:
         """Return the quality of one text in [0, 1], None where it holds no word."""
@@ -160,6 +144,13 @@ class QualityModel:
         return float(np.interp(math.log1p(words), np.log1p(self.gate), [0.0, 1.0, 1.0, 0.0]))
 
 
+def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
+    """Return the quality of texts, float32 (n,), and of how many nothing can be said."""
+    found = [model.score(text) for text in texts]
+    filled = [model.neutral if q is None else q for q in found]
+    return np.array(filled, dtype=np.float32), found.count(None)
+
+
 def _apply(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
     return (
         head.intercept
@@ -180,59 +171,33 @@ def _packaged() -> QualityModel:
 
 
 def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
-    """Return the model of a manifest and its arrays (an .npz file, never pickled).
-
-    Raises:
-        PnyxError: the arrays are not those that the manifest names, or do not fit this version.
-    """
+    """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
     if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
         raise PnyxError("the quality model's weights are damaged: reinstall pnyx")
     if (manifest["features"], manifest["surface"]) != (VERSION, list(SURFACE)):
         raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name].astype(np.float64) for name in file.files}
-    heads = {
+    fields: dict[str, Any] = {
         name: Head(manifest["intercepts"][name], arrays[f"{name}_surface"], arrays[f"{name}_words"])
         for name in ("long", "short")
     }
-    if any(len(head.words) != 2**HASH_BITS for head in heads.values()):
+    if any(len(head.words) != 2**HASH_BITS for head in fields.values()):
         raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
-    return QualityModel(
-        name=manifest["name"],
-        neutral=manifest["neutral"],
-        mean=arrays["mean"],
-        deviation=arrays["deviation"],
-        idf=arrays["idf"],
-        long=heads["long"],
-        short=heads["short"],
-        base=manifest["base"],
-        spread=manifest["spread"],
-        gate=tuple(manifest["gate"]),
-    )
-
-
-# Documents ----------------------------------------------------------------------------------------
+    fields |= {name: arrays[name] for name in ("mean", "deviation", "idf")}
+    fields |= {name: manifest[name] for name in ("name", "neutral", "base", "spread")}
+    return QualityModel(**fields, gate=tuple(manifest["gate"]))
 
 
 def rated_text(record: Evidence) -> str:
     """Return the text whose quality is predicted: an argument's premises, or all."""
-    if isinstance(record, Argument):
-        premises = " ".join(premise.text for premise in record.premises if premise.text.strip())
-        return premises or record.text
-    return record.text
+    premises = record.premises if isinstance(record, Argument) else ()
+    return " ".join(p.text for p in premises if p.text.strip()) or record.text
 
 
 @dataclass(frozen=True, slots=True)
 class QualityStats:
-    """What `score_documents` did.
-
-    Attributes:
-        model: the model's name.
-        documents: how many documents have a quality now.
-        added: how many of these were scored now.
-        unscored: how many of all hold no word and got the model's neutral value.
-        seconds: wall time.
-    """
+    """What `score_documents` did: scored documents in all, now, and without a word (neutral)."""
 
     model: str
     documents: int
@@ -242,22 +207,16 @@ class QualityStats:
 
 
 def score_documents(
-    index_folder: str | Path,
-    model: TextQuality,
-    on_progress: Callable[[int], None] | None = None,
+    index_folder: str | Path, model: TextQuality, on_progress: Callable[[int], None] | None = None
 ) -> QualityStats:
     """Predict the quality of an index's documents and keep it as the feature `quality`.
 
-    What this model has scored before is kept. The feature holds `values`, float32 (documents,), and
-    in its meta `model`, `neutral` and `unscored`.
-
-    Args:
-        index_folder: the index.
-        model: the packaged one, or one that you trained (`read_quality_model`).
-        on_progress: called now and then with how many documents have been scored.
+    It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
+    this model, the packaged one or one of `read_quality_model`, has scored before is kept.
+    `on_progress` is called now and then with how many documents have been scored.
 
     Raises:
-        IndexFolderError: no index, or a damaged one.
+        IndexFolderError: not an index, or a damaged one.
         InputError: another process added documents meanwhile.
         PnyxError: the disk is full or read-only, or another process is writing.
     """
@@ -267,10 +226,9 @@ def score_documents(
     parts = [known]
     for first in range(len(known), len(index), _BATCH):
         numbers = range(first, min(first + _BATCH, len(index)))
-        found = [model.score(rated_text(index.document_at(number))) for number in numbers]
-        unscored += sum(one is None for one in found)
-        filled = [model.neutral if one is None else one for one in found]
-        parts.append(np.array(filled, dtype=np.float32))
+        found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
+        unscored += none
+        parts.append(found)
         if on_progress is not None:
             on_progress(numbers.stop)
     added = len(index) - len(known)
@@ -294,12 +252,7 @@ def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
 
 
 def document_quality(index: Index) -> NDArray[np.float32]:
-    """Return the quality of each document of an index, float32 (documents,), NaN where not known.
-
-    Raises:
-        InputError: there is none, or not of documents that were added later.
-        IndexFolderError: it is damaged.
-    """
+    """Return the quality of each document of an index, float32 (documents,), NaN for unknown."""
     values = index.feature(FEATURE, HOW).array("values")
     within = np.isnan(values) | ((values >= 0) & (values <= 1))
     if values.shape != (len(index),) or not within.all():

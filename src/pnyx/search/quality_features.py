@@ -1,9 +1,7 @@
 """What the quality model sees of a text: its surface, and its words and word pairs, hashed.
 
-All of it is cheap, about a millisecond for an argument of a debate portal, so that a corpus of some
-hundred thousand arguments is scored in minutes. The words are hashed, so the packaged weights hold
-no text of the labelled sets. Changing anything here needs a newly trained model
-(`tools/train_quality.py`); `VERSION` then changes too.
+Hashing keeps the labelled sets' text out of the packaged weights. A change here needs a newly
+trained model (`tools/train_quality.py`) and another `VERSION`.
 """
 
 from __future__ import annotations
@@ -97,14 +95,7 @@ SURFACE = (
 
 
 class Features(NamedTuple):
-    """What the model sees of one text.
-
-    Attributes:
-        words: how many words it has, at least 1.
-        surface: (len(SURFACE),) float64.
-        slots: distinct hash slots of its words and word pairs, ascending, int64.
-        counts: how often each slot occurs, int64.
-    """
+    """A text's number of words, surface (len(SURFACE),), distinct hash slots and their counts."""
 
     words: int
     surface: NDArray[np.float64]
@@ -113,10 +104,7 @@ class Features(NamedTuple):
 
 
 def extract(text: str) -> Features | None:
-    """Return the features of a text, or None where it holds no word.
-
-    A word is a run of letters of any script, apostrophes included.
-    """
+    """Return the features of a text, or None where it holds no word (a run of letters)."""
     text = text[:_MAX_CHARACTERS]
     words = _WORD.findall(text)
     if not words:

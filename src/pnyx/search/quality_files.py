@@ -1,9 +1,7 @@
 """A trained quality model on disk: a folder that contains nothing executable.
 
-quality.json            what it is, what it was trained on, how well it did
-weights.safetensors     its numbers
-words.json              the words that the paper's model knows
-card.md                 the same for people
+quality.json (with the figures), weights.safetensors, card.md and, for the paper's model,
+words.json.
 """
 
 from __future__ import annotations
@@ -25,14 +23,13 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.search.quality import Head, QualityModel
 from pnyx.search.quality_features import HASH_BITS, SURFACE, VERSION
-from pnyx.search.quality_paper import MAX_WORDS, PaperModel, SupportVectors
-from pnyx.search.quality_training import NEVER_SHORT
+from pnyx.search.quality_training import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
 
 __all__ = ["CARD", "MANIFEST", "read_quality_model", "write_quality_model"]
 
 MANIFEST, CARD = "quality.json", "card.md"
 _WEIGHTS, _WORDS = "weights.safetensors", "words.json"
-_FORMAT, _FORMAT_VERSION = "pnyx-quality", 1
+_FORMAT = ("pnyx-quality", 1)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _MAX_BYTES = 1 << 30
 _FILES = {"packaged": {_WEIGHTS}, "paper": {_WEIGHTS, _WORDS}}
@@ -44,38 +41,24 @@ Arrays = dict[str, NDArray[Any]]
 def write_quality_model(
     folder: Path, model: QualityModel | PaperModel, name: str, about: Mapping[str, Any]
 ) -> str:
-    """Write a model into an empty folder; the caller, who has the figures, writes its card.
+    """Write a model into an empty folder; return its name with the first 8 digits of its hash.
 
-    Args:
-        folder: is there, and empty.
-        model: of one kind of texts (`train_surface_model`) or the paper's.
-        name: of the model, without its version.
-        about: counts and figures, ready for JSON.
-
-    Returns:
-        The model's name with its version: the first 8 digits of its hash.
-
-    Raises:
-        InputError: the name cannot be one.
+    The caller, who has the figures, writes its card. `about` is counts and figures, ready for JSON.
     """
     from safetensors.numpy import save_file
 
     if not _NAME.fullmatch(name):
         raise InputError(f"name: found {shorten(name, 40)!r}, expected letters, digits, '.', '_'")
     if isinstance(model, PaperModel):
-        settings, arrays = _paper_parts(model)
+        kind, (settings, arrays) = "paper", _paper_parts(model)
+        words = json.dumps({"words": sorted(model.words)}) + "\n"
+        folder.joinpath(_WORDS).write_text(words, encoding="utf-8")
     else:
-        settings, arrays = _surface_parts(model)
-    save_file({key: np.ascontiguousarray(value) for key, value in arrays.items()},
-              folder / _WEIGHTS)  # fmt: skip
-    if isinstance(model, PaperModel):
-        folder.joinpath(_WORDS).write_text(
-            json.dumps({"words": sorted(model.words)}) + "\n", encoding="utf-8"
-        )
-    kind = "paper" if isinstance(model, PaperModel) else "packaged"
+        kind, (settings, arrays) = "packaged", _surface_parts(model)
+    save_file({key: np.ascontiguousarray(a) for key, a in arrays.items()}, folder / _WEIGHTS)
     row = {
-        "format": _FORMAT,
-        "format_version": _FORMAT_VERSION,
+        "format": _FORMAT[0],
+        "format_version": _FORMAT[1],
         "pnyx": __version__,
         "name": name,
         "kind": kind,
@@ -92,27 +75,30 @@ def write_quality_model(
 def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
     """Read a model that `pnyx quality train` wrote; nothing in its folder is executed.
 
-    Raises:
-        InputError: it is no such folder, is of a newer version, or a file in it is missing,
-            damaged or cannot be what it says.
+    Raises InputError for another folder, a newer version, or a file that is missing or damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
         problem = f"holds no {MANIFEST}: expected a folder of pnyx quality train"
         raise InputError(problem, path=folder)
-    text = " ".join(line for _, line in read_lines(path))
-    row = parse_json_object(text or "null", path=path, number=1)
-    if (row.get("format"), row.get("format_version")) != (_FORMAT, _FORMAT_VERSION):
-        found = f"{shorten(row.get('format'), 40)} {shorten(row.get('format_version'), 40)}"
-        raise InputError(f"found {found}, this Pnyx reads {_FORMAT} {_FORMAT_VERSION}", path=path)
+    row = _object(path)
+    found = row.get("format"), row.get("format_version")
+    if found != _FORMAT:
+        shown, expected = (f"{shorten(a, 40)} {shorten(b, 40)}" for a, b in (found, _FORMAT))
+        raise InputError(f"found {shown}, this Pnyx reads {expected}", path=path)
     try:
         return _model(Path(folder), row)
     except InputError as error:
         raise InputError(error.problem, path=error.path or path) from error
 
 
+def _object(path: Path, *, keep_surrogates: bool = False) -> dict[str, Any]:
+    text = " ".join(line for _, line in read_lines(path)) or "null"
+    return parse_json_object(text, path=path, number=1, keep_surrogates=keep_surrogates)
+
+
 def _model(folder: Path, row: Mapping[str, Any]) -> QualityModel | PaperModel:
-    kind, settings = row.get("kind"), row.get("settings")
+    kind, settings, files = row.get("kind"), row.get("settings"), row.get("files")
     if kind not in _FILES:
         raise InputError(f"kind: found {shorten(kind, 40)}, expected one of {', '.join(_FILES)}")
     if not _NAME.fullmatch(string(row.get("name"), "name")):
@@ -122,7 +108,6 @@ def _model(folder: Path, row: Mapping[str, Any]) -> QualityModel | PaperModel:
         raise InputError(f"neutral: found {neutral:g}, expected 0 to 1")
     if not isinstance(settings, dict):
         raise InputError(f"settings: found {shorten(settings, 40)}, expected an object")
-    files = row.get("files")
     if not isinstance(files, dict) or set(files) != _FILES[kind]:
         raise InputError(f"files: found {shorten(files, 80)}, expected {sorted(_FILES[kind])}")
     for name, expected in files.items():
@@ -130,10 +115,8 @@ def _model(folder: Path, row: Mapping[str, Any]) -> QualityModel | PaperModel:
             raise InputError(f"{name}: is missing", path=folder)
         if (folder / name).stat().st_size > _MAX_BYTES or _sha256(folder / name) != expected:
             raise InputError(f"{name}: is damaged", path=folder)
-    arrays = _arrays(folder)
-    if kind == "paper":
-        return _paper_model(_full_name(row), neutral, settings, arrays, _words(folder))
-    return _surface_model(_full_name(row), neutral, settings, arrays)
+    arrays, make = _arrays(folder), _paper_model if kind == "paper" else _surface_model
+    return make(folder, _full_name(row), neutral, settings, arrays)
 
 
 def _full_name(row: Mapping[str, Any]) -> str:
@@ -155,52 +138,46 @@ def _arrays(folder: Path) -> Arrays:
     return found
 
 
-def _take(arrays: Arrays, name: str, shape: tuple[int, ...], kind: str = "f") -> NDArray[Any]:
+def _take(
+    arrays: Arrays, name: str, size: int, kind: str = "f", *, positive: bool = False
+) -> NDArray[Any]:
     found = arrays.get(name)
-    if found is None or found.shape != shape or found.dtype.kind != kind:
+    if found is None or found.shape != (size,) or found.dtype.kind != kind:
         shown = "none" if found is None else f"{found.dtype} {found.shape}"
-        raise InputError(f"{_WEIGHTS}: {name}: found {shown}, expected shape {shape}")
+        raise InputError(f"{_WEIGHTS}: {name}: found {shown}, expected shape {(size,)}")
+    if positive and not (found > 0).all():
+        raise InputError(f"{_WEIGHTS}: {name}: expected numbers above 0")
     return found.astype(np.float64 if kind == "f" else np.int64)
 
 
-# --- the packaged recipe
-
-
 def _surface_parts(model: QualityModel) -> tuple[dict[str, Any], Arrays]:
-    arrays: Arrays = {
+    head = model.long
+    settings = {"features": VERSION, "surface": list(SURFACE), "intercept": head.intercept}
+    return settings, {
         "mean": model.mean.astype(np.float32),
         "deviation": model.deviation.astype(np.float32),
         "idf": model.idf.astype(np.float16),
-        "surface": model.long.surface.astype(np.float32),
-        "words": model.long.words.astype(np.float16),
+        "surface": head.surface.astype(np.float32),
+        "words": head.words.astype(np.float16),
     }
-    return {
-        "features": VERSION,
-        "surface": list(SURFACE),
-        "intercept": model.long.intercept,
-    }, arrays
 
 
 def _surface_model(
-    name: str, neutral: float, settings: Mapping[str, Any], arrays: Arrays
+    _: Path, name: str, neutral: float, settings: Mapping[str, Any], arrays: Arrays
 ) -> QualityModel:
     if (settings.get("features"), settings.get("surface")) != (VERSION, list(SURFACE)):
         found = shorten(settings.get("features"), 20)
         raise InputError(f"settings: features of version {found}, expected {VERSION}: train it")
     intercept = float(number(settings.get("intercept"), "settings.intercept"))
-    shapes = (len(SURFACE),), (2**HASH_BITS,)
-    deviation = _take(arrays, "deviation", shapes[0])
-    if not (deviation > 0).all():
-        raise InputError(f"{_WEIGHTS}: deviation: expected numbers above 0")
-    idf = _take(arrays, "idf", shapes[1])
-    if not (idf > 0).all():
-        raise InputError(f"{_WEIGHTS}: idf: expected numbers above 0")
-    head = Head(intercept, _take(arrays, "surface", shapes[0]), _take(arrays, "words", shapes[1]))
-    mean = _take(arrays, "mean", shapes[0])
+    few, many = len(SURFACE), 2**HASH_BITS
+    deviation = _take(arrays, "deviation", few, positive=True)
+    idf = _take(arrays, "idf", many, positive=True)
+    head = Head(intercept, _take(arrays, "surface", few), _take(arrays, "words", many))
+    mean = _take(arrays, "mean", few)
     return QualityModel(name, neutral, mean, deviation, idf, head, head, 0.0, 0.0, NEVER_SHORT)
 
 
-# --- the paper's model
+_OF_MACHINE = ("starts", "words", "values", "weights")
 
 
 def _paper_parts(model: PaperModel) -> tuple[dict[str, Any], Arrays]:
@@ -208,68 +185,47 @@ def _paper_parts(model: PaperModel) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {"idf": model.idf, "weights": model.weights}
     if (machine := model.machine) is not None:
         settings["machine"] = {"intercept": machine.intercept, "gamma": machine.gamma}
-        arrays |= {
-            "machine_starts": machine.starts,
-            "machine_words": machine.words,
-            "machine_values": machine.values,
-            "machine_weights": machine.weights,
-        }
+        arrays |= {f"machine_{part}": getattr(machine, part) for part in _OF_MACHINE}
     return settings, arrays
 
 
 def _paper_model(
-    name: str, neutral: float, settings: Mapping[str, Any], arrays: Arrays, words: list[str]
+    folder: Path, name: str, neutral: float, settings: Mapping[str, Any], arrays: Arrays
 ) -> PaperModel:
+    words = _object(folder / _WORDS, keep_surrogates=True).get("words")
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{_WORDS}: expected words, a list of strings")
+    if len(words) > MAX_WORDS or any(a >= b for a, b in itertools.pairwise(words)):
+        raise InputError(f"{_WORDS}: expected up to {MAX_WORDS} words, in order and each once")
     intercept = float(number(settings.get("intercept"), "settings.intercept"))
-    shape = (len(words),)
-    idf = _take(arrays, "idf", shape)
-    if not (idf > 0).all():
-        raise InputError(f"{_WEIGHTS}: idf: expected numbers above 0")
+    idf = _take(arrays, "idf", len(words), positive=True)
+    weights = _take(arrays, "weights", len(words))
     machine = settings.get("machine")
-    return PaperModel(
-        name=name,
-        neutral=neutral,
-        words={word: place for place, word in enumerate(words)},
-        idf=idf,
-        weights=_take(arrays, "weights", shape),
-        intercept=intercept,
-        machine=None if machine is None else _machine(machine, arrays, len(words)),
-    )
+    machine = None if machine is None else _machine(machine, arrays, len(words))
+    places = {word: place for place, word in enumerate(words)}
+    return PaperModel(name, neutral, places, idf, weights, intercept, machine)
 
 
 def _machine(settings: Any, arrays: Arrays, words: int) -> SupportVectors:
     if not isinstance(settings, dict):
         raise InputError(f"settings.machine: found {shorten(settings, 40)}, expected an object")
-    gamma = float(number(settings.get("gamma"), "settings.machine.gamma"))
+    gamma, intercept = (
+        float(number(settings.get(name), f"settings.machine.{name}"))
+        for name in ("gamma", "intercept")
+    )
     if gamma <= 0:
         raise InputError(f"settings.machine.gamma: found {gamma:g}, expected more than 0")
     found = arrays.get("machine_weights")
     vectors = 0 if found is None or found.ndim != 1 else len(found)
-    starts = _take(arrays, "machine_starts", (vectors + 1,), "i")
+    starts = _take(arrays, "machine_starts", vectors + 1, "i")
     cells = int(starts[-1])
-    columns = _take(arrays, "machine_words", (cells,), "i")
+    columns = _take(arrays, "machine_words", cells, "i")
     rising = starts[0] == 0 and bool((np.diff(starts) >= 0).all())
     if not rising or not ((columns >= 0) & (columns < words)).all():
         raise InputError(f"{_WEIGHTS}: machine: expected rows of columns below {words}")
-    return SupportVectors(
-        starts=starts,
-        words=columns,
-        values=_take(arrays, "machine_values", (cells,)),
-        weights=_take(arrays, "machine_weights", (vectors,)),
-        intercept=float(number(settings.get("intercept"), "settings.machine.intercept")),
-        gamma=gamma,
-    )
-
-
-def _words(folder: Path) -> list[str]:
-    text = " ".join(line for _, line in read_lines(folder / _WORDS))
-    row = parse_json_object(text or "null", path=folder / _WORDS, number=1, keep_surrogates=True)
-    words = row.get("words")
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{_WORDS}: expected words, a list of strings")
-    if len(words) > MAX_WORDS or any(a >= b for a, b in itertools.pairwise(words)):
-        raise InputError(f"{_WORDS}: expected up to {MAX_WORDS} words, in order and each once")
-    return words
+    values = _take(arrays, "machine_values", cells)
+    weights = _take(arrays, "machine_weights", vectors)
+    return SupportVectors(starts, columns, values, weights, intercept, gamma)
 
 
 def _sha256(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,22 +22,16 @@ from pnyx.measure.intervals import draw_weights, drawn_value
 from pnyx.measure.weighted import Weighted
 from pnyx.search.quality import QualityModel
 from pnyx.search.quality_files import CARD, MANIFEST, write_quality_model
-from pnyx.search.quality_paper import PaperModel, paper_protocol, train_paper_model
-from pnyx.search.quality_training import RatedTexts, needs_sklearn, train_surface_model
+from pnyx.search.quality_training import (
+    PaperModel,
+    RatedTexts,
+    needs_sklearn,
+    paper_protocol,
+    train_paper_model,
+    train_surface_model,
+)
 
-__all__ = [
-    "LABELS",
-    "LENGTHS",
-    "LENGTH_ALONE",
-    "METHODS",
-    "QUALITY_MEASURES",
-    "Figures",
-    "MadeModel",
-    "cross_validate",
-    "figure_cells",
-    "make_quality_model",
-    "rated_texts",
-]
+__all__ = ["MadeModel", "cross_validate", "figure_cells", "make_quality_model", "rated_texts"]
 
 _LEAST = 20
 LABELS = {
@@ -53,14 +48,10 @@ Report: TypeAlias = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class MadeModel:
-    """What came of a training.
+    """What came of a training: name with version, method, and counts of the texts.
 
-    Attributes:
-        name: of the model, with its version.
-        method: how it was trained.
-        counts: `texts`, `arguments` and `topics` (0 where the file names none).
-        figures: system -> measure -> value, by models that had not seen the text's topic.
-        as_in_the_paper: see `paper_protocol`; empty for other methods.
+    `figures` is system -> measure -> value, by models that had not seen the text's topic;
+    `as_in_the_paper` is that of `paper_protocol`, empty for other methods.
     """
 
     name: str
@@ -71,22 +62,19 @@ class MadeModel:
 
     def row(self) -> dict[str, Any]:
         """Return it ready for JSON."""
-        return {
-            "model": self.name,
-            "method": self.method,
-            "counts": dict(self.counts),
-            "figures": _plain(self.figures),
-            "as_in_the_paper": dict(self.as_in_the_paper),
-        }
+        return {"model": self.name, "method": self.method, **self.about()}
+
+    def about(self) -> dict[str, Any]:
+        """Return counts and figures ready for JSON."""
+        figures = {s: {name: one.row() for name, one in m.items()} for s, m in self.figures.items()}
+        paper = dict(self.as_in_the_paper)
+        return {"counts": dict(self.counts), "figures": figures, "as_in_the_paper": paper}
 
 
 def rated_texts(rows: Iterable[RatedText]) -> tuple[RatedTexts, dict[str, int]]:
-    """Return texts as a training takes them, and how many of what there are.
+    """Return texts as a training takes them, and how many there are of what.
 
-    The quality is scaled so that the arguments lie between 0 and 1; what is no argument has 0.
-
-    Raises:
-        InputError: there are too few of them, or nothing can be learned from them.
+    Quality is scaled so that arguments lie in [0, 1]; other texts have 0.
     """
     read = list(rows)
     if len(read) < _LEAST:
@@ -121,53 +109,37 @@ def make_quality_model(
 ) -> MadeModel:
     """Train a quality model on all texts, measure the method with topics left out, write both.
 
-    Args:
-        rows: what people rated.
-        out: the folder to write.
-        method: a key of `METHODS`: the packaged model's recipe, or the Touché paper's two steps.
-        name: of the model; by default the folder's.
-        folds: in how many parts the topics are left out, at most; texts where none are named.
-        replace: an existing model is replaced.
-        report: told of progress.
+    `method` is `packaged`, that model's recipe, or `paper`, the Touché paper's two steps. The model
+    is called after the folder `out` unless `name` says otherwise. Topics, or texts without any, are
+    left out in at most `folds` parts. With `replace` an existing model is replaced; `report` is
+    told of progress.
 
     Raises:
-        InputError: too few ratings, `out` exists or is no quality model, or the name cannot be one.
+        InputError: too few ratings, `out` exists or is not a quality model, or a bad name.
         MissingExtra: scikit-learn is not installed.
     """
     needs_sklearn()
     _check_out(Path(out), replace)
     rated, counts = rated_texts(rows)
-
-    def done(fold: int, of: int) -> None:
-        if report is not None:
-            report(fold, of, "folds")
-
-    figures = cross_validate(rated, method, folds, done)
+    figures = cross_validate(rated, method, folds, report)
     paper = paper_protocol(rated) if method == "paper" else {}
     with atomic_folder(out, replace=replace) as folder:
         model = METHODS[method](rated, method)
-        about = {"counts": counts, "figures": _plain(figures), "as_in_the_paper": paper}
-        full = write_quality_model(folder, model, name or Path(out).name, about)
-        made = MadeModel(full, method, counts, figures, paper)
+        made = MadeModel("", method, counts, figures, paper)
+        full = write_quality_model(folder, model, name or Path(out).name, made.about())
+        made = with_fields(made, name=full)
         folder.joinpath(CARD).write_text(_card(made), encoding="utf-8")
     return made
 
 
 def _check_out(out: Path, replace: bool) -> None:
-    """Refuse what exists before anything is trained, and never replace what is no such model."""
+    """Refuse what exists before anything is trained, and never replace anything else."""
     if not out.exists():
         return
     if not replace:
         raise InputError("exists already", path=out)
     if not (out / MANIFEST).is_file():
         raise InputError("exists and is not a quality model, so it is not replaced", path=out)
-
-
-def _plain(figures: Figures) -> dict[str, dict[str, dict[str, Any]]]:
-    return {
-        system: {name: one.row() for name, one in measures.items()}
-        for system, measures in figures.items()
-    }
 
 
 _HOW = {
@@ -206,23 +178,17 @@ def _card(made: MadeModel) -> str:
 
 def figure_cells(figures: Figures) -> list[Sequence[str]]:
     """Return a row for each measure: its name, then the value of each system with its interval."""
-    rows: list[Sequence[str]] = []
-    for name, label in LABELS.items():
-        if any(name in measures for measures in figures.values()):
-            cells = []
-            for measures in figures.values():
-                one = measures[name]
-                bounds = (
-                    "-"
-                    if one.low is None or one.high is None
-                    else (f"[{one.low:.4f}, {one.high:.4f}]")
-                )
-                cells.append("-" if one.value is None else f"{one.value:.4f} {bounds}")
-            rows.append((label, *cells))
-    return rows
+    return [
+        (label, *(_cell(measures[name]) for measures in figures.values()))
+        for name, label in LABELS.items()
+        if any(name in measures for measures in figures.values())
+    ]
 
 
-# Measuring ---------------------------------------------------------------------------
+def _cell(one: Measured) -> str:
+    known = one.low is not None and one.high is not None
+    bounds = f"[{one.low:.4f}, {one.high:.4f}]" if known else "-"
+    return "-" if one.value is None else f"{one.value:.4f} {bounds}"
 
 
 LENGTHS = slice(0, 6)
@@ -248,35 +214,26 @@ Figures: TypeAlias = dict[str, dict[str, Measured]]
 
 
 def cross_validate(
-    rated: RatedTexts,
-    method: str,
-    folds: int = 10,
-    report: Callable[[int, int], None] | None = None,
+    rated: RatedTexts, method: str, folds: int = 10, report: Report | None = None
 ) -> Figures:
     """Measure a method of `METHODS` and the length alone, each text by a model without its topic.
 
-    Whole topics are left out, in at most `folds` parts, and drawn for the 95 % intervals; `report`
-    is told after each fold.
-
-    Returns:
-        System -> measure (`QUALITY_MEASURES`, and `f1` of arguments among all texts where some
-        are none; length alone, and the packaged recipe, call all of them arguments) -> its value.
+    Topics are left out in at most `folds` parts, and drawn for 95 % intervals. `f1` is of arguments
+    among all texts: length alone and the packaged recipe call all of them arguments.
     """
     place = np.array(folds_of(rated.topics.tolist(), folds))
     out = {name: np.zeros(len(place)) for name in (method, LENGTH_ALONE)}
     called = np.ones(len(place), dtype=bool)
     for fold in range(int(place.max()) + 1):
         fit, test = np.flatnonzero(place != fold), np.flatnonzero(place == fold)
-        model, texts = (
-            METHODS[method](rated.part(fit), method),
-            [rated.texts[row] for row in test.tolist()],
-        )
+        model = METHODS[method](rated.part(fit), method)
+        texts = [rated.texts[row] for row in test.tolist()]
         out[method][test] = model.predict(texts)
         if isinstance(model, PaperModel):
             called[test] = [model.accepts(text) for text in texts]
         out[LENGTH_ALONE][test] = _by_length(rated.part(fit), rated.part(test))
         if report is not None:
-            report(fold + 1, int(place.max()) + 1)
+            report(fold + 1, int(place.max()) + 1, "folds")
     return {
         method: _measures(rated, out[method], called),
         LENGTH_ALONE: _measures(rated, out[LENGTH_ALONE], np.ones(len(place), dtype=bool)),
@@ -284,18 +241,13 @@ def cross_validate(
 
 
 def _by_length(fit: RatedTexts, test: RatedTexts) -> Floats:
-    """Predict quality by the number of distinct words, by a bent line."""
-    needs_sklearn()
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    known, asked = (
-        np.stack([one.surface for one in part.seen])[:, LENGTHS] for part in (fit, test)
-    )
+    known, asked = (np.stack([t.surface for t in part.seen])[:, LENGTHS] for part in (fit, test))
     line = make_pipeline(StandardScaler(), Ridge(10.0)).fit(known, fit.quality)
-    predicted: Floats = np.asarray(line.predict(asked), dtype=np.float64)
-    return predicted.clip(0.0, 1.0)
+    return np.clip(np.asarray(line.predict(asked), dtype=np.float64), 0.0, 1.0)
 
 
 def _measures(rated: RatedTexts, quality: Floats, called: NDArray[np.bool_]) -> dict[str, Measured]:

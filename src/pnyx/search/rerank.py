@@ -1,11 +1,7 @@
-"""Listwise reranking: a judge orders a window of documents that slides from the back to the front.
+"""Reranking by a judge: listwise (RankGPT, Sun et al., EMNLP 2023) or pointwise (DIRAS).
 
-RankGPT (Sun et al., EMNLP 2023), conditioned on a side as in ConQRet (3.2.1, Table 9) or on a
-definition of relevance as in DIRAS (Fig. 13). Every window is one Ranking question, so any judge
-that ranks will do: a language model, people's labels, a former run, several of these.
-
-    reranked = rerank(question, [index.document(h.doc_id).text for h in hits], LlmJudge(model))
-    hits = in_order(hits, reranked.order)
+A listwise window slides from the back to the front; each is one Ranking question, conditioned on a
+side as in ConQRet (3.2.1, Table 9) or on a definition of relevance as in DIRAS (Fig. 13).
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pnyx.corpora.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Judge, ask, run_blocking
+from pnyx.judge.base import Judge, ask, ask_async, run_blocking
 from pnyx.judge.questions import Ranking
 from pnyx.judge.tasks import ask_relevance
 from pnyx.models.flow import run_all
@@ -40,18 +36,12 @@ _CONCURRENCY = 32
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """A new order of a ranked list.
+    """A new order of a ranked list, as 0-based positions, best first.
 
-    Attributes:
-        order: 0-based positions in the list as given, best first; all of them, each once.
-        windows: how many windows the judge was asked about.
-        unscored: how many of them it did not answer; they kept the order they had.
-        counts: what went wrong: `missing`, `repeated` and `invented` identifiers, and documents
-            `trimmed`; only what is above 0.
-        problems: the same for people, one line each; empty where nothing went wrong.
-        probabilities: where each document was judged by itself, P(relevant) of each in the order
-            given, None where it is unscored; empty otherwise.
-        reasons: why windows are unscored, one for each of them.
+    `windows` were asked about; `unscored` of them, for `reasons`, kept the order they had. `counts`
+    are `missing`, `repeated` and `invented` identifiers and `trimmed` documents, above 0;
+    `problems` say the same for people. Pointwise, `probabilities` are P(relevant) in the order
+    given, None if unscored.
     """
 
     order: tuple[int, ...]
@@ -71,24 +61,16 @@ def rerank(
     *,
     on_report: Callable[[str], None] | None = None,
 ) -> Reranked:
-    """Rerank the documents of one question.
+    """Rerank the documents of one question, given as texts in the order of their ranks, listwise.
 
     Nothing that a judge replies is fatal: documents that a reply leaves out keep their order behind
     the rest, repeated and invented identifiers are passed over, a window without an answer keeps
-    its order, and all of it is counted.
+    its order, and all of it is counted. A window's question has the id of `question`, `ID:pro` with
+    a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are several windows. `how` is
+    window, stride and criterion; `on_report` gets each line of `Reranked.problems` as soon as it is
+    known.
 
-    Args:
-        question: what the documents are to serve.
-        texts: the documents, in the order of their ranks.
-        judge: answers Ranking questions. The id of a window's question is the question's own, or
-            `ID:pro` with a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are
-            several windows.
-        how: window, stride and what makes a document better.
-        on_report: called with each line of `Reranked.problems`, as soon as it is known.
-
-    Raises:
-        InputError: the judge does not rank.
-        ModelError: the judge cannot go on at all.
+    Raises InputError where the judge does not rank, ModelError where it cannot go on at all.
     """
     return rerank_many([(question, texts)], judge, how, on_report=on_report)[0]
 
@@ -101,14 +83,10 @@ def rerank_many(
     concurrency: int = _CONCURRENCY,
     on_report: Callable[[str], None] | None = None,
 ) -> list[Reranked]:
-    """Rerank the documents of many questions, some at once; see `rerank`.
+    """Rerank the documents of many questions, `concurrency` at once; see `rerank`.
 
-    Args:
-        asked: each question with its documents, in the order of their ranks.
-        judge: see `rerank`.
-        how: see `rerank`.
-        concurrency: questions worked on at once, at least 1; the result does not depend on it.
-        on_report: as for `rerank`, each line behind the id of its question.
+    Lines for `on_report` begin with the id of their question; the result does not depend on
+    `concurrency`.
     """
     return run_blocking(
         lambda: rerank_async(asked, judge, how, concurrency=concurrency, on_report=on_report)
@@ -160,11 +138,12 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
             criterion=how.criterion(question),
             group=question.id,
         )
-        answer = _checked(await _answer(judge, asked), len(present))
+        answer = _checked((await ask_async(judge, [asked]))[0], len(present))
         if isinstance(answer, Unscored):
             reasons.append(answer.reason)
             continue
-        counts.update(_faults(answer))
+        counts.update({name: len(answer.notes.get(name, ())) for name in ("missing", "repeated")})
+        counts["invented"] += int(answer.notes.get("invented", 0))
         order[ranks.start : ranks.stop] = [present[i] for i in _positions(answer)]
     counts = +counts
     problems = tuple(_lines(counts, reasons, len(windows), len(texts), how))
@@ -176,13 +155,6 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
 def _window_id(question: Question, how: Listwise, ranks: range, windows: int) -> str:
     parts = [question.id, *([how.stance] if how.stance else [])]
     return ":".join([*parts, f"{ranks.start + 1}-{ranks.stop}"] if windows > 1 else parts)
-
-
-async def _answer(judge: Judge, asked: Ranking) -> Answer:
-    answers: list[Answer] = []
-    await judge.answer([asked], lambda _, answer: answers.append(answer))
-    (answer,) = answers
-    return answer
 
 
 def _checked(answer: Answer, count: int) -> Answer:
@@ -197,20 +169,9 @@ def _positions(answer: Judged) -> list[int]:
     return [i for i in value if type(i) is int] if isinstance(value, list) else []
 
 
-def _faults(answer: Judged) -> dict[str, int]:
-    """Return how many identifiers a reply left out, repeated and made up."""
-    notes = answer.notes
-    return {
-        "missing": len(notes.get("missing", ())),
-        "repeated": len(notes.get("repeated", ())),
-        "invented": int(notes.get("invented", 0)),
-    }
-
-
 def _lines(
     counts: Mapping[str, int], reasons: Sequence[str], windows: int, documents: int, how: Listwise
 ) -> list[str]:
-    """Say what went wrong, one line for each kind."""
     said = {
         "trimmed": f"of {documents} documents were trimmed to {how.words} words",
         "missing": "times a reply left a document out; it kept its order behind the rest",
@@ -219,36 +180,23 @@ def _lines(
     }
     lines = [f"{counts[name]} {what}" for name, what in said.items() if name in counts]
     if reasons:
-        lines.append(
-            f"{len(reasons)} of {windows} windows got no answer and kept their order: "
-            f"{shorten(reasons[0])}"
-        )
+        missing = f"{len(reasons)} of {windows} windows got no answer and kept their order"
+        lines.append(f"{missing}: {shorten(reasons[0])}")
     return lines
-
-
-# Pointwise ---------------------------------------------------------------------------
 
 
 def rerank_pointwise(
     asked: Sequence[tuple[Question, Sequence[str]]], judge: Judge
 ) -> list[Reranked]:
-    """Rerank the documents of many questions by P(relevant).
+    """Rerank the documents of many questions by P(relevant), given in the order of their ranks.
 
     Each document is judged by itself, so its probability means the same in every list (DIRAS,
-    section 3). A verdict without a probability counts as 1 or 0. Documents of equal probability
-    keep their order; those without a verdict keep theirs behind the rest, and are counted.
+    section 3). A question's `definition` says what is relevant. A verdict without a probability
+    counts as 1 or 0; ties keep their order; documents without a verdict keep theirs behind the
+    rest, and are counted. A result's `windows` are the documents judged.
 
-    Args:
-        asked: each question, whose `definition` says what is relevant, with its documents in the
-            order of their ranks.
-        judge: answers `relevance` questions.
-
-    Returns:
-        One result for each question, in order; its `windows` are the documents judged.
-
-    Raises:
-        ModelError: the judge cannot go on at all.
-        TypeError: the judge does not answer such questions.
+    Raises ModelError where the judge cannot go on at all, TypeError where it does not answer
+    `relevance`.
     """
     made = [
         ask_relevance(
@@ -266,7 +214,7 @@ def rerank_pointwise(
 
 
 def at_least(reranked: Reranked, threshold: float) -> Reranked:
-    """Keep the documents whose P(relevant) is at least `threshold`, in (0, 1] (DIRAS, section 5).
+    """Keep documents with P(relevant) of at least `threshold`, in (0, 1] (DIRAS, section 5).
 
     Those without a verdict are not kept; `unscored` still counts them, and the problem says so.
     """

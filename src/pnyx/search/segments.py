@@ -16,7 +16,7 @@ from pnyx.corpora.tokens import Tokenizer, is_superseded
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search import stored
-from pnyx.search.manifest import MANIFEST, damaged
+from pnyx.search.manifest import INDEX_AGAIN, MANIFEST, damaged
 from pnyx.search.postings import (
     DOCUMENT_BITS,
     LENGTHS,
@@ -35,14 +35,12 @@ FIELDS = ["title", "text"]
 """What is searched of every record."""
 
 _MAX_POSTINGS = 1 << 27
-"""Postings after which a segment ends, within a chunk or two: half a gigabyte, held twice for a
-moment."""
+"""Postings after which a segment ends, within a chunk or two: half a gigabyte."""
 
 _CHUNK_CHARACTERS = 12_000_000
 _WRITTEN_AT_ONCE = 1 << 21
 _MAX_LENGTH = int(LENGTHS[-1])
-_NO_DOCUMENTS = np.zeros(0, dtype=np.int64)
-_NO_FREQUENCIES = np.zeros(0)
+_NONE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class SegmentBuilder:
@@ -80,11 +78,7 @@ class SegmentBuilder:
         return len(self._ids) >= 1 << DOCUMENT_BITS or self._done >= _MAX_POSTINGS
 
     def add(self, record: Evidence, *, number: int) -> None:
-        """Add a record; `number` (1-based) names it in errors.
-
-        Raises:
-            InputError: the record has no usable id or cannot be stored.
-        """
+        """Add a record; `number` (1-based) names it in errors."""
         line = stored.encode(record, number=number)
         self._writer.write(line)
         self._offsets.append(self._offsets[-1] + len(line))
@@ -116,15 +110,11 @@ class SegmentBuilder:
 
         `earlier` are the segments before this one; `first_number` is the 1-based number of this
         one's first record, for errors.
-
-        Raises:
-            InputError: an id comes twice.
         """
         self._refuse_duplicates(earlier, first_number)
         self._hand_over()
         self._await()
-        postings = self._postings.finish()
-        writer = self._writer
+        postings, writer = self._postings.finish(), self._writer
         writer.array("documents.offsets", "<u8", np.array(self._offsets))
         write_keys(writer, "ids", self._ids)
         write_keys(writer, "terms", [term.encode() for term in self._numbers.terms])
@@ -188,13 +178,14 @@ class Segment:
         self._exception_positions = self.file.section("exceptions.positions", "<u8")
         self._exception_frequencies = self.file.section("exceptions.frequencies", "<u4")
         self._with_terms, self._tokens = entry["documents_with_terms"], entry["tokens"]
-        count, terms = entry["documents"], entry["terms"]
-        expected = [count, count, count + 1, terms, terms + 1, terms]
-        expected += [entry["postings"]] * 2
-        found = [len(self.ids), len(self.lengths), len(self._document_offsets), len(self.terms)]
-        found += [len(self.offsets), len(self.frequencies), len(self.lows), len(self.highs)]
-        exceptions = len(self._exception_positions), len(self._exception_frequencies)
-        if found != expected or exceptions[0] != exceptions[1] or count > 1 << DOCUMENT_BITS:
+        documents, terms, postings = (entry[n] for n in ("documents", "terms", "postings"))
+        fits = (
+            len(self.ids) == len(self.lengths) == len(self._document_offsets) - 1 == documents
+            and len(self.terms) == len(self.frequencies) == len(self.offsets) - 1 == terms
+            and len(self.lows) == len(self.highs) == postings
+            and len(self._exception_positions) == len(self._exception_frequencies)
+        )
+        if not fits or documents > 1 << DOCUMENT_BITS:
             raise damaged(folder, f"{MANIFEST} does not fit {entry['file']}")
 
     def __len__(self) -> int:
@@ -209,13 +200,12 @@ class Segment:
             raise damaged(self.folder, f"document {place} cannot be decoded") from error
 
     def posting_range(self, term: int) -> tuple[int, int]:
-        """Return where a term's postings begin and end.
+        """Return where a term's postings begin and end, verified.
 
-        They are verified and, as scoring relies on it, their documents ascend and are of this
-        segment.
+        As scoring relies on, their documents ascend and are of this segment.
         """
         first, stop = self.offsets.read(term, term + 2).tolist()
-        documents, _ = self._joined(first, stop)
+        documents, _ = join(self.lows.read(first, stop), self.highs.read(first, stop))
         beyond = first < stop and int(documents[-1]) >= len(self)
         if beyond or stop - first > self._with_terms or (documents[1:] <= documents[:-1]).any():
             raise damaged(self.folder, f"the postings of term {term} do not fit its documents")
@@ -228,9 +218,6 @@ class Segment:
             raise damaged(self.folder, f"term {term} occurs {found} times in {documents} documents")
         return found
 
-    def _joined(self, first: int, stop: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-        return join(self.lows.read(first, stop), self.highs.read(first, stop))
-
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
         positions = self._exception_positions.whole()
@@ -239,7 +226,7 @@ class Segment:
         if low > high or not np.array_equal(positions[low:high], (zeros + first).astype(np.uint64)):
             raise damaged(self.folder, "its exceptions do not fit its postings")
         if low == high:  # as for nearly every term
-            return _NO_DOCUMENTS, _NO_FREQUENCIES
+            return _NONE
         frequencies = self._exception_frequencies.read(low, high)
         if (frequencies <= MAX_FREQUENCY).any():
             raise damaged(self.folder, "its exceptions are none")
@@ -247,21 +234,14 @@ class Segment:
         return documents.astype(np.int64), frequencies.astype(np.float64)
 
     def verify(self) -> None:
-        """Check every byte, every record and how the sections fit each other.
-
-        Raises:
-            IndexFolderError: anything is damaged.
-        """
+        """Check every byte, every record and how the sections fit each other."""
         self.file.verify_all()
         for offsets, end in (
             (self._document_offsets.whole(), len(self._documents)),
             (self.offsets.whole(), len(self.lows)),
         ):
-            if (
-                int(offsets[0]) != 0
-                or int(offsets[-1]) != end
-                or (offsets[1:] < offsets[:-1]).any()
-            ):
+            ends = int(offsets[0]), int(offsets[-1])
+            if ends != (0, end) or (offsets[1:] < offsets[:-1]).any():
                 raise damaged(self.folder, "its offsets do not fit")
         self._verify_postings()
         for place, doc_id in enumerate(self.ids.all()):
@@ -296,17 +276,10 @@ class Opened:
 
 
 def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
-    """Open what a manifest names.
-
-    Raises:
-        IndexFolderError: anything is missing, damaged, or unknown to this version.
-    """
+    """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
     if is_superseded(manifest.get("tokenizer")):
-        raise IndexFolderError(
-            "written by an older Pnyx, which took other words from English texts: "
-            "index the corpus again",
-            path=folder,
-        )
+        found = "written by an older Pnyx, which took other words from English texts"
+        raise IndexFolderError(f"{found}: {INDEX_AGAIN}", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]
         opened = Opened(

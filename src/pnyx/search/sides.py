@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CERTAINTY",
-    "CORPUS_LABEL",
     "Placed",
     "Sided",
     "ask_sides",
@@ -45,11 +44,11 @@ _NEGATIONS = frozenset("not no never cannot nor neither without".split())
 
 
 def same_question(topic: str, question: str) -> int:
-    """Compare a corpus topic with a question by their content words.
+    """Compare a corpus topic with a question by the stems of their content words.
 
-    Returns:
-        1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
-        cannot be compared. Only the same stems count, so paraphrases give 0.
+    Returns 1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
+            cannot
+    be compared; paraphrases give 0.
     """
     topic_words, topic_negated = _content(topic)
     question_words, question_negated = _content(question)
@@ -60,18 +59,13 @@ def same_question(topic: str, question: str) -> int:
 
 def _content(text: str) -> tuple[list[str], bool]:
     words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
-    negations = sum(w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words)
-    content = [
-        w
-        for w in words
-        if w not in _FORM_WORDS and w not in _NEGATIONS and not w.endswith(("n't", "n’t"))
-    ]
-    return sorted(_stemmer().stemWords(content)), negations % 2 == 1
+    negative = [w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words]
+    content = [w for w, no in zip(words, negative, strict=True) if not no and w not in _FORM_WORDS]
+    return sorted(_stemmer().stemWords(content)), sum(negative) % 2 == 1
 
 
 @functools.cache
 def _stemmer() -> Stemmer.Stemmer:
-    """Load the English stemmer: "ban boxing" and "Should boxing be banned?" share their stems."""
     import Stemmer
 
     return Stemmer.Stemmer("english")
@@ -86,11 +80,8 @@ def label_verdicts(question: Question, document: Evidence) -> dict[Side, Answer]
         return None
     flipped: dict[Stance, Stance] = {"pro": "con", "con": "pro", "neutral": "neutral"}
     stance = document.stance if relation == 1 else flipped[document.stance]
-    provenance = Provenance(
-        judge=CORPUS_LABEL,
-        method="label",
-        details={"topic": document.topic, "stance": document.stance, "relation": relation},
-    )
+    details = {"topic": document.topic, "stance": document.stance, "relation": relation}
+    provenance = Provenance(judge=CORPUS_LABEL, method="label", details=details)
     return {side: Judged(stance == side, provenance) for side in SIDES}
 
 
@@ -114,12 +105,7 @@ def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozen
 
 @dataclass(frozen=True, slots=True)
 class Sided:
-    """Which sides a text serves, and why.
-
-    Attributes:
-        verdicts: for each side, does it serve that side? Empty where nobody was asked.
-        sides: the sides it is used for; empty where it takes none or nobody is sure.
-    """
+    """The verdicts for each side (empty if nobody was asked), and the sides a text is used for."""
 
     verdicts: Mapping[Side, Answer]
     sides: frozenset[Side]
@@ -157,11 +143,8 @@ async def ask_sides(
 ) -> list[Sided]:
     """Ask a judge, for each side, whether texts argue for it.
 
-    Args:
-        judge: answers `stance` questions.
-        asked: question, id and text of each; the pair of question and id is unique.
-        certainty: the least probability, in [0.5, 1], with which a judge's yes puts a text on a
-            side; a yes without a probability always does.
+    `asked` are question, id (unique with it) and text; `certainty`, in [0.5, 1], is the least
+    probability with which a yes puts a text on a side; a yes without a probability always does.
     """
     made = [
         ask_stance(f"stance/{side}/{name}", question.text, text, side, group=question.id)
@@ -178,30 +161,18 @@ async def sides_of(
 ) -> list[Sided]:
     """Find the sides of documents: by the corpus's label on this very question, else by a judge.
 
-    Args:
-        asked: question, name (unique with the question) and record of each document.
-        judge: see `ask_sides`.
-        certainty: see `ask_sides`.
+    `asked` are question, name (unique with it) and record; see `ask_sides`.
     """
     told = [sided_by_label(question, document) for question, _, document in asked]
-    open_ones = [
-        (question, name, judged_text(document))
-        for (question, name, document), label in zip(asked, told, strict=True)
-        if label is None
-    ]
+    unknown = (one for one, label in zip(asked, told, strict=True) if label is None)
+    open_ones = [(question, name, judged_text(document)) for question, name, document in unknown]
     judged = iter(await ask_sides(judge, open_ones, certainty))
     return [next(judged) if label is None else label for label in told]
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A retrieved document with the verdicts that place it on the sides.
-
-    Attributes:
-        document: the evidence.
-        relevance: does it help to answer the question?
-        sided: the sides it is used for; none where it is off topic: its side was not asked.
-    """
+    """A retrieved document, whether it is relevant, and its sides (not asked if off topic)."""
 
     document: Evidence
     relevance: Answer
@@ -217,15 +188,10 @@ class Placed:
 async def place(
     question: Question, documents: Sequence[Evidence], judge: Judge, certainty: float = CERTAINTY
 ) -> list[Placed]:
-    """Judge each document's relevance, then the side of those that are relevant.
+    """Judge each document's relevance, then the side of those that are relevant, in order.
 
-    A corpus's label on this very question says that the passage is on topic, too.
-
-    Args:
-        question: the question; its `definition`, if any, guides the relevance verdict.
-        documents: best first; the result has their order.
-        judge: answers `relevance` and `stance` Support questions.
-        certainty: see `ask_sides`.
+    The question's `definition` guides relevance. A corpus's label on this very question says that
+    the passage is on topic, too.
     """
     made = [
         ask_relevance(
@@ -238,15 +204,8 @@ async def place(
         for document in documents
     ]
     relevance = await ask_async(judge, made)
-    asked = [
-        (question, document.id, document)
-        for document, answer in zip(documents, relevance, strict=True)
-        if is_yes(answer) or label_verdicts(question, document)
-    ]
-    sided = iter(await sides_of(asked, judge, certainty))
-    wanted = {name for _, name, _ in asked}
-    nobody = Sided({}, frozenset())
-    return [
-        Placed(document, answer, next(sided) if document.id in wanted else nobody)
-        for document, answer in zip(documents, relevance, strict=True)
-    ]
+    judged = list(zip(documents, relevance, strict=True))
+    wanted = [d for d, answer in judged if is_yes(answer) or label_verdicts(question, d)]
+    found = await sides_of([(question, d.id, d) for d in wanted], judge, certainty)
+    sided = {d.id: one for d, one in zip(wanted, found, strict=True)}
+    return [Placed(d, answer, sided.get(d.id, Sided({}, frozenset()))) for d, answer in judged]

@@ -1,8 +1,8 @@
 """One segment of an index on disk: a checked, memory-mapped file.
 
-A segment file holds arrays end to end in plain binary, then the checksum of every block. It is
-never changed once the manifest names it, and nothing in it can execute (no pickle). Blocks are
-verified when first read, so opening takes milliseconds and damage is still never scored.
+It holds arrays end to end in plain binary (no pickle), then the checksum of every block, and is
+never changed once the manifest names it. Blocks are verified when first read, so opening takes
+milliseconds and damage is still never scored.
 """
 
 from __future__ import annotations
@@ -21,35 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, shorten
-from pnyx.search.manifest import MANIFEST, damaged, open_regular, to_disk
+from pnyx.search.manifest import INDEX_AGAIN, MANIFEST, damaged, open_regular, to_disk
 
-__all__ = [
-    "BLOCK_BYTES",
-    "Keys",
-    "Section",
-    "SegmentFile",
-    "SegmentWriter",
-    "hash_keys",
-    "write_keys",
-]
+__all__ = ["Keys", "Section", "SegmentFile", "SegmentWriter", "hash_keys", "write_keys"]
 
 BLOCK_BYTES: Final = 1 << 16
 """Bytes per checksum: small enough that fetching one document checks little more than it."""
 
 _ALIGNMENT = 64
 _CHECKSUM = np.dtype("<u4")
-_DTYPES = {
-    "u1": np.uint8,
-    "i1": np.int8,
-    "<u2": np.uint16,
-    "<u4": np.uint32,
-    "<u8": np.uint64,
-    "<f2": np.float16,
-    "<f4": np.float32,
-}
-
-
-# Writing a segment ---------------------------------------------------------------------------
+_DTYPES = ("u1", "i1", "<u2", "<u4", "<u8", "<f2", "<f4")
 
 
 class SegmentWriter:
@@ -123,26 +104,18 @@ class SegmentWriter:
         }
 
 
-# Reading a segment ---------------------------------------------------------------------------
-
-
 class SegmentFile:
     """One memory-mapped segment; every byte is verified before it is first handed out."""
 
     def __init__(self, folder: Path, entry: dict[str, Any]) -> None:
-        """Map the file that an entry of a manifest (`read_manifest`) names.
-
-        Raises:
-            IndexFolderError: the file is missing, cut off, or not what the manifest says.
-        """
+        """Map the file that an entry of a manifest (`read_manifest`) names."""
         self.folder, self._name = folder, entry["file"]
         size, end = entry["bytes"], entry["checksums"]["offset"]
-        self.block_bytes = BLOCK_BYTES
         blocks = -(-end // BLOCK_BYTES)
         if entry["block_bytes"] != BLOCK_BYTES or size != end + blocks * _CHECKSUM.itemsize:
             raise damaged(folder, f"{self._name} has the wrong number of checksums")
-        self._map = self._open(size)
-        checksums = self._map[end:]
+        self.bytes = self._open(size)
+        checksums = self.bytes[end:]
         if zlib.crc32(checksums) != entry["checksums"]["crc32"]:
             raise damaged(folder, f"{self._name} fails its checksum")
         self._crcs = np.frombuffer(checksums, dtype=_CHECKSUM)
@@ -161,16 +134,11 @@ class SegmentFile:
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise IndexFolderError(
-                f"{self._name} cannot be read ({reason}): index the corpus again", path=self.folder
-            ) from error
+            problem = f"{self._name} cannot be read ({reason}): {INDEX_AGAIN}"
+            raise IndexFolderError(problem, path=self.folder) from error
 
     def section(self, name: str, dtype: str | None = None) -> Section:
-        """Return one section, of dtype `dtype` unless that is None; nothing is read yet.
-
-        Raises:
-            IndexFolderError: there is none of that name, or it is of another kind.
-        """
+        """Return one section, of dtype `dtype` unless that is None; nothing is read yet."""
         entry = self._sections.get(name)
         if entry is None or entry["dtype"] not in _DTYPES or dtype not in (None, entry["dtype"]):
             raise damaged(self.folder, f"{self._name} has no section {shorten(name, 40)}")
@@ -178,25 +146,18 @@ class SegmentFile:
 
     def map(self, offset: int, size: int, dtype: str) -> NDArray[Any]:
         """Return unverified bytes as an array: for `Section` only."""
-        kind = np.dtype(_DTYPES[dtype])
-        if (
-            offset % _ALIGNMENT
-            or size % kind.itemsize
-            or not 0 <= offset <= offset + size <= self._end
-        ):
+        kind = np.dtype(dtype)
+        within = 0 <= offset <= offset + size <= self._end
+        if offset % _ALIGNMENT or size % kind.itemsize or not within:
             raise damaged(self.folder, f"{MANIFEST} misplaces a section")
-        return np.frombuffer(self._map, dtype=kind, count=size // kind.itemsize, offset=offset)
+        return np.frombuffer(self.bytes, dtype=kind, count=size // kind.itemsize, offset=offset)
 
     def verify(self, first: int, stop: int) -> None:
-        """Check the blocks that hold bytes `first` to `stop`, unless that was done before.
-
-        Raises:
-            IndexFolderError: a block is not what was written.
-        """
+        """Check the blocks that hold bytes `first` to `stop`, unless that was done before."""
         if not self.pending or first >= stop:
             return
-        last = -(-stop // self.block_bytes)
-        block = self._verified.find(0, first // self.block_bytes, last)
+        last = -(-stop // BLOCK_BYTES)
+        block = self._verified.find(0, first // BLOCK_BYTES, last)
         while block >= 0:
             self._verify_block(block)
             block = self._verified.find(0, block + 1, last)
@@ -205,18 +166,14 @@ class SegmentFile:
         """Check the blocks that hold these scattered byte positions."""
         if self.pending:
             # What is empty may lie just behind the last block.
-            blocks = np.minimum(positions // self.block_bytes, len(self._verified) - 1)
+            blocks = np.minimum(positions // BLOCK_BYTES, len(self._verified) - 1)
             unseen = blocks[np.frombuffer(self._verified, dtype=np.bool_)[blocks] == 0]
             for block in set(unseen.tolist()):
                 self._verify_block(block)
 
-    def bytes_at(self, first: int, stop: int) -> bytes:
-        """Return a copy of bytes that were verified before."""
-        return self._map[first:stop]
-
     def _verify_block(self, block: int) -> None:
-        first = block * self.block_bytes
-        part = memoryview(self._map)[first : min(first + self.block_bytes, self._end)]
+        first = block * BLOCK_BYTES
+        part = memoryview(self.bytes)[first : min(first + BLOCK_BYTES, self._end)]
         if zlib.crc32(part) != self._crcs[block]:
             raise damaged(self.folder, f"{self._name} fails its checksum at byte {first}")
         self._verified[block] = 1
@@ -243,18 +200,14 @@ class Section:
         return len(self._array)
 
     def read(self, first: int, stop: int) -> NDArray[Any]:
-        """Return elements `first` to `stop`, verified; a read-only view, nothing is copied.
-
-        Raises:
-            IndexFolderError: a damaged block, or a range outside of the section.
-        """
+        """Return elements `first` to `stop`, verified; a read-only view, nothing is copied."""
         if not 0 <= first <= stop <= len(self._array):
             raise damaged(self._file.folder, f"section {self.name} is too short")
         self._file.verify(self._offset + first * self._item, self._offset + stop * self._item)
         return self._array[first:stop]
 
     def unverified(self) -> NDArray[Any]:
-        """Return the whole section; only parts that were `read` before may be looked at."""
+        """Return the whole section; only parts that were `read` before may be used."""
         return self._array
 
     def whole(self) -> NDArray[Any]:
@@ -262,11 +215,7 @@ class Section:
         return self.read(0, len(self._array))
 
     def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Return scattered elements, verified.
-
-        Raises:
-            IndexFolderError: a damaged block, or a position outside of the section.
-        """
+        """Return scattered elements, verified."""
         if len(positions) and not 0 <= positions.min() <= positions.max() < len(self._array):
             raise damaged(self._file.folder, f"section {self.name} is too short")
         self._file.verify_each(self._offset + positions * self._item)
@@ -281,21 +230,16 @@ class Section:
             raise damaged(self._file.folder, f"section {self.name} is too short")
         firsts, stops = firsts + self._offset, stops + self._offset
         self._file.verify_each(np.concatenate([firsts, np.maximum(firsts, stops - 1)]))
-        for long in np.flatnonzero(stops - firsts > self._file.block_bytes).tolist():
+        for long in np.flatnonzero(stops - firsts > BLOCK_BYTES).tolist():
             self._file.verify(int(firsts[long]), int(stops[long]))
-        return list(map(self._file.bytes_at, firsts.tolist(), stops.tolist()))
-
-
-# Key tables ---------------------------------------------------------------------------
-
-
-def _hash(key: bytes) -> bytes:
-    return blake2b(key, digest_size=8).digest()
+        spans = zip(firsts.tolist(), stops.tolist(), strict=True)
+        return [self._file.bytes[first:stop] for first, stop in spans]
 
 
 def hash_keys(keys: Sequence[bytes]) -> NDArray[np.uint64]:
     """Return the 64-bit hash of each key, in the given order."""
-    return np.frombuffer(b"".join(map(_hash, keys)), dtype="<u8")
+    hashes = (blake2b(key, digest_size=8).digest() for key in keys)
+    return np.frombuffer(b"".join(hashes), dtype="<u8")
 
 
 def write_keys(writer: SegmentWriter, name: str, keys: Sequence[bytes]) -> None:
@@ -330,18 +274,15 @@ class Keys:
         """Return the number of a key, or None where there is no such key."""
         wanted = key.encode("utf-8", "surrogatepass")
         hashes = self._hashes.whole()
-        code = np.frombuffer(_hash(wanted), dtype="<u8")[0]
+        code = hash_keys([wanted])[0]
         at = int(np.searchsorted(hashes, code))
         while at < len(hashes) and hashes[at] == code:
             number = int(self._numbers.read(at, at + 1)[0])
-            if self._raw(number) == wanted:
+            first, stop = self._offsets.read(number, number + 2).tolist()
+            if self._bytes.read(first, stop).tobytes() == wanted:
                 return number
             at += 1
         return None
-
-    def _raw(self, number: int) -> bytes:
-        first, stop = self._offsets.read(number, number + 2).tolist()
-        return self._bytes.read(first, stop).tobytes()
 
     def _text(self, key: bytes) -> str:
         try:
@@ -351,8 +292,7 @@ class Keys:
 
     def some(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the keys with these numbers."""
-        firsts = self._offsets.take(numbers).astype(np.int64)
-        stops = self._offsets.take(numbers + 1).astype(np.int64)
+        firsts, stops = (self._offsets.take(at).astype(np.int64) for at in (numbers, numbers + 1))
         return list(map(self._text, self._bytes.slices(firsts, stops)))
 
     def all(self) -> list[str]:

@@ -1,7 +1,4 @@
-"""Records as an index stores them: one JSON object a line, lossless, private to the index format.
-
-Empty fields are left out; `extra` keeps whatever the source held.
-"""
+"""Records as an index stores them: one JSON object a line, lossless, private to the format."""
 
 from __future__ import annotations
 
@@ -45,11 +42,7 @@ def _premise_row(premise: Premise) -> dict[str, Any]:
 
 
 def from_row(row: dict[str, Any]) -> Evidence:
-    """Return the record that `to_row` made this object of.
-
-    Raises:
-        KeyError, TypeError, ValueError: the object is not one of `to_row`.
-    """
+    """Return the record of an object of `to_row`, or raise KeyError, TypeError or ValueError."""
     fields = dict(row)
     if fields.pop("kind") == "document":
         return Document(**_checked(fields))
@@ -59,15 +52,9 @@ def from_row(row: dict[str, Any]) -> Evidence:
 
 
 def _checked(fields: dict[str, Any]) -> dict[str, Any]:
-    """Refuse values that are not of the type of their field."""
     for name, value in fields.items():
-        if name == "extra":
-            sound = isinstance(value, dict)
-        elif name == "stance":
-            sound = value in STANCES
-        else:
-            sound = isinstance(value, str)
-        if not sound:
+        kind = dict if name == "extra" else str
+        if not isinstance(value, kind) or (name == "stance" and value not in STANCES):
             raise TypeError(f"{name} is not what it must be")
     return fields
 
@@ -76,11 +63,11 @@ def encode(record: Evidence, *, number: int) -> bytes:
     """Return the record as one line of UTF-8 JSON; `number` (1-based) names it in errors.
 
     Half a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD, as when reading JSON.
-
-    Raises:
-        InputError: no usable id, or a value that is not JSON.
     """
-    _check_id(record, number)
+    if not isinstance(record.id, str) or not record.id:
+        raise InputError(f"record {number} has no id, expected a non-empty string")
+    if _HALF_CHARACTERS.search(record.id):
+        raise InputError(f"record {number} has the id {shorten(record.id, 40)}, expected Unicode")
     try:
         line = json_line(to_row(record))
     except (TypeError, ValueError, RecursionError) as error:
@@ -92,19 +79,8 @@ def encode(record: Evidence, *, number: int) -> bytes:
         return _HALF_CHARACTERS.sub("\ufffd", line).encode() + b"\n"
 
 
-def _check_id(record: Evidence, number: int) -> None:
-    if not isinstance(record.id, str) or not record.id:
-        raise InputError(f"record {number} has no id, expected a non-empty string")
-    if _HALF_CHARACTERS.search(record.id):
-        raise InputError(f"record {number} has the id {shorten(record.id, 40)}, expected Unicode")
-
-
 def decode(line: bytes) -> Evidence:
-    """Return the record of one stored line.
-
-    Raises:
-        InputError, KeyError, TypeError, ValueError: the line is not one of `encode`.
-    """
+    """Return the record of a line of `encode`; InputError, KeyError, TypeError or ValueError."""
     return from_row(parse_json_object(line.decode(), path="", number=1, keep_surrogates=True))
 
 

@@ -1,16 +1,19 @@
-"""What is clustered (whole texts, or conclusions, also beside their premises), and the k-means."""
+"""What is clustered, the k-means, and what each cluster is about, for people."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora.segment import split_sentences
+from pnyx.corpora.tokens import Tokenizer
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.records import Argument, Evidence
 from pnyx.search.index import Index
@@ -21,19 +24,14 @@ if TYPE_CHECKING:
     from pnyx.models.embedding import Embedder
 
 __all__ = [
-    "MINI_BATCH_ABOVE",
-    "SPACES",
-    "Advance",
+    "ClusterLabel",
     "Conclusions",
-    "Counts",
-    "Means",
-    "Space",
-    "Vectors",
     "by_size",
     "conclusion_of",
     "distinct_points",
     "join_spaces",
     "k_means_engine",
+    "label_clusters",
     "nearest_centroids",
     "points_of",
     "premise_of",
@@ -41,8 +39,6 @@ __all__ = [
 ]
 
 Space: TypeAlias = Literal["text", "conclusion", "dual"]
-"""What is clustered: title and text as one, conclusions as in the paper, or conclusions and
-premises side by side."""
 
 SPACES: tuple[Space, ...] = get_args(Space)
 
@@ -68,14 +64,12 @@ def conclusion_of(record: Evidence) -> str:
 
 def premise_of(record: Evidence) -> str:
     """Return what a document gives as reasons: its premises, or else its text."""
-    text = record.text
-    if isinstance(record, Argument) and record.premises:
-        text = "\n".join(premise.text for premise in record.premises)
+    premises = record.premises if isinstance(record, Argument) else ()
+    text = "\n".join(p.text for p in premises) if premises else record.text
     return text[:_MAX_PREMISE].strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusions:
+class Conclusions(NamedTuple):
     """The conclusions of documents: each distinct one, and which is whose (-1 for none)."""
 
     distinct: list[str]
@@ -103,12 +97,9 @@ def points_of(
 ) -> tuple[Vectors, NDArray[np.int64]]:
     """Embed documents `first` and later, as the space says.
 
-    Returns the points, unit vectors: one for each distinct conclusion, or one for each document in
-    the other spaces; and which is whose, -1 for documents without any visible text.
-
-    Raises:
-        InputError: the embedder gave no usable vectors.
-        ModelError: it cannot be used.
+    Returns unit vectors, one for each distinct conclusion or, in the other spaces, for each
+            document;
+    and which is whose, -1 for documents without any visible text.
     """
     having = np.flatnonzero(texts.which >= 0)
     rows = np.full(len(texts.which), -1, dtype=np.int64)
@@ -123,7 +114,7 @@ def points_of(
         places = having[start : start + _TEXTS_AT_ONCE]
         given = [premise_of(index.document_at(first + int(place))) for place in places]
         own = texts.which[places]
-        # Who gives no reason stands in the premises' space where the conclusion stands.
+        # Without a reason, the premises' space takes the conclusion.
         given = [text or texts.distinct[at] for text, at in zip(given, own.tolist(), strict=True)]
         premises = _embed(embedder, given, len(texts.distinct) + start, on_progress)
         out[start : start + len(places)] = join_spaces(conclusions[own], premises)
@@ -134,12 +125,9 @@ def _whole_texts(
     index: Index, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
 ) -> Vectors:
     """Return the vectors of documents: those that the index has, or else made now."""
-    feature = index.known(VECTORS)
-    if feature is not None and feature.documents == len(index):
-        known = document_vectors(index)
-        if known.embedder == embedder.name:
-            kept: Vectors = known.rows[numbers].astype(np.float32)
-            return kept
+    known = index.feature_info(VECTORS)
+    if known == (len(index), embedder.name):
+        return document_vectors(index).rows[numbers].astype(np.float32)
     parts: list[Vectors] = [np.zeros((0, embedder.dimensions), dtype=np.float32)]
     for start in range(0, len(numbers), _TEXTS_AT_ONCE):
         places = numbers[start : start + _TEXTS_AT_ONCE].tolist()
@@ -151,7 +139,7 @@ def _whole_texts(
 def _embed(
     embedder: Embedder, texts: Sequence[str], done: int, on_progress: Advance | None
 ) -> Vectors:
-    parts: list[Vectors] = [np.zeros((0, 0), dtype=np.float32)]
+    parts: list[Vectors] = []
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         part = texts[start : start + _TEXTS_AT_ONCE]
         vectors = embedder.encode(part)
@@ -160,7 +148,7 @@ def _embed(
         parts.append(vectors)
         if on_progress is not None:
             on_progress(done + start + len(part))
-    return np.concatenate(parts[1:]) if len(parts) > 1 else parts[0]
+    return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
 
 
 def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
@@ -173,8 +161,7 @@ def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
 
 
 MINI_BATCH_ABOVE = 20_000
-"""Distinct points above which k-means takes samples of them (MiniBatchKMeans): all of them at once
-take minutes beyond that, for an error a few percent lower."""
+"""Distinct points above which k-means takes samples: all at once would take minutes."""
 
 _FEW = 2_000
 """Distinct points up to which the best of four starts is taken; it costs next to nothing there."""
@@ -187,11 +174,7 @@ Means: TypeAlias = Callable[[Vectors, Counts, int, int], tuple[Vectors, str]]
 
 
 def k_means_engine() -> Means:
-    """Return k-means: (points, how often each counts, k, seed) to (unit centroids, engine's name).
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
-    """
+    """Return k-means: (points, weights, k, seed) to (unit centroids, engine's name)."""
     try:
         import sklearn
         from sklearn.cluster import KMeans, MiniBatchKMeans
@@ -215,12 +198,8 @@ def k_means_engine() -> Means:
 def distinct_points(points: Vectors, rows: Counts) -> tuple[Vectors, Counts, Counts]:
     """Merge equal points (an embedder may ignore case): points, their documents, who has which."""
     seen: dict[bytes, int] = {}
-    merged = np.array(
-        [
-            seen.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), len(seen))
-            for row in points
-        ]
-    )
+    hashed = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in points)
+    merged = np.array([seen.setdefault(one, len(seen)) for one in hashed])
     _, firsts = np.unique(merged, return_index=True)
     out = np.where(rows >= 0, merged[rows], -1)
     return points[firsts], np.bincount(out[out >= 0], minlength=len(firsts)), out
@@ -245,3 +224,96 @@ def by_size(centroids: Vectors, nearest: Counts, weights: Counts) -> tuple[Vecto
     numbers = np.zeros(len(centroids), dtype=np.int64)
     numbers[order] = np.arange(len(order))
     return centroids[order], numbers[nearest]
+
+
+# What a cluster is about -------------------------------------------------------------------
+
+
+_TERMS, _MAX_LABEL = 5, 200
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLabel:
+    """A typical conclusion (hostile text), distinctive words, and the size when it was made."""
+
+    label: str
+    terms: tuple[str, ...]
+    documents: int
+
+
+def label_clusters(
+    texts: Sequence[str],
+    which: NDArray[np.int64],
+    cluster: NDArray[np.uint32],
+    likeness: NDArray[np.float64],
+    k: int,
+    tokenizer: Tokenizer,
+) -> list[ClusterLabel]:
+    """Describe each of `k` clusters by its conclusion nearest to the centroid, and its terms.
+
+    `which` gives each document's conclusion among `texts` (-1 for none), `cluster` its cluster (`k`
+    or more for none), `likeness` the cosine to its centroid.
+    """
+    members = np.flatnonzero((which >= 0) & (cluster < k))
+    # Most typical first within each cluster; ties in document order.
+    ordered = members[np.lexsort((-likeness[members], cluster[members]))]
+    conclusions: list[dict[str, None]] = [{} for _ in range(k)]
+    for number, text in zip(cluster[ordered].tolist(), which[ordered].tolist(), strict=True):
+        conclusions[number].setdefault(texts[text])
+    counts = np.bincount(cluster[members], minlength=k).tolist()
+    terms = _terms(conclusions, tokenizer)
+    return [
+        ClusterLabel(_cut(next(iter(own), "")), best, count)
+        for own, best, count in zip(conclusions, terms, counts, strict=True)
+    ]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1].rstrip() + "…"
+
+
+def _terms(clusters: Sequence[Iterable[str]], tokenizer: Tokenizer) -> list[tuple[str, ...]]:
+    """Choose terms by class-based tf-idf (Grootendorst 2022, BERTopic, Eq. 2) of conclusions."""
+    stems: dict[str, str | None] = {}
+    surfaces: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    inside = [Counter(_stems(texts, tokenizer, stems, surfaces)) for texts in clusters]
+    overall: Counter[str] = Counter()
+    clusters_with: Counter[str] = Counter()
+    for counted in inside:
+        overall.update(counted)
+        clusters_with.update(counted.keys())
+    # Words that a quarter of the topics share (should, how, make) set none apart.
+    common = max(2, len(clusters) // 4)
+    mean = overall.total() / max(1, len(clusters))
+    out = []
+    for counted in inside:
+        weights = {
+            t: tf * math.log1p(mean / overall[t])
+            for t, tf in counted.items()
+            if clusters_with[t] <= common
+        }
+        best = sorted(weights, key=lambda term: (-weights[term], term))[:_TERMS]
+        words = [min((-n, word) for word, n in surfaces[term].items())[1] for term in best]
+        out.append(tuple(words))
+    return out
+
+
+def _stems(
+    texts: Iterable[str],
+    tokenizer: Tokenizer,
+    stems: dict[str, str | None],
+    surfaces: defaultdict[str, Counter[str]],
+) -> Iterable[str]:
+    """Yield the stems of texts; count in `surfaces` which words each stands for."""
+    for text in texts:
+        for word in tokenizer.words(text):
+            if word not in stems:
+                stems[word] = tokenizer.term(word) if _tells(word) else None
+            stem = stems[word]
+            if stem is not None:
+                surfaces[stem][word.removesuffix("'s").removesuffix("’s")] += 1
+                yield stem
+
+
+def _tells(word: str) -> bool:
+    return len(word) > 1 and any(map(str.isalpha, word))

@@ -24,15 +24,7 @@ from pnyx.search.index import Index
 from pnyx.search.manifest import damaged, writing
 from pnyx.search.stored import searched_text
 
-__all__ = [
-    "EMBED_FIRST",
-    "VECTORS",
-    "EmbedStats",
-    "Vectors",
-    "document_vectors",
-    "embed_documents",
-    "embed_question",
-]
+__all__ = ["EmbedStats", "Vectors", "document_vectors", "embed_documents", "embed_question"]
 
 VECTORS = "vectors"
 """Name of the feature, and of its one section: float16 [documents, dimensions]."""
@@ -57,14 +49,7 @@ Question = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class EmbedStats:
-    """What a call of `embed_documents` did.
-
-    Attributes:
-        documents: documents that have vectors now: all.
-        reused: of them, those that had one before, also from a run that was killed.
-        embedded: texts that the embedder was given; equal texts once.
-        seconds: wall time.
-    """
+    """What `embed_documents` did: documents in all, reused of them, distinct texts embedded."""
 
     documents: int
     reused: int
@@ -78,19 +63,16 @@ def embed_documents(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> EmbedStats:
-    """Give every document of an index a vector: the feature `vectors`.
+    """Give every document of an index, which may be searched meanwhile, a vector.
 
-    The text is title and text, as they are searched, as far as the embedder can hold it (the
-    packaged encoder: 256 tokens). Vectors by the same embedder are kept. A run that was killed is
-    resumed and loses at most a chunk of 512 documents.
-
-    Args:
-        index_folder: an index; it may be searched meanwhile.
-        embedder: from `pnyx.models.embedding.embedder_from`.
-        on_progress: called now and then with the number of documents that are done.
+    The text is title and text, as far as the embedder can hold it (the packaged encoder: 256
+    tokens). Vectors by the same embedder are kept; a killed run is resumed and loses at most 512
+    documents. Returns how many `documents` have a vector, how many were `reused`, how many distinct
+    texts were `embedded`, and `seconds`. `on_progress` is called now and then with how many
+    documents are done.
 
     Raises:
-        IndexFolderError: no index, or a damaged one.
+        IndexFolderError: not an index, or a damaged one.
         InputError: documents were added meanwhile; the same call again goes on.
         ModelError: the embedder cannot go on; what it had embedded is kept.
         PnyxError: the disk is full or read-only, or another process does the same.
@@ -104,7 +86,10 @@ def embed_documents(
         "dimensions": embedder.dimensions,
         "text": _TEXT if max_tokens is None else f"{_TEXT}, first {max_tokens} tokens",
     }
-    old = _reusable(index, meta)
+    feature = index.known(VECTORS)
+    old = np.zeros((0, embedder.dimensions), dtype=np.float16)
+    if feature is not None and dict(feature.meta) == meta:
+        old = _rows(feature)  # of the first documents, made by these settings
     if len(old) == len(index):
         with contextlib.suppress(OSError):  # left by a kill after the last step but one
             (folder / _PARTIAL).unlink()
@@ -121,16 +106,7 @@ def embed_documents(
     return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
 
 
-def _reusable(index: Index, meta: Mapping[str, Any]) -> Rows:
-    """Return the vectors of the first documents that these settings have made before."""
-    feature = index.known(VECTORS)
-    if feature is None or dict(feature.meta) != dict(meta):
-        return np.zeros((0, int(meta["dimensions"])), dtype=np.float16)
-    return _rows(feature)
-
-
 def _rows(feature: Feature) -> Rows:
-    """Return the vectors of a feature, one a document."""
     rows: Rows = feature.array(VECTORS)
     shape = (feature.documents, feature.meta.get("dimensions"))
     # By their bits, which is ten times faster than isfinite: all ones in the exponent.
@@ -157,7 +133,8 @@ def _embed_rest(
     embedded, first = 0, done
     for number, record in enumerate(index.documents()):
         text = searched_text(record)
-        place = places.setdefault(blake2b(_utf8(text), digest_size=16).digest(), number)
+        coded = text.encode("utf-8", "surrogatepass")
+        place = places.setdefault(blake2b(coded, digest_size=16).digest(), number)
         if number < done:
             continue
         if place < first:
@@ -176,21 +153,11 @@ def _embed_rest(
     return embedded
 
 
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-# Reading ------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of all documents of an index.
+    """The vectors of all documents: rows float16 (documents, d), read-only, of length about 1.
 
-    Attributes:
-        rows: float16 [documents, dimensions], read-only; each of length 1 but for rounding.
-        embedder: name of what made them.
-        identity: what tells these vectors from any others that the index had or may have.
+    `embedder` names what made them; `identity` distinguishes them from any others of this index.
     """
 
     rows: Rows
@@ -199,12 +166,7 @@ class Vectors:
 
 
 def document_vectors(index: Index) -> Vectors:
-    """Return the vectors of all documents; they are verified once for each open index.
-
-    Raises:
-        InputError: there are none, or not of documents that were added later.
-        IndexFolderError: they are damaged.
-    """
+    """Return the vectors of all documents; they are verified once for each open index."""
     return index.once(VECTORS, lambda: _open(index))
 
 
@@ -219,22 +181,16 @@ def _open(index: Index) -> Vectors:
 def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
     """Return the vector of a question, float32 [dimensions], for `dense_rank`.
 
-    Raises:
-        InputError: the index has no vectors, or those of another embedder.
-        ModelError: the embedder cannot be used.
+    Raises InputError for an index without vectors or with those of another embedder, ModelError for
+    an embedder that cannot be used.
     """
     made_by = document_vectors(index).embedder
     if made_by != embedder.name:
-        raise InputError(
-            f"the index was embedded by {shorten(made_by, 60)}, and the question would be by "
-            f"{shorten(embedder.name, 60)}: name the same embedder, or embed the index again",
-            path=index.path,
-        )
+        found = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
+        advice = "name the same embedder, or embed the index again"
+        raise InputError(f"{found} {shorten(embedder.name, 60)}: {advice}", path=index.path)
     vector: Question = embedder.encode([question])[0]
     return vector
-
-
-# What survives a kill ----------------------------------------------------------------------------
 
 
 class _Partial:
@@ -290,5 +246,5 @@ class _Partial:
         self._stream.flush()
 
     def remove(self) -> None:
-        """Remove the file: what it held stands elsewhere now."""
+        """Remove the file."""
         self._path.unlink(missing_ok=True)

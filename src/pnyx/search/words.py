@@ -1,8 +1,7 @@
 """From the texts of documents to term numbers, which is most of the work of indexing.
 
-Small corpora go through a dictionary of Python's; above some megabytes a compiled scan numbers the
-words, and Python sees each different word once. Both number terms in the order in which they are
-met, so the index is the same to the last byte.
+A dictionary serves small corpora, a compiled scan large ones. Both number terms in the order in
+which they are met, so the index is the same to the last byte.
 """
 
 from __future__ import annotations
@@ -33,14 +32,9 @@ Counts = NDArray[np.int64]
 
 
 class WordNumbers:
-    """Numbers the terms of documents.
+    """Numbers the terms of documents; `terms` is term -> number, in the order of the numbers.
 
-    Args:
-        tokenizer: parts texts into words, and makes terms of words.
-        compiled: whether to scan by compiled code; None decides by the size of the texts.
-
-    Attributes:
-        terms: term -> number, in the order of the numbers.
+    `compiled` scans by compiled code; None decides by the size of the texts.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, compiled: bool | None = None) -> None:
@@ -52,11 +46,7 @@ class WordNumbers:
         self._table: _Table | None = None
 
     def number(self, texts: Sequence[str]) -> tuple[Tokens, Counts]:
-        """Return the term number of each word, and how many words each document has.
-
-        Returns:
-            Numbers int32, document after document, -1 where a word is left out; counts int64.
-        """
+        """Return the term number of each word, -1 where left out, and words of each document."""
         self._seen += sum(map(len, texts))
         large = self._seen > _COMPILE_AFTER if self._compiled is None else self._compiled
         if self._table is None and large:
@@ -131,7 +121,6 @@ class _Table:
         return self._terms[numbers[: state[2]]], counts
 
     def _learn(self, known: int, owner: WordNumbers) -> None:
-        """Find the terms of the words that are new."""
         first = len(self._terms)
         places = self._ends[first : known + 1].tolist()
         letters = self._letters[places[0] : places[-1]].tobytes()

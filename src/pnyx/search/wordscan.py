@@ -22,27 +22,20 @@ _TWO_UNITS = 4
 
 @jit
 def scan(text: Any, stops: Any, rules: Any, basis: Any, tables: Any, state: Any, found: Any) -> Any:
-    """Number the words of documents until the text ends or the tables are full.
+    """Number the words of documents until the text ends or the tables are full; return which.
 
-    The letters A to Z count as a to z.
+    The letters A to Z count as a to z. Hashing starts from the random `basis`, so that no corpus
+    can be written whose words all fall into one slot; the numbers do not depend on it.
 
-    Args:
-        text: uint8, UTF-8: the documents one after the other.
-        stops: int64, where each document ends.
-        rules: of `pnyx.corpora.word_breaks.Automaton`: uint8, the class of every character; uint8
-            [states, classes], the moves; uint8 [states], which end a word; how far a word is looked
-            for, in units of UTF-16.
-        basis: where hashing starts, uint64: drawn at random, so that no corpus can be written whose
-            words all fall into one slot. The numbers do not depend on it.
-        tables: uint64 [2^n], the hash of the word in each slot; int32 [2^n], its number, -1 where a
-            slot is free; uint8, the words one after the other; int64, where each word's letters
-            end, after a first 0.
-        state: int64 [5], goes on from there: place in the text, words known, numbers written,
-            documents ended, numbers before the current document.
-        found: int32, the number of each word of the text; int64, how many words each document has.
-
-    Returns:
-        Whether the text was read to its end; otherwise the tables must grow first.
+        text, stops: uint8, UTF-8, the documents one after the other; int64, where each ends
+        rules: of `pnyx.corpora.word_breaks.Automaton`: class of every character, moves [states,
+            classes], which states end a word, how far a word goes, in units of UTF-16
+        tables: uint64 [2^n], the hash in each slot; int32 [2^n], its word number, -1 where free;
+            uint8, the words one after the other; int64, where each word's letters end, after a
+            first 0
+        state: place in the text, words known, numbers written, documents ended, numbers before this
+            one
+        found: int32, the number of each word of the text; int64, how many words each document has
     """
     hashes, slots, letters, ends = tables
     numbers, counts = found
@@ -129,7 +122,6 @@ def _word(text: Any, place: Any, size: Any, rules: Any, basis: Any) -> Any:
 
 @jit
 def _width(byte: Any) -> Any:
-    """Return how many bytes of UTF-8 a character has, by its first."""
     if byte < _BEYOND_ASCII:
         return 1
     return 2 if byte < 0xE0 else 3 if byte < 0xF0 else _TWO_UNITS

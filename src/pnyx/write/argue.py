@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer
@@ -17,8 +16,7 @@ from pnyx.records import Document, Evidence, Question, Response, Sentence, Side,
 from pnyx.search.engine import Engine
 from pnyx.search.pipeline import Found, Searcher
 from pnyx.search.sides import CORPUS_LABEL, Placed, place
-from pnyx.write.case import ArguedSide, Case
-from pnyx.write.draft import Draft, Writer
+from pnyx.write.case import ArguedSide, Case, Draft, Writer
 from pnyx.write.plan import Plan
 
 __all__ = ["Plan", "argue", "search_text"]
@@ -35,28 +33,23 @@ def argue(
     """Retrieve evidence, place it on the sides, write each side and judge every part.
 
     Args:
-        engine: where the evidence is: an index or another engine, searched as `SearchPlan()` says,
-            or a `Searcher`. Either is asked for the question and its definition, as one text.
+        engine: an index or another engine, searched as `SearchPlan()` says, or a `Searcher`; asked
+            for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
         judge: answers Support questions for relevance, stance and support.
         writer: argues one side from given documents.
         plan: sizes and options.
 
-    Returns:
-        The case with every verdict. A side without evidence has a response without sentences.
-
-    Raises:
-        pnyx.errors.InputError: the index lacks what the search needs.
-        pnyx.errors.ModelError: the judge's or the writer's model cannot be used at all; whatever
-            it had answered is in the store.
+    Raises InputError where the index lacks what the search needs, ModelError where the model of the
+    judge or of the writer cannot be used at all; whatever it had answered is in the store.
     """
     plan = plan or Plan()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
-    retrieved = _retrieve(searcher, question, plan)
+    documents, copies, found = _retrieve(searcher, question, plan)
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
-        placed = await place(question, retrieved.documents, judge, plan.certainty)
+        placed = await place(question, documents, judge, plan.certainty)
 
         async def write(side: Side) -> None:
             argued[side] = await _argue_side(question, side, placed, judge, writer, plan)
@@ -70,49 +63,42 @@ def argue(
     cards = {judge.name: judge.card}
     if any(p.sided.labelled for p in placed):
         cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+    searched = "question and definition" if question.definition else "question"
+    passed = f", {copies} copies passed over" if copies else ""
+    described = f"{searcher.plan}, by {searched}; {len(documents)} documents retrieved{passed}"
     return Case(
         question=question,
         sides=sides,
         documents={p.document.id: p.document for p in placed if p.document.id in cited},
         judges=cards,
-        settings={
-            "search": _described(question, searcher, retrieved),
-            "writer": writer.name,
-        },
+        settings={"search": described, "writer": writer.name},
         undecided=sum(not p.sided.sides for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
-        search_problems=retrieved.found.problems,
-        search_unscored=retrieved.found.unscored,
+        search_problems=found.problems,
+        search_unscored=found.unscored,
     )
 
 
 def _usual_reason(placed: Sequence[Placed]) -> str:
     """Return why verdicts on the documents are missing, for most of them."""
     reasons = Counter(reason for p in placed for reason in p.reasons)
-    return max(reasons, key=lambda r: reasons[r], default="")
+    return max(reasons, key=reasons.__getitem__, default="")
 
 
 def search_text(question: Question) -> str:
     """Return what is searched for: the question and, where it has one, its definition.
 
-    Good evidence often answers a question without its words; a definition names more of them (on
-    the bundled example it raises the share of a question's own passages in the first 30 from .63
-    to .84).
+    On the bundled example that raises the share of a question's own passages in the first 30 from
+    .63 to .84.
     """
     return f"{question.text} {question.definition}".strip()
 
 
-class _Retrieved(NamedTuple):
-    """What the search gave."""
-
-    documents: list[Evidence]
-    copies: int
-    found: Found
-
-
-def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
-    """Return the best documents with different texts, and how many copies were passed over."""
+def _retrieve(
+    searcher: Searcher, question: Question, plan: Plan
+) -> tuple[list[Evidence], int, Found]:
+    """Return the best documents with different texts, how many copies were passed over, and all."""
     asked = replace(question, text=search_text(question))
     (found,) = searcher.search([asked], 4 * plan.retrieve)
     documents: dict[str, Evidence] = {}
@@ -124,14 +110,7 @@ def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
             copies += 1
         else:
             documents[document.text] = document
-    return _Retrieved(list(documents.values()), copies, found)
-
-
-def _described(question: Question, searcher: Searcher, retrieved: _Retrieved) -> str:
-    searched = "question and definition" if question.definition else "question"
-    copies = f", {retrieved.copies} copies passed over" if retrieved.copies else ""
-    count = len(retrieved.documents)
-    return f"{searcher.plan}, by {searched}; {count} documents retrieved{copies}"
+    return list(documents.values()), copies, found
 
 
 async def _argue_side(
@@ -169,16 +148,14 @@ async def _argue_side(
 def _without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
     """Remove citations of documents the writer was not given, and report each."""
     sentences: list[Sentence] = []
-    problems = list(draft.problems)
+    removed: list[str] = []
     for sentence in draft.sentences:
+        removed += [c.doc_id for c in sentence.citations if c.doc_id not in given]
         kept = tuple(c for c in sentence.citations if c.doc_id in given)
-        problems.extend(
-            f"removed a citation of {shorten(c.doc_id)}, which the writer was not given"
-            for c in sentence.citations
-            if c.doc_id not in given
-        )
         sentences.append(replace(sentence, citations=kept))
-    return replace(draft, sentences=tuple(sentences), problems=tuple(problems))
+    said = "removed a citation of {}, which the writer was not given"
+    problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
+    return replace(draft, sentences=tuple(sentences), problems=problems)
 
 
 def _response(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pnyx.judge.answers import Answer, Judged, verdict_fields
 from pnyx.measure.base import Measured
-from pnyx.records import Evidence, Question, Response, Side
+from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 
-__all__ = ["ArguedSide", "Case", "scored_response", "verdict_rows"]
+__all__ = ["ArguedSide", "Case", "Draft", "Writer", "scored_response", "sentence", "verdict_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,7 @@ class ArguedSide:
 
     Attributes:
         side: `pro` answers the question with yes, `con` with no.
-        response: the argument; each sentence's `extra["role"]` is `conclusion` or `premise`
-            (a conclusion opens a group of premises).
+        response: the argument; each sentence's `extra["role"]` is `conclusion` or `premise`.
         support: for each (sentence position, cited document id): does the document support it?
         relevance: for each cited document id: does it help to answer the question?
         stance: for each cited document id: does it serve this side?
@@ -47,8 +46,7 @@ class Case:
 
     Attributes:
         question: as asked.
-        sides: pro before con; one of them where only one was asked for. A side for which no
-            evidence was found has a response without sentences.
+        sides: those asked for, pro before con; one without evidence has no sentences.
         documents: every cited document by id.
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
@@ -79,18 +77,16 @@ class Case:
 
 
 def scored_response(side: ArguedSide) -> Response:
-    """Return a side's response with each citation's probability of support, if any, as its score.
+    """Return a side's response with each citation's probability of support as its score."""
 
-    The citation style `scores` (RAGTIME) wants that confidence.
-    """
-    sentences = []
-    for position, sentence in enumerate(side.response.sentences):
-        citations = []
-        for citation in sentence.citations:
-            answer = side.support.get((position, citation.doc_id))
-            score = answer.probability if isinstance(answer, Judged) else None
-            citations.append(replace(citation, score=score))
-        sentences.append(replace(sentence, citations=tuple(citations)))
+    def scored(place: int, citation: Citation) -> Citation:
+        answer = side.support.get((place, citation.doc_id))
+        return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
+
+    sentences = (
+        replace(one, citations=tuple(scored(place, c) for c in one.citations))
+        for place, one in enumerate(side.response.sentences)
+    )
     return replace(side.response, sentences=tuple(sentences))
 
 
@@ -101,9 +97,9 @@ def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:
     """
     for side in case.sides:
         run = side.response.run_id
-        for (sentence, doc_id), answer in side.support.items():
-            row = _row(case, side, "support", f"{run}/{sentence}/{doc_id}", doc_id, answer)
-            yield {**row, "sentence": sentence}
+        for (place, doc_id), answer in side.support.items():
+            row = _row(case, side, "support", f"{run}/{place}/{doc_id}", doc_id, answer)
+            yield {**row, "sentence": place}
         for task, answers in (("relevance", side.relevance), ("stance", side.stance)):
             for doc_id, answer in answers.items():
                 yield _row(case, side, task, f"{run}/{task}/{doc_id}", doc_id, answer)
@@ -121,3 +117,30 @@ def _row(
         "side": side.side,
         "doc_id": doc_id,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One side's argument as written, its sentences in reading order; `problems` are for people.
+
+    `failed` if the writer gave nothing usable (as opposed to having nothing to say).
+    """
+
+    sentences: tuple[Sentence, ...]
+    problems: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class Writer(Protocol):
+    """Argues one side of a question from the given documents, citing them."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+        """Write the argument for `side` from `documents` (best first), citing their ids."""
+
+
+def sentence(role: str, text: str, citations: Iterable[str]) -> Sentence:
+    """Return a `conclusion`, which opens a point, or a `premise`, a reason for it."""
+    return Sentence(text, tuple(Citation(c) for c in dict.fromkeys(citations)), {"role": role})

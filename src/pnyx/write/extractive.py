@@ -1,10 +1,7 @@
 """The writer that needs no language model: it quotes the best-supported sentences of a side.
 
-Each point is one document's conclusion followed by the premises that document gives for it, so
-every sentence is verbatim from what it cites. Documents are picked by maximal marginal relevance
-(BERDS, Eq. 1): those that the other documents of the side bear out best, as long as their
-conclusions differ. A sentence that near-repeats one already written is not written again, and its
-document is cited beside the first.
+Documents are picked by maximal marginal relevance (BERDS, Eq. 1). A sentence that nearly repeats
+one already written is not written again; its document is cited beside the first.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ import numpy.typing as npt
 from pnyx.corpora.segment import split_sentences
 from pnyx.models.encoder import Encoder, load_encoder
 from pnyx.records import Argument, Evidence, Question, Sentence, Side
-from pnyx.write.draft import Draft, conclusion, premise
+from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
 
 __all__ = ["ExtractiveWriter"]
@@ -58,8 +55,8 @@ class ExtractiveWriter:
         repeat: cosine in [0, 1] from which two sentences count as the same.
         novelty: weight in [0, 1] of a point's difference from those chosen; 0 looks only at how
             well the other documents bear it out.
-        order: what each place further down the given order costs; it keeps documents whose topic
-            or side is doubtful, which come last, from opening the argument.
+        order: what each place further down the given order costs, so that documents whose topic or
+            side is doubtful, which come last, do not open the argument.
     """
 
     name = "extractive"
@@ -140,8 +137,8 @@ class ExtractiveWriter:
                 vector = point.vectors[position]
                 written.append(vector)
                 cited = (point.document.id, *self._also_said_by(point, vector, candidates))
-                make = conclusion if position == 0 else premise
-                out.append(make(point.texts[position], cited))
+                role = "conclusion" if position == 0 else "premise"
+                out.append(sentence(role, point.texts[position], cited))
         return out
 
     def _premises(self, point: _Point, query: Vectors, written: list[Vectors]) -> list[int]:
@@ -167,7 +164,6 @@ class ExtractiveWriter:
 
 
 def _is_quotable(sentence: str) -> bool:
-    """Tell a sentence of running text from scraps, footnotes and bibliography."""
     words = sentence.split()
     if not _MIN_WORDS <= len(words) <= _MAX_WORDS or _NOTE.match(sentence):
         return False
@@ -184,10 +180,9 @@ def _mutual_support(points: list[_Point]) -> list[float]:
     """Return, for each point, how far the other documents say what it says.
 
     That is the cosine of each of its sentences to the closest sentence of another document, over
-    all sentences and others. It ranks sound passages above rants, which nobody else repeats: of the
-    bundled example's labelled passages it picks a mean quality of 2.4 and .90 of the perspectives,
-    where closeness to the question picks 2.1 and .79. (This score, `novelty` and `order` were
-    chosen by looking at those labels, 64 passages in all: no estimate for other collections.)
+    all sentences and others. It ranks sound passages above rants: on the bundled example it picks a
+    mean quality of 2.4 where closeness to the question picks 2.1. (This score, `novelty` and
+    `order` were chosen by those 64 labels: no estimate for other collections.)
     """
     support = []
     for point in points:

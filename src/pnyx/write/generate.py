@@ -1,16 +1,15 @@
 """The writer that asks a language model for conclusions, each followed by cited premises.
 
-The model sees every document, trimmed by the same proportion, under a number; it answers in JSON.
 Nothing of a reply that cannot be read is guessed at: the side is then reported as not written.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from pnyx.judge.prompting import block, load_prompt
 from pnyx.judge.reading import UnreadableReply, cut_reason, schema_of, validated
 from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
-from pnyx.write.draft import Draft, conclusion, premise
+from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import CONTEXT, POINTS
 
 if TYPE_CHECKING:
@@ -36,11 +35,7 @@ __all__ = ["WORDS_PER_TOKEN", "LlmWriter", "WorkedExample", "pack", "read_exampl
 class WorkedExample:
     """A question argued by hand, shown to the model before the real one (few-shot).
 
-    Attributes:
-        question: the contentious question.
-        side: the side that is argued.
-        documents: the texts that are cited, numbered from 1.
-        points: the argument in the shape of the model's own reply.
+    `documents` are cited by number, from 1; `points` have the shape of the model's own reply.
     """
 
     question: str
@@ -50,45 +45,32 @@ class WorkedExample:
 
 
 def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
-    """Read worked examples from JSONL: `question`, `side`, `documents` (texts), `points`.
-
-    Raises:
-        InputError: a field is missing, of the wrong shape, or cites a document that is not there.
-    """
+    """Read worked examples from JSONL: `question`, `side`, `documents` (texts), `points`."""
     examples = []
     for line, row in read_jsonl(path):
-        side, documents = row.get("side"), row.get("documents")
-        if not isinstance(row.get("question"), str) or side not in SIDES:
-            raise InputError("expected question (text) and side (pro or con)", path=path, line=line)
+        fault = partial(InputError, path=path, line=line)
+        question, side, documents = row.get("question"), row.get("side"), row.get("documents")
+        if not isinstance(question, str) or side not in SIDES:
+            raise fault("expected question (text) and side (pro or con)")
         if not isinstance(documents, list) or not all(isinstance(d, str) for d in documents):
-            raise InputError("expected documents (a list of texts)", path=path, line=line)
+            raise fault("expected documents (a list of texts)")
         try:
             reply = _parse(json.dumps({"points": row.get("points")}))
         except UnreadableReply as error:
-            raise InputError(f"points: {error}", path=path, line=line) from error
-        for _, text, numbers in reply:
-            for number in numbers:
-                if not 1 <= number <= len(documents):
-                    raise InputError(
-                        f"{shorten(text, 40)!r} cites document {number}, "
-                        f"expected 1 to {len(documents)}",
-                        path=path,
-                        line=line,
-                    )
-        examples.append(
-            WorkedExample(row["question"], side, tuple(documents), tuple(row["points"]))
-        )
+            raise fault(f"points: {error}") from error
+        for text, number in ((text, number) for _, text, numbers in reply for number in numbers):
+            if not 1 <= number <= len(documents):
+                found = f"{shorten(text, 40)!r} cites document {number}"
+                raise fault(f"{found}, expected 1 to {len(documents)}")
+        examples.append(WorkedExample(question, side, tuple(documents), tuple(row["points"])))
     return tuple(examples)
 
 
 class LlmWriter:
-    """Asks a language model for one side of a question.
+    """Asks a language model for one side of a question; a side in its store is not paid again.
 
-    Args:
-        model: the endpoint with its store, so that a side once written is not paid for again.
-        points: at most this many conclusions a side.
-        context: tokens of documents shown, all together (estimated).
-        examples: worked examples that go before the question.
+    It writes at most `points` conclusions from documents of `context` tokens, all together
+    (estimated); worked `examples` go before the question.
     """
 
     def __init__(
@@ -115,12 +97,8 @@ class LlmWriter:
         problems = []
         if trimmed:
             problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
-        request = self._request(question, side, shown)
-        request, reply = await self.model.whole(request)
-        if isinstance(reply, CallFailed):
-            fault: str | None = reply.reason
-        else:
-            fault = cut_reason(reply, request)
+        request, reply = await self.model.whole(self._request(question, side, shown))
+        fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if fault is None and isinstance(reply, Reply):
             try:
                 sentences = tuple(self._sentences(_parse(reply.text), shown, problems))
@@ -133,10 +111,10 @@ class LlmWriter:
         request = self._render(question.text, side, [d.text for d in shown])
         system, user = request.messages
         turns: list[Message] = []
-        for example in self.examples:
-            asked = self._render(example.question, example.side, example.documents).messages[1]
-            answer = json.dumps({"points": example.points}, ensure_ascii=False)
-            turns += [asked, Message("assistant", answer)]
+        for shot in self.examples:
+            answer = json.dumps({"points": shot.points}, ensure_ascii=False)
+            turns.append(self._render(shot.question, shot.side, shot.documents).messages[1])
+            turns.append(Message("assistant", answer))
         return replace(request, messages=(system, *turns, user))
 
     def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
@@ -165,16 +143,12 @@ class LlmWriter:
                 if 1 <= number <= len(shown):
                     cited.append(shown[number - 1].id)
                 else:
-                    problems.append(
-                        f"removed a citation of document {number} from {shorten(clean, 60)!r}: "
-                        f"{len(shown)} documents were given"
-                    )
-            make = conclusion if role == "conclusion" else premise
-            yield make(clean, tuple(cited))
+                    found = f"removed a citation of document {number} from {shorten(clean, 60)!r}"
+                    problems.append(f"{found}: {len(shown)} documents were given")
+            yield sentence(role, clean, cited)
 
 
 def _parse(text: str) -> list[tuple[str, str, list[int]]]:
-    """Return (role, text, document numbers) of each sentence of a reply."""
     sentences: list[tuple[str, str, list[int]]] = []
     for point in validated(_reply_model(), text).points:
         sentences.append(("conclusion", point.conclusion.text, point.conclusion.citations))
@@ -182,20 +156,18 @@ def _parse(text: str) -> list[tuple[str, str, list[int]]]:
     return sentences
 
 
-@functools.cache
+@cache
 def _reply_model() -> type[pydantic.BaseModel]:
     """Build the reply's shape on first use: pydantic is slow to import."""
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    sentence: Any = pydantic.create_model(
-        "Sentence",
-        __config__=strict,
-        text=(str, pydantic.Field(pattern=r"\S")),
-        citations=(list[int], ...),
+    text = (str, pydantic.Field(pattern=r"\S"))
+    one: Any = pydantic.create_model(
+        "Sentence", __config__=strict, text=text, citations=(list[int], ...)
     )
     point: Any = pydantic.create_model(
-        "Point", __config__=strict, conclusion=(sentence, ...), premises=(list[sentence], ...)
+        "Point", __config__=strict, conclusion=(one, ...), premises=(list[one], ...)
     )
     return pydantic.create_model("Reply", __config__=strict, points=(list[point], ...))
 
@@ -215,19 +187,14 @@ def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
     return " ".join(clean.split()), marked
 
 
-# Packing ---------------------------------------------------------------------------
-
-
 WORDS_PER_TOKEN = 0.7
 """English words for each token, on the low side: an estimate, since tokenizers differ."""
 
 
 def pack(documents: Sequence[Evidence], max_tokens: int) -> tuple[list[Document], int]:
-    """Trim every document by the same proportion so that all fit into `max_tokens` (estimated).
+    """Trim every document by the same proportion to fit `max_tokens` (estimated); count those.
 
-    No document is dropped while each can keep at least one word: dropping the last ones would
-    silence whole sources (ConQRet, section 3.2.2). Returns the documents, trimmed at word
-    boundaries, and how many were.
+    None is dropped while each can keep a word: that would silence whole sources (ConQRet, 3.2.2).
     """
     budget = max(len(documents), int(max_tokens * WORDS_PER_TOKEN))
     plain = [_plain(d) for d in documents]
