@@ -48,7 +48,6 @@ def student_card(student: Student) -> str:
 
 
 def _figure_rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the lines of a Markdown table of figures (rows of `Measured`)."""
     lines = [
         "| held-out questions | value | 95 % interval | scored of asked |",
         "| --- | --- | --- | --- |",
@@ -62,7 +61,6 @@ def _figure_rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _settings(row: Mapping[str, Any]) -> str:
-    """Return settings in one line, those of a part in parentheses."""
     return ", ".join(
         f"{key} ({_settings(value)})"
         if isinstance(value, Mapping)

@@ -1,8 +1,4 @@
-"""A student trained on a teacher's labels and calibrated on questions that it has not seen (DIRAS).
-
-Whole questions are held out: pairs of one question are alike, so on other pairs of its own
-questions a student looks better than it is, and its probabilities are too sure.
-"""
+"""A student trained on a teacher's labels and calibrated on whole questions held out (DIRAS)."""
 
 from __future__ import annotations
 
@@ -43,17 +39,13 @@ _FIGURES = ("f1", "accuracy", "auroc", "average_precision", "ece", "brier", "ndc
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """How a student is made, whatever its kind.
+    """How a student is made, whatever its kind; InputError for a share or a name that cannot be.
 
     Attributes:
-        name: of the student.
+        name: letters, digits, `.`, `_` and `-`.
         held_out: the share of pairs that are held out, in whole questions, in (0, 1).
         curve: what calibrates it.
         seed: of the choice of questions and of the training.
-
-    Raises:
-        InputError: a share out of range, or a name with other characters than letters, digits,
-            `.`, `_` and `-`.
     """
 
     name: str
@@ -69,13 +61,11 @@ class Distillation:
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """What came of it.
+    """The student as it was written, and how well it does.
 
     Attributes:
-        student: as it was written.
         counts: pairs and questions asked, unscored, trained on and held out.
-        figures: on the held-out questions, against the teacher; the calibration that a pair's
-            figures rest on was fitted on other held-out questions.
+        figures: on the held-out questions, against the teacher, cross-fitted calibration.
     """
 
     student: Student
@@ -99,14 +89,9 @@ def example_of(pair: LabelledPair) -> Example:
 def split_questions(
     examples: Sequence[Example], share: float, seed: int
 ) -> tuple[list[Example], list[Example]]:
-    """Part examples into those to train on and those held out, by whole questions.
+    """Part examples into those to train on and those held out, by whole questions at random.
 
-    Questions are drawn at random until the share is reached, so that both parts hold both
-    verdicts; at least two are held out where there are four or more.
-
-    Raises:
-        InputError: there are fewer than two questions, all verdicts are the same, or there are no
-            two parts with both.
+    Both parts hold both verdicts; at least two questions are held out of four or more.
     """
     sizes = Counter(example.group for example in examples)
     if len(sizes) < 2:
@@ -148,8 +133,8 @@ def distil(
 ) -> Distilled:
     """Train a student, calibrate it on held-out questions and write its folder.
 
-    What is interrupted goes on when it is called again with the same pairs and plan: checkpoints
-    lie in `OUT.partial` until the student is written.
+    An interrupted call continues when it is repeated with the same pairs and plan: checkpoints lie
+    in `OUT.partial` until the student is written.
 
     Args:
         pairs: with verdicts; those without one are counted and left out.
@@ -160,7 +145,7 @@ def distil(
         replace: an existing student is replaced.
 
     Raises:
-        InputError: too few labels or questions, `out` exists or is no student, or `OUT.partial`
+        InputError: too few labels or questions, `out` exists or is not a student, or `OUT.partial`
             holds checkpoints of another training.
         PnyxError: a library is missing, or the training failed.
     """
@@ -247,19 +232,9 @@ def _work_folder(
 def calibrate(
     held: Sequence[Example], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
-    """Fit a curve and a threshold on pairs of questions that a student was not trained on.
+    """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures.
 
-    Args:
-        held: the pairs, with what is true of them.
-        scores: of the student, raw, or why there is none.
-        method: the kind of curve.
-
-    Returns:
-        The curve; the threshold with the best F1; and the figures: of verdicts and probabilities
-        by a curve and a threshold fitted on other questions, of the order by the raw scores.
-
-    Raises:
-        InputError: the pairs that have a score are all of one verdict.
+    Figures of verdicts and probabilities are cross-fitted, those of the order go by raw scores.
     """
     scored = [
         (example, score)

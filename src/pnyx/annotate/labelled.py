@@ -1,8 +1,4 @@
-"""Pairs of question and document with their labels: what a teacher leaves and a student learns.
-
-The file is the format `labelled-pairs` (docs/formats.md): the relevance items as they were sampled,
-each with the teacher's verdict. People may write one by hand.
-"""
+"""Pairs of question and document with labels: the format `labelled-pairs` (docs/formats.md)."""
 
 from __future__ import annotations
 
@@ -26,23 +22,19 @@ _VERDICT = ("value", "probability", "unscored", "judge", "partial", "explanation
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """A question and a document, and whether the document is relevant.
+    """A question and a document, and whether the document is relevant; empty where not given.
 
     Attributes:
         id: unique in the file.
-        question: its text, not blank.
-        document: the passage, not blank.
-        definition: what is relevant to the question; empty without one.
-        group: the question that the pair belongs to, and by which pairs are held out: its id, else
-            the item's group, else the words of the question.
-        doc_id: of the document; empty where the file names none.
+        definition: what is relevant to the question.
+        group: by which pairs are held out: the question's id, else the item's group, else the
+            words of the question.
         value: relevant or not; None where the teacher gave no verdict.
         probability: that it is relevant, in [0, 1]; None where the teacher gives none.
         partial: it is relevant, but only in part (`value` is True).
         weight: how many documents of the corpus the pair represents, above 0.
         unscored: why `value` is None, where the file says so.
-        judge: the teacher's name; empty where the file names none.
-        explanation: the teacher's reason in words; empty where it gave none.
+        judge: the teacher's name; `explanation` its reason in words.
         extra: all other fields of the line.
     """
 
@@ -84,12 +76,7 @@ def group_of(row: Mapping[str, Any]) -> str:
 
 
 def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    """Return a relevance item with the teacher's verdict, as a line of labelled pairs.
-
-    Args:
-        row: the item; all its fields go along, but a former verdict does not.
-        answer: to its question.
-    """
+    """Return a relevance item, without a former verdict, as a line of labelled pairs."""
     kept = {name: value for name, value in row.items() if name not in _VERDICT}
     verdict = verdict_fields(answer)
     named = {name: verdict[name] for name in ("value", "probability", "unscored", "judge")}
@@ -101,7 +88,6 @@ def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
 
 def _pair(one: Verdict) -> LabelledPair:
-    """Return the pair of a line that the format has checked."""
     fields = Fields(one.extra)
     word = one.value.strip().lower() if isinstance(one.value, str) else ""
     question, weight = fields.required("question"), fields.take("weight")

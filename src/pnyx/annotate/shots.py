@@ -1,8 +1,4 @@
-"""Examples for a teacher that learns from them: as many relevant as irrelevant ones (few-shot).
-
-DIRAS (section 3.2, Table 1) compares this with definitions of relevance, and finds that definitions
-teach a language model better; it is here to be compared with.
-"""
+"""Few-shot examples for a teacher: as many relevant as irrelevant ones (DIRAS, section 3.2)."""
 
 from __future__ import annotations
 
@@ -22,19 +18,7 @@ _WORDS = 300
 
 
 class ShotPool:
-    """Labelled pairs to draw examples from.
-
-    Each item is shown the first pairs of one shuffled order that are not its own; so nearly all
-    items are shown the same, in the same order, which servers can reuse.
-
-    Args:
-        pairs: those without a verdict are passed over.
-        count: how many each item is shown, even, at least 2: half relevant, half not.
-        seed: of the order.
-
-    Raises:
-        InputError: an odd count, or too few pairs of either kind.
-    """
+    """Labelled pairs to draw `count` examples from, half relevant and half not."""
 
     def __init__(self, pairs: Iterable[LabelledPair], count: int = 4, seed: int = 0) -> None:
         if count < 2 or count % 2:
@@ -48,11 +32,7 @@ class ShotPool:
                 raise InputError(f"found {found} {name} examples, expected at least {self._half}")
 
     def shots(self, row: Mapping[str, Any]) -> tuple[Shot, ...]:
-        """Return the examples for a relevance item, documents cut to 300 words.
-
-        Raises:
-            InputError: without the item's own pair too few are left.
-        """
+        """Return the examples for a relevance item, documents cut to 300 words."""
         chosen: list[tuple[int, LabelledPair]] = []
         for value in (True, False):
             chosen += islice(self._others(row, value), self._half)

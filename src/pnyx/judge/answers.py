@@ -52,7 +52,7 @@ class Provenance:
 
     Attributes:
         judge: the judge's name as shown to people, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
-        prompt_hash: SHA-256 of the rendered prompt and its parameters; empty where there is none.
+        prompt_hash: SHA-256 of the rendered prompt and its parameters; empty without one.
         method: how the answer was obtained: `calibrated`, `token`, `stated`, `label` ...
         details: model, token counts, store key and whatever else explains the answer.
     """
@@ -98,11 +98,8 @@ class Judged:
 class Unscored:
     """No answer, and why. Never a zero, a coin flip or a NaN (docs/decisions/unscored.md).
 
-    Attributes:
-        reason: one short machine-readable word first, then detail, e.g. `refusal: ...`.
-        raw: what came back, if anything.
-        notes: as in `Judged`.
-        question: as in `Judged`.
+    `reason` is one short machine-readable word first, then detail, e.g. `refusal: ...`; `raw`,
+    `notes` and `question` are as in `Judged`.
     """
 
     reason: str
@@ -127,11 +124,7 @@ class Missing(str):
 
 
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
-    """Return the lines of `answers.jsonl` for one answer (the file contract in docs/formats.md).
-
-    A rating has one line for each dimension; every other answer has one line. Unknown fields of
-    the item come first, so that they can never shadow a field of the answer.
-    """
+    """Return the lines of `answers.jsonl` for one answer: one for each dimension of a rating."""
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
     return [
         {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)

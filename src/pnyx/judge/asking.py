@@ -27,21 +27,17 @@ Item: TypeAlias = tuple[int, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How questions become requests.
+    """How questions become requests; ValueError or InputError for a value that does not fit.
 
     Attributes:
         prompts: task -> prompt, where it is not to be the task's usual one.
         probability: see `PROBABILITIES`; for Support.
         batch: how many Support questions about one text share a call, at least 1.
-        sample: number of the repeat: 0 asks in the order given, others reorder what can be
-            reordered (dimensions, documents, statements).
+        sample: number of the repeat: 0 asks in the order given, others reorder what they can
+            (dimensions, documents, statements).
         temperature: 0 for the likeliest reply.
-        max_tokens: the longest reply, in place of the prompt's own limit, of which a reply that was
-            cut off gets the double.
-
-    Raises:
-        ValueError: a value out of range.
-        InputError: a prompt asks for what its task does not have.
+        max_tokens: the longest reply, in place of the prompt's own limit (of which a second try
+            gets the double).
     """
 
     prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
@@ -83,18 +79,13 @@ class Asking:
         )
 
     def most_tokens(self, request: ChatRequest) -> int:
-        """Return how long a reply may be when the first was cut off: `max_tokens` is never passed.
-
-        Args:
-            request: what is sent first.
-        """
+        """Return how long a reply to a first request's second try may be, at most `max_tokens`."""
         return self.max_tokens or 2 * request.max_tokens
 
     def units(self, asked: Sequence[Item]) -> list[list[Item]]:
         """Return the calls to make, each with its questions.
 
-        Calls that begin with the same text come one after the other, so that servers can reuse
-        the beginning of the prompt.
+        Calls that begin with the same text are adjacent, so that servers can reuse the prompt.
         """
         units = []
         for items in _grouped(asked, lambda question: question.beginning):

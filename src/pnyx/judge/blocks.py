@@ -1,9 +1,4 @@
-"""Untrusted text, put into a prompt so that it can neither end nor imitate a turn.
-
-A document may say "ignore your instructions" or imitate the end of its own block. It cannot: each
-block is closed by a mark that depends on a hash of the block's content and does not occur in it.
-The mark depends on that block alone, so that requests about one document share their beginning.
-"""
+"""Untrusted text in a prompt, between marks that it cannot contain: it cannot end its block."""
 
 from __future__ import annotations
 
@@ -68,15 +63,7 @@ def without_control_tokens(text: str) -> str:
 
 
 def block(label: str, text: str) -> str:
-    """Return untrusted text between two marks that it cannot contain.
-
-    Control tokens of chat templates are broken up by a space; all else stays as it is, but for
-    what no text can hold (`pnyx.files.clean_text`).
-
-    Args:
-        label: what the text is, one word for the model to refer to.
-        text: anything.
-    """
+    """Return untrusted text between marks that it cannot contain, its control tokens broken up."""
     text = without_control_tokens(clean_text(text))
     nonce, salt = "", 0
     while not nonce or nonce in text:  # a second round is needed once in never

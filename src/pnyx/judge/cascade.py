@@ -28,19 +28,14 @@ asked together, so that a judge that takes many questions in one request can."""
 class Cascade:
     """Keeps a cheap judge's answer if it is certain, and asks a strong judge otherwise.
 
-    The strong judge is also asked what the cheap one leaves unscored, and it is asked while the
-    cheap one is still at work. An answer keeps the provenance of the judge who gave it and says in
-    `notes["stage"]` which of the two that was.
+    The strong judge also gets what the cheap one leaves unscored, while that is still at work. An
+    answer keeps its judge's provenance; `notes["stage"]` says which of the two that was.
 
     Args:
         cheap: answers all questions first; without a probability it is never certain.
         strong: answers the others.
         sure: when the cheap judge's answer is kept, in terms of its own probability: of a
             `Recalibrated` judge the one before recalibration, `notes["uncalibrated"]`.
-
-    Attributes:
-        kinds: {Support}.
-        judges: both judges, in the order in which they are asked.
 
     Raises:
         InputError: one of the judges answers no Support questions.
@@ -140,15 +135,10 @@ def _staged(answer: Answer, stage: str) -> Answer:
 
 
 def cascade_from(path: str | Path, cheap: Judge, strong: Judge) -> Cascade:
-    """Return the cascade that a file of `pnyx calibrate --error` describes.
-
-    Args:
-        path: the calibration of the cheap judge, whose answers are recalibrated by it.
-        cheap: the judge that it was made for.
-        strong: asked where the cheap one is not sure.
+    """Return the cascade that a file of `pnyx calibrate --error`, made for `cheap`, describes.
 
     Raises:
-        InputError: the file is no calibration of this judge, or holds no thresholds.
+        InputError: the file is not a calibration of this judge, or holds no thresholds.
     """
     calibration = read_calibration(path)
     if calibration.sure is None:

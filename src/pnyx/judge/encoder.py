@@ -1,7 +1,6 @@
-"""The packaged judge, which needs only a CPU: calibrated similarity of the packaged encoder.
+"""Calibrated similarity of the packaged encoder as a judge: weak, and its card says so.
 
-It is weak and says so: its `card` carries the accuracy measured on pairs labelled by people. How
-the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
+How the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
 """
 
 from __future__ import annotations
@@ -35,17 +34,7 @@ Vectors = Mapping[str, npt.NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
-
-    Attributes:
-        task: `support`, `relevance` or `relevance+guideline`.
-        weights: feature name to weight; the probability rises with a feature of positive weight.
-        intercept: log-odds where all features are 0.
-        threshold: the lowest probability that counts as yes. It maximises F1 on the fitted pairs,
-            so where few pairs are positive it lies below 0.5.
-        data: which labelled pairs it was fitted on, and how many.
-        figures: held-out measures (AUROC, AP, F1, Brier ...) by name.
-    """
+    """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature)))."""
 
     task: str
     weights: Mapping[str, float]
@@ -61,17 +50,7 @@ class Calibration:
 
 
 def load_calibrations(name: str) -> tuple[dict[str, Any], dict[str, Calibration]]:
-    """Read the packaged calibrations of an encoder.
-
-    Args:
-        name: the encoder's, e.g. `minilm-int8`.
-
-    Returns:
-        The file's own fields (`judge`, `card`, `fitted` ...) and the calibrations by task.
-
-    Raises:
-        PnyxError: there is none, or it is damaged.
-    """
+    """Return the packaged file on an encoder (`judge`, `card` ...), its calibrations by task."""
     file = resources.files("pnyx.judge") / "calibrations" / f"{name}.json"
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -88,16 +67,8 @@ class EncoderJudge:
       and whether it repeats, or repeats and contradicts, the passage's own words.
     - `relevance`: the same similarity to the question and, where given, its relevance definition.
 
-    The same question gets the same bits alone and among others.
-
-    Args:
-        encoder: a loaded encoder; the packaged one by default.
-        calibrations: by task; the packaged ones by default (fitting new ones needs others).
-
-    Attributes:
-        name: `minilm-int8@1`; the number changes with the calibration.
-        kinds: {Support}.
-        cards: task -> held-out figures in one line.
+    The same question gets the same bits alone and among others. Encoder and calibrations (by
+    task) are the packaged ones by default; `cards` holds held-out figures by task.
     """
 
     def __init__(
@@ -180,7 +151,6 @@ class EncoderJudge:
         ]
 
     def _problem(self, question: Support) -> str:
-        """Return why a question cannot be judged, or the empty string."""
         if problem := blank(question):
             return problem
         if _calibration_name(question) not in self._calibrations:
@@ -190,7 +160,6 @@ class EncoderJudge:
     def _scores(
         self, question: Support, passage: Passage, vectors: Vectors
     ) -> tuple[dict[str, float], str]:
-        """Return the features of one question and the sentence that decided."""
         query = vectors[_query(question)]
         windows = _stack(vectors, passage.windows) @ query
         unique = list(dict.fromkeys(passage.sentences))
@@ -215,7 +184,6 @@ def _query(question: Support) -> str:
 
 
 def _texts(question: Support, passage: Passage) -> Iterable[str]:
-    """Return all that must be embedded to answer a question."""
     return (_query(question), *passage.windows)
 
 

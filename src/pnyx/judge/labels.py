@@ -20,8 +20,8 @@ __all__ = ["HumanLabels"]
 class HumanLabels:
     """Answers by looking up what people said; where annotators differ, the majority counts.
 
-    Of a rating, a dimension without a label (or with as many for one value as for another) is
-    None in the list of values, with its reason in `notes["dimensions"]`.
+    Of a rating, a dimension without a label (or with a tie) is None in the list of values, with
+    its reason in `notes["dimensions"]`.
 
     Args:
         path: labels JSONL: `id`, `value`; optional `annotator`, `dimension` (ratings), `gain`,

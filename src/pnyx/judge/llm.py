@@ -1,10 +1,6 @@
 """A language model as a judge: a prompt, a strict reading of its reply, a probability.
 
-How a question is asked: several that share a text may go in one call (`batch`). A reply that was
-cut off is asked for once more with twice the limit; if it is cut off again, or a call is too long
-for the window, the call is split in two. A reply that cannot be read gets one
-repair turn, and its answer says so. What then cannot be read is `Unscored`: no verdict is ever
-extracted from other text.
+What cannot be read after one repair turn is `Unscored`: docs/decisions/judge-engine.md.
 """
 
 from __future__ import annotations
@@ -34,12 +30,7 @@ _METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stat
 
 
 class LlmJudge:
-    """Asks a chat model; answers all four kinds of question.
-
-    Args:
-        model: the model with its store.
-        asking: which prompts, how many questions a call, how P(yes) is had ...
-    """
+    """Asks a chat model as `asking` says; answers all four kinds of question."""
 
     kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
 
@@ -81,7 +72,6 @@ class LlmJudge:
             await run_all(self.asking.units(asked), settle, workers=self.model.concurrency)
 
     async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
-        """Ask until every question of one call has its answer."""
         if questions[0].swapped is None:
             return await self._call(questions)
         return [await self._both_ways(questions[0])]
@@ -127,7 +117,6 @@ class LlmJudge:
         error: UnreadableReply,
         most: int,
     ) -> list[Answer]:
-        """Ask once more, with a repair turn."""
         again, outcome = await self.model.whole(repair_turn(request, reply, error), most)
         problem = error
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
@@ -255,7 +244,6 @@ def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
 
 
 def _stops_all(outcome: CallFailed) -> bool:
-    """Say whether a failure is about the run and not about this request."""
     return outcome.reason.startswith(("budget", "not_in_store"))
 
 
@@ -272,11 +260,7 @@ def _probability(
 
 
 def find_evidence(quote: str, text: str) -> str:
-    """Return the span of `text` that a quote repeats word for word, or an empty string.
-
-    White space may differ; the span is returned as it stands in the text. Quotation marks or an
-    ellipsis that a model puts around its quote are passed over.
-    """
+    """Return the span of `text` that a quote repeats but for white space, or an empty string."""
     quote = quote.strip(" \t\r\n\"'“”‘’….")
     words = quote.split()
     if not words or len(quote) > _MAX_EVIDENCE:

@@ -20,8 +20,8 @@ _NO_ANSWER = "lookup: no answer"
 class Lookup:
     """Answers with the answers of a former run, joined by id, task and dimension.
 
-    An id that is not there is unscored, and so is what was unscored then, for the same reason.
-    Only the id is compared: of a text that was changed under its id the old answer is given.
+    An unknown id is unscored, and so is what was unscored then, for the same reason. Only the id is
+    compared: a text that was changed under its id gets the old answer.
 
     Args:
         source: a results folder, its answers.jsonl, `-`, such rows, or what `pnyx.ask` returned.
@@ -57,12 +57,7 @@ class Lookup:
         )
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question through `emit`; see `pnyx.judge.base.Judge`.
-
-        Raises:
-            InputError: a question is of a task that the former run was not about; nothing was
-                emitted.
-        """
+        """Answer each question; InputError, before any, for a task that the former run lacks."""
         for question in questions:
             if question.task not in self._tasks:
                 known = ", ".join(shorten(task, 40) for task in sorted(self._tasks))

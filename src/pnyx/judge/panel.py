@@ -19,16 +19,12 @@ __all__ = ["Panel", "Repeats"]
 class Panel:
     """Asks several judges the same questions at the same time and combines their answers.
 
-    What each judge said, and how far they agree, is in the notes of an answer; their provenances
-    are in its details. `pnyx.judge.combine.combine` says how votes are counted.
+    Votes and agreement are in an answer's notes, the judges' provenances in its details; `combine`
+    says how votes are counted.
 
     Args:
         judges: at least one; the order is that of the votes in the notes.
         how: `auto`, `majority` or `mean`.
-
-    Attributes:
-        members: the judges.
-        kinds: what all of them answer.
 
     Raises:
         InputError: there is no judge, or no kind of question that all of them answer.
@@ -57,9 +53,7 @@ class Panel:
         return f"{len(self.members)} judges, not measured together; {'; '.join(cards)}"
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question as soon as all votes on it are in.
-
-        Votes wait for the slowest judge, without their raw replies (which the store keeps).
+        """Answer each question as soon as all votes on it (without their raw replies) are in.
 
         Raises:
             TypeError: a question is of a kind that a judge does not answer; nothing was asked.
@@ -91,11 +85,9 @@ class Panel:
 class Repeats(Panel):
     """Asks the same judge several times: self-consistency.
 
-    A repeat is worth something only where it can come out differently, so sample i is asked
-    through a judge of its own, which reshuffles the order of dimensions or documents.
-
     Args:
-        make: from the number of a sample, 0-based, to its judge.
+        make: from the number of a sample, 0-based, to its judge, which reshuffles the order of
+            dimensions or documents: only what can come out differently is worth repeating.
         n: how many samples, at least 1.
         how: `auto`, `majority` or `mean`.
     """

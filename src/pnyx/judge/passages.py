@@ -43,12 +43,7 @@ NEGATORS = frozenset("not no never cannot without nor neither none nobody nothin
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text cut up for the encoder.
-
-    Attributes:
-        sentences: verbatim substrings of the text, in order, at most `MAX_SENTENCES`.
-        windows: the sentences, and each run of two and of three of them, joined by a space.
-    """
+    """Sentences of a text, verbatim and in order, and the runs of one to three of them."""
 
     sentences: tuple[str, ...]
     windows: tuple[str, ...]
@@ -56,14 +51,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How far a statement repeats a passage's own words.
-
-    Attributes:
-        copy: 0 if less than 60 % of the statement's words occur in one window in the same
-            order, rising to 1 where all do.
-        conflict: `copy` if the differing words include a negation, or a number that the window
-            lacks; otherwise 0.
-    """
+    """How far a statement repeats a passage's own words."""
 
     copy: float
     conflict: float
@@ -110,11 +98,7 @@ def is_negator(word: str) -> bool:
 
 
 def wording(statement: str, passage: Passage) -> Wording:
-    """Compare a statement word by word with the window that holds most of its words.
-
-    Similarity cannot tell "is safe" from "is not safe", nor 12 % from 21 %; near a verbatim copy
-    the differing words can.
-    """
+    """Compare a statement word by word with the window that holds most of its words."""
     wanted = tokens(statement)[:_MAX_WORDS]
     if not wanted:
         return Wording(0.0, 0.0)

@@ -14,16 +14,7 @@ _WORD = re.compile(r"\S+")
 def find_words(
     text: str, words: Sequence[str], *, ignore_case: bool = False
 ) -> tuple[int, int] | None:
-    """Return where words stand one after the other in a text, whatever white space parts them.
-
-    Args:
-        text: what is searched.
-        words: without white space; the first may end a word of the text, the last begin one.
-        ignore_case: whether capitals may differ.
-
-    Returns:
-        (start, end) of the first place, or None.
-    """
+    """Return (start, end) of where words stand in a row in a text, or None."""
     if not words:
         return None
     starts, places, pieces, length = [], [], [], 0
@@ -47,7 +38,6 @@ def find_words(
 
 
 def _lowered(text: str) -> str:
-    """Return a text in lower case, each character in its place."""
     low = text.lower()
     if len(low) == len(text):
         return low

@@ -47,10 +47,7 @@ class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
 
 
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
-    """Return why a reply is no whole answer, or None where it is one.
-
-    The first word is machine-readable: `length`, `refusal`, `content_filter` or `oversized`.
-    """
+    """Return why a reply is not a whole answer (one word first), or None where it is."""
     if reply.finish_reason == "oversized" or is_oversized(reply.text):  # of an old store
         return f"oversized: the reply is longer than {MAX_REPLY_BYTES // 2**20} MB"
     if reply.finish_reason == "refusal":
@@ -64,11 +61,7 @@ def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
 
 @cache
 def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema that is sent for a reply of a shape.
-
-    Closed objects with every field required, as the strict modes of servers want them. Lengths
-    are checked, but not sent: few servers hold a model to them.
-    """
+    """Return the JSON schema that is sent for a reply of a shape: closed, every field required."""
     schema = shape.model_json_schema()
     return _sent(schema, schema.get("$defs", {}))
 
@@ -88,29 +81,12 @@ def _sent(part: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]
 
 
 def validated(model: type[BaseModel], text: str) -> Any:
-    """Read a reply into a pydantic model.
-
-    Args:
-        model: the agreed shape.
-        text: the reply; see `one_object`.
-
-    Returns:
-        An instance of `model`.
-
-    Raises:
-        UnreadableReply: the reply is anything else.
-    """
+    """Read a reply's one object as a pydantic model; UnreadableReply if it is anything else."""
     return validated_value(model, one_object(text), "")
 
 
 def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
-    """Read a decoded part of a reply into a pydantic model; see `validated`.
-
-    Args:
-        model: the agreed shape.
-        value: decoded JSON.
-        name: where in the reply it stands, for the error.
-    """
+    """Read decoded JSON, named `name` in errors, as a pydantic model."""
     from pydantic import ValidationError
 
     try:
@@ -128,17 +104,7 @@ _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply; an object with a key twice is none.
-
-    Half characters and NUL become U+FFFD (`files.clean_text`): a verdict is not lost over them,
-    and every file can hold what is read.
-
-    Args:
-        text: the object, alone or in one Markdown fence; a leading `<think>` block is passed over.
-
-    Raises:
-        UnreadableReply: anything else.
-    """
+    """Decode the only JSON object of a reply, alone or in one fence, behind a `<think>` block."""
     start, end = _object_span(text)
     text = text[start:end].strip()
     try:
@@ -184,13 +150,7 @@ _COLON = re.compile(r"\s*:")
 
 
 def word_spans(text: str, key: str) -> list[tuple[int, int]]:
-    """Return where the string values of each `"key"` stand in a readable reply, without quotes.
-
-    Args:
-        text: a reply that `one_object` reads.
-        key: found at any depth, in the order of the text; text inside of strings is never taken
-            for a key.
-    """
+    """Return where the string values of each `"key"` at any depth stand in a readable reply."""
     start, end = _object_span(text)
     spans = []
     named = False
@@ -222,16 +182,7 @@ def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> C
 async def ask_structured(
     model: StoredModel, request: ChatRequest, shape: type[M]
 ) -> tuple[M | None, list[str]]:
-    """Return what the reply says, or None, and what went wrong on the way.
-
-    A reply that is not of the shape gets one repair turn, which is said; a call that failed and a
-    reply that was cut off even with double the room (`StoredModel.whole`) get none.
-
-    Args:
-        model: what is asked; its replies are in the store before they are read.
-        request: of a prompt that asks for JSON of that shape.
-        shape: of the reply; its schema is sent along.
-    """
+    """Return the reply as a `shape`, or None, and what went wrong; it may get one repair turn."""
     request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens

@@ -13,13 +13,7 @@ MANIFEST = "manifest.json"
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`.
-
-    Args:
-        rows: lines of `answers.jsonl`; a rating counts once for each of its dimensions.
-
-    A reason is counted by its machine-readable part, before the colon.
-    """
+    """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`."""
     asked, reasons = 0, Counter[str]()
     for row in rows:
         asked += 1

@@ -23,18 +23,7 @@ _SCALE = (1, 3)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task.
-
-    Attributes:
-        name: as given on the command line.
-        kind: class of its questions.
-        asks: what it asks, in one line.
-        prompts: names of its packaged prompts, the usual one first.
-        items: format of its items file, as `pnyx validate` knows it.
-        example: one line of its items file.
-        question: makes the question of a line that the format has checked.
-        many: the packaged prompt that asks several questions about one text; empty without one.
-    """
+    """A task."""
 
     name: str
     kind: type
@@ -46,14 +35,7 @@ class Task:
     many: str = ""
 
     def read(self, path: str) -> list[JudgeQuestion]:
-        """Read an items file: JSONL, one question a line, ids unique.
-
-        Args:
-            path: the file, or `-`.
-
-        Raises:
-            InputError: a line is no such item, an id comes twice, or there is no item at all.
-        """
+        """Read an items file: JSONL, one question a line, ids unique."""
 
         def question(row: dict[str, Any]) -> JudgeQuestion:
             return self.question(Fields(row))
@@ -72,17 +54,7 @@ def ask_relevance(
     group: str = "",
     extra: Mapping[str, Any] | None = None,
 ) -> Support:
-    """Make the question whether a document helps to answer `question`, or to argue one side of it.
-
-    Args:
-        item_id: unique among the questions of a run.
-        question: the contentious question.
-        document: the text that is judged.
-        definition: what makes a document relevant; worth more than a better judge (DIRAS).
-        stance: the side that the document must help to argue (ConQRet); None for either.
-        group: the topic, for per-topic measures.
-        extra: fields that go along to the answers.
-    """
+    """Ask whether a document helps to answer `question`, or to argue one side (`stance`) of it."""
     return Support(
         id=item_id,
         text=document,
@@ -214,12 +186,10 @@ def _group(fields: Fields) -> str:
 
 
 def _carried(fields: Fields, **known: str) -> Mapping[str, Any]:
-    """Return what goes along to the answers: `known` fields that are there, and all unknown."""
     return {**{name: value for name, value in known.items() if value}, **fields.rest}
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:
-    """Return a list of texts, or of objects that each have a `text`; empty where absent."""
     value = fields.rest.pop(name, None) or ()
     return tuple(item["text"] if isinstance(item, dict) else item for item in value)
 
@@ -302,14 +272,10 @@ TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 
 def read_items(path: str, task: str) -> list[JudgeQuestion]:
-    """Read an items file as `pnyx judge TASK` does.
+    """Read an items file as `pnyx judge TASK` does: JSONL, `-` for standard input.
 
-    Args:
-        path: JSONL; `-` is standard input. docs/formats.md has the fields of each task.
-        task: a name of `TASKS`.
-
-    Returns:
-        The questions to ask of a judge, in the order of the file.
+    docs/formats.md has the fields of each task (a name of `TASKS`). Returns the questions to ask of
+    a judge, in the order of the file.
 
     Raises:
         InputError: there is no such task, or a line is broken.

@@ -1,8 +1,7 @@
-"""The small language of prompt templates: a part of Jinja that can only place given texts.
+"""Prompt templates: a part of Jinja that can only place given texts.
 
-A template may be a stranger's. So it is checked before anything of it runs: it can print inputs
-and blocks, choose (`if`) and go through a list once (`for`), and nothing else. No calculation, no
-attribute, no loop within a loop: what it makes is as long as its inputs allow, and no longer.
+A template may be a stranger's, so it is checked before anything of it runs: it can print inputs and
+blocks, choose (`if`) and loop over a list once (`for`), and nothing else.
 """
 
 from __future__ import annotations
@@ -41,24 +40,13 @@ class TemplateFault(ValueError):  # noqa: N818 - reads as what it is
 
 
 def check_template(source: str, inputs: Sequence[str]) -> None:
-    """Check that a template only places inputs.
-
-    Args:
-        source: the template.
-        inputs: the names that it may use.
-
-    Raises:
-        TemplateFault: it is broken, uses another name, or does something else.
-    """
+    """Raise TemplateFault where a template does anything but place `inputs`."""
     _Check(inputs).template(_parsed(source))
 
 
 @lru_cache(maxsize=256)
 def listed_inputs(source: str) -> Mapping[str, bool]:
-    """Return, of the inputs a checked template uses, whether as a list (True) or as a text.
-
-    What is only asked whether it is there (`if`) is not among them.
-    """
+    """Return which inputs a checked template uses beyond `if`: as a list (True) or as a text."""
     found: dict[str, bool] = {}
     for node, name, as_list in _uses(_parsed(source)):
         if found.setdefault(name, as_list) != as_list:
@@ -69,11 +57,7 @@ def listed_inputs(source: str) -> Mapping[str, bool]:
 
 
 def rendered(source: str, inputs: Mapping[str, Any]) -> str:
-    """Return what a checked template becomes.
-
-    Raises:
-        TemplateFault: it becomes longer than any model reads, or an input does not fit.
-    """
+    """Return what a checked template becomes; TemplateFault: too long, or inputs do not fit."""
     for name, value in inputs.items():
         if not isinstance(value, str) and len(value) > _MAX_LIST:
             raise TemplateFault(f"{shorten(name, 40)!r} has more than {_MAX_LIST:,} entries")
@@ -109,7 +93,6 @@ def _errors() -> type[Exception]:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> jinja2.Template:
-    """Compile a template once: it is rendered for every question."""
     return _environment().from_string(source)
 
 
@@ -127,11 +110,7 @@ def _parsed(source: str) -> nodes.Template:
 
 
 class _Check:
-    """Goes through a template's tree and refuses what is not on the lists above.
-
-    What a test compares costs no more than it is long, and what is printed is counted, so that
-    no template can work for long without getting anywhere.
-    """
+    """Refuses what is not on the lists above: no template can work for long without printing."""
 
     def __init__(self, inputs: Sequence[str]) -> None:
         self._inputs = set(inputs)
@@ -168,7 +147,6 @@ class _Check:
                 raise TemplateFault("found a calculation, expected an input", child.lineno)
 
     def _value(self, node: Any, loop: frozenset[str]) -> None:
-        """Check what is printed or compared."""
         kind = type(node).__name__
         if kind == "Const" and isinstance(node.value, str | int | bool | None):
             return
@@ -193,7 +171,6 @@ class _Check:
             )
 
     def _attribute(self, node: Any, loop: frozenset[str]) -> None:
-        """`loop.index` and the like, or a field of what a list of examples holds."""
         owner = node.node.name if type(node.node).__name__ == "Name" else ""
         known = _LOOP if owner == "loop" else _FIELDS
         if not owner or owner not in loop or node.attr not in known:

@@ -1,9 +1,4 @@
-"""Probability by token (DIRAS "Tok"): how likely the model was to write the other answer.
-
-The probability of a word is summed over its spellings: `yes`, ` Yes`, `"yes`, `y` ... A model that
-is made to reply in JSON gives its verdict in the middle of the reply, so the token is looked for
-at the place where the answer stands.
-"""
+"""Probability by token (DIRAS "Tok"): how likely the model was to write the other answer."""
 
 from __future__ import annotations
 
@@ -18,22 +13,7 @@ _LEAST = 1e-6
 
 
 def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)) where the answer's word begins.
-
-    Where only one of the two is among the alternatives, the other gets the most that it can have:
-    no more than the least likely one listed, and no more than all that is not listed.
-
-    Args:
-        reply: with its tokens, if the server gave them.
-        span: where in `reply.text` the answer stands (start, end).
-
-    Returns:
-        A probability from 1e-6 to 1 - 1e-6, for no reply makes a verdict certain; None where the
-        reply has no tokens, they do not spell its text, or neither word is among the
-        alternatives.
-
-    Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
-    """
+    """Return P(yes) / (P(yes) + P(no)) where the answer's word begins, summed over spellings."""
     found = _token_at(reply, span[0])
     if found is None:
         return None
@@ -51,7 +31,6 @@ def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
 
 
 def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
-    """Return the token that holds a character of the text, and what of it stands before."""
     if not reply.tokens:
         return None
     try:

@@ -1,11 +1,4 @@
-"""A judge's labels for very many pairs, streaming and resumable: `pnyx annotate apply`.
-
-    pairs = pairs_of_corpus("my.index", "questions.md")
-    applied = apply_judge(EncoderJudge(), pairs, "annotations.parquet")
-
-DIRAS (section 2) labels every pair of question and document, so that what a retriever misses is
-seen, too.
-"""
+"""A judge's labels for very many pairs, streaming and resumable: `pnyx annotate apply`."""
 
 from __future__ import annotations
 
@@ -61,7 +54,6 @@ class Applied:
     """What came of labelling pairs.
 
     Attributes:
-        path: the file of annotations.
         counts: `asked`, `scored`, `unscored` and `reasons`, of all pairs.
         kept: how many annotations were there from an earlier run of the same.
         manifest: what `PATH.manifest.json` says.
@@ -76,14 +68,7 @@ class Applied:
 def annotation_row(
     pair: Support, answer: Answer, judge: str, *, with_text: bool = False
 ) -> dict[str, Any]:
-    """Return a pair's line in a file of annotations; it is also a line of `answers`.
-
-    Args:
-        pair: what was asked.
-        answer: what the judge said.
-        judge: its name.
-        with_text: add `question`, `definition` and `document`.
-    """
+    """Return a pair's line in a file of annotations; it is also a line of `answers`."""
     judged = answer if isinstance(answer, Judged) else None
     question_id, doc_id = pair.extra.get("question_id"), pair.extra.get("doc_id")
     row = {name: value for name, value in pair.extra.items() if _small(value)}
@@ -119,7 +104,10 @@ def apply_judge(
     on_start: Callable[[int, int], None] | None = None,
     take: Take | None = None,
 ) -> Applied:
-    """Label pairs and write the labels to a file, resuming where an earlier run stopped.
+    """Label pairs and write the labels to a file, continuing where an earlier run stopped.
+
+        pairs = pairs_of_corpus("my.index", "questions.md")
+        applied = apply_judge(EncoderJudge(), pairs, "annotations.parquet")
 
     Args:
         judge: answers `relevance` questions.
@@ -128,13 +116,9 @@ def apply_judge(
         settings: what decides the judge's answers beside its name, ready for JSON.
         with_text: write the texts, too.
         block: pairs judged together, at least 1.
-        on_start: called before any pair is judged: how many need not be any more, and how many are
-            judged again because their annotations are damaged.
+        on_start: called before any pair is judged with the count of known annotations, and of
+            damaged ones that are judged again.
         take: called with each label, in order, when all are there; not for `.parquet`.
-
-    Returns:
-        The counts. Where the same judge has labelled the same pairs to this file before, nothing
-        is judged.
 
     Raises:
         InputError: `out` has another ending, or holds something else; there are no pairs, or
@@ -210,7 +194,6 @@ def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
 def _refuse_other(
     found: Mapping[str, Any], about: Mapping[str, Any], path: Path, holds: str
 ) -> bool:
-    """Refuse what was made of something else."""
     for name, what in _SAME.items():
         if found.get(name) != json.loads(json.dumps(about.get(name))):
             raise InputError(f"{holds} {what}: name another file, or remove this one", path=path)
@@ -218,7 +201,6 @@ def _refuse_other(
 
 
 def _write(path: Path, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
-    """Put the file in place, in the format that its name asks for."""
     if path.suffix == ".parquet":
         write_parquet(path, rows, _TYPES)
         return

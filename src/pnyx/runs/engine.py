@@ -40,22 +40,7 @@ def answer_items(
     *,
     block: int = BLOCK,
 ) -> int:
-    """Ask a judge about the items whose answers are not known, and write them down.
-
-    Args:
-        judge: answers questions of the items' kind.
-        items: in an order that is the same each time.
-        journal: what is known, open.
-        row_of: what is written of an answer.
-        block: items given to the judge together, at least 1.
-
-    Returns:
-        How many items there are.
-
-    Raises:
-        InputError: the journal is of other items.
-        ModelError: the judge cannot go on; what it said is in the journal.
-    """
+    """Ask a judge about the items that the journal does not know; return how many there are."""
     count = 0
 
     def unknown() -> Iterator[Item]:

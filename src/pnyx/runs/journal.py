@@ -1,13 +1,8 @@
-"""The answers of a run while it is under way: what a run that was killed goes on from.
+"""The answers of a run under way, from which a run that was killed continues.
 
-Beside the file `OUT` that is to be lies the folder `OUT.partial`:
-
-    manifest.json   what decides the answers: the judge, the inputs
-    answers.jsonl   ["HASH", POSITION, "KEY", ROW] for each answer as soon as it is known, in any
-                    order: a hash of what follows, the item's place, the item's hash, and what OUT
-                    says of the answer
-
-A kill at any moment loses no answer: what stands there is not asked again, unless it is damaged.
+The folder `OUT.partial` holds manifest.json, which says what decides the answers, and answers.jsonl
+with a line `["HASH", POSITION, "KEY", ROW]` for each answer as soon as it is known: a hash of what
+follows, the item's position, the item's hash, and what OUT says of the answer.
 """
 
 from __future__ import annotations
@@ -55,24 +50,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 class Journal:
-    """The answers that are known; a context manager that holds its folder's lock.
-
-    Memory: 16 bytes for each item.
-
-    Args:
-        out: the file to be.
-        about: what decides the answers, ready for JSON.
-        same: says of what an earlier run was about whether its answers count; may raise InputError.
-        lasting: what is known stays for another run. Otherwise it goes when this one ends.
-
-    Attributes:
-        kept: how many answers are there from an earlier run.
-        damaged: how many of them are damaged, and asked for again.
-
-    Raises:
-        InputError: the folder is damaged, or of another run.
-        PnyxError: another process is at work on it, or it cannot be written.
-    """
+    """The answers that are known; a context manager that holds its folder's lock."""
 
     def __init__(
         self,
@@ -145,11 +123,7 @@ class Journal:
         self._offsets[position], self._keys[position] = offset, key
 
     def has(self, position: int, item: JudgeQuestion) -> bool:
-        """Say whether an item's answer is known.
-
-        Raises:
-            InputError: there is one, but of another item.
-        """
+        """Say whether an item's answer is known; InputError where it is another item's."""
         if position >= len(self._offsets) or self._offsets[position] < 0:
             return False
         if self._keys[position] != _key(item):
@@ -157,11 +131,7 @@ class Journal:
         return True
 
     def check_count(self, count: int) -> None:
-        """Check that all answers are of the items, of which there are `count`.
-
-        Raises:
-            InputError: some are not.
-        """
+        """Raise InputError where there are answers beyond the `count` items."""
         if count < len(self._offsets):
             raise self._changed(f"{count} items are left of at least {len(self._offsets)}")
 
@@ -181,11 +151,7 @@ class Journal:
         self._end += len(line)
 
     def rows(self) -> Iterator[Any]:
-        """Yield what is written of each answer, in the order of the items.
-
-        Raises:
-            InputError: a line is damaged.
-        """
+        """Yield what is written of each answer, in the order of the items."""
         with (self.folder / _ANSWERS).open("rb") as stream:
             for offset in self._offsets:
                 stream.seek(offset)
@@ -212,5 +178,4 @@ def _key(item: JudgeQuestion) -> int:
 
 
 def _sealed(content: bytes) -> bytes:
-    """Return a line: content behind its hash."""
     return _MARK + hashlib.blake2b(content, digest_size=8).hexdigest().encode() + b'", ' + content

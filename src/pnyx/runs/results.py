@@ -40,30 +40,7 @@ def judge_into(
     on_start: Callable[[int, int], None] | None = None,
     also: Callable[[Iterator[list[dict[str, Any]]]], None] | None = None,
 ) -> dict[str, Any]:
-    """Ask a judge about items, and write its answers and a manifest, each replaced whole.
-
-    Killed or interrupted, the same call goes on from the answers that are there.
-
-    Args:
-        out: the folder; it may exist if it is empty or holds results of the same run.
-        task: the task's name.
-        judge: answers the items.
-        items: can be gone through twice, in the same order.
-        facts: returns what else the manifest is to say, given how many items there are.
-        settings: what decides the judge's answers beside its name, ready for JSON.
-        from_rows: go on from what is written. False where the judge asks language models: their
-            replies are in the judgement store, and what was unscored is asked again.
-        on_start: called before anything is asked: how many items there are, how many are
-            answered already.
-        also: called with the lines of each item's answer, in order, when the folder is written.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        InputError: the folder holds something else.
-        ModelError: the judge cannot go on; what it said is kept.
-    """
+    """Ask a judge about items, write answers and a manifest to a folder; return the manifest."""
     if str(out) in ("", "-"):
         raise InputError(f"found {str(out)!r}, expected the name of a folder for the results")
     folder, started = Path(out), now()
@@ -130,7 +107,6 @@ def _finish(
 
 
 def _check(folder: Path, run: Mapping[str, Any]) -> None:
-    """Refuse a folder that holds something else."""
     try:
         if not os.path.lexists(folder):
             return

@@ -1,8 +1,6 @@
 """What a causal student reads and writes, as token numbers: the same in training and in use.
 
-Text that nobody trusts (document, definition, question) is put into tokens by itself, with the
-control tokens of the model read as plain letters: a document that holds `<|im_end|>` or
-`</document>` cannot end its block. Only the document is cut where all does not fit.
+Untrusted text is tokenized by itself, control tokens as plain letters: it cannot end its block.
 """
 
 from __future__ import annotations
@@ -46,20 +44,7 @@ def label() -> str:
 
 
 def render(tokenizer: Any, *, reason: bool) -> dict[str, str]:
-    """Return the prompt in the chat template of a model, with marks where texts go in.
-
-    It is kept with the student: a template may print the day's date.
-
-    Args:
-        tokenizer: of transformers; without a chat template the prompt stands alone.
-        reason: the reply gives a reason first.
-
-    Returns:
-        `defined` and `undefined`: with a definition of relevance, and without.
-
-    Raises:
-        PnyxError: the template leaves out what it is given.
-    """
+    """Return the prompts `defined` and `undefined` (no definition) in a model's chat template."""
     wording = _wording()
     form = wording["form"]["reason" if reason else "direct"].strip()
     rendered = {}
@@ -93,11 +78,7 @@ def _in_template(tokenizer: Any, text: str) -> str:
 
 
 def check_rendered(rendered: Any) -> Mapping[str, str]:
-    """Return prompts of a student's folder, after making sure that they are as `render` makes them.
-
-    Raises:
-        InputError: one is missing, or has places for other texts.
-    """
+    """Return prompts of a student's folder if they are as `render` makes them, else InputError."""
     expected = {"defined": ["definition", "document", "question"]}
     expected["undefined"] = ["document", "question"]
     if not isinstance(rendered, Mapping):
@@ -119,25 +100,7 @@ def stated(text: str) -> float | str:
 
 
 class Texts:
-    """Turns questions and replies into token numbers; several threads may use it.
-
-    Args:
-        tokenizer: of transformers.
-        rendered: see `render`.
-        reason: replies give a reason first.
-        source_tokens: length of the longest prompt.
-        target_tokens: length of the longest reply.
-
-    Attributes:
-        yes, no: tokens that say yes and no, each by itself.
-        opener: how each reply begins.
-        answer: what stands before the verdict, where a reason comes first.
-        end: the token that ends a reply.
-        pad: any token to pad with.
-
-    Raises:
-        InputError: the tokenizer has no single token for yes and for no, or none that ends.
-    """
+    """Turns questions and replies into token numbers; several threads may use it."""
 
     def __init__(
         self,
@@ -181,10 +144,7 @@ class Texts:
         raise InputError("base: its tokenizer has no token of their own for Yes and No")
 
     def prompt(self, question: Support) -> Ids | str:
-        """Return what the student is asked, or why that cannot be.
-
-        The document is cut at its end where all is longer than `source_tokens`.
-        """
+        """Return what is asked, the document cut to `source_tokens`, or why it cannot be."""
         rendered = self._rendered["defined" if question.guideline.strip() else "undefined"]
         given = {"definition": question.guideline, "question": question.statement}
         pieces = _PART.split(rendered)  # own text and names of parts, in turn

@@ -1,9 +1,4 @@
-"""A student on disk: a folder with a manifest, weights that cannot execute, and a card.
-
-student.json    what it is, its calibration, what it was trained on, how well it did
-card.md         the same for people
-...             weights: safetensors, ONNX and the tokenizer's JSON; each with its SHA-256
-"""
+"""A student on disk: a folder with student.json, card.md and weights that cannot execute."""
 
 from __future__ import annotations
 
@@ -90,11 +85,7 @@ class Student:
 
 
 def check_name(name: str) -> None:
-    """Check that a student can have this name.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Raise InputError unless a student can have this name."""
     if not _NAME.fullmatch(name):
         raise InputError(
             f"a student cannot be called {shorten(name, 40)!r}, expected letters, digits, '.', '_' "
@@ -103,11 +94,7 @@ def check_name(name: str) -> None:
 
 
 def write_manifest(folder: Path, student: Student) -> Student:
-    """Write the manifest of a folder that holds the weights already; return it with their hashes.
-
-    Raises:
-        InputError: the name cannot be one.
-    """
+    """Write the manifest of a folder that holds the weights; return it with their hashes."""
     check_name(student.name)
     names = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, CARD))
     files = {name: _sha256(folder / name) for name in names}
@@ -118,11 +105,7 @@ def write_manifest(folder: Path, student: Student) -> Student:
 
 
 def checked(model: Any, row: Any) -> Any:
-    """Return a decoded JSON object as a pydantic model.
-
-    Raises:
-        InputError: names the first field that is not what it should be.
-    """
+    """Return decoded JSON as a pydantic model; InputError names the first wrong field."""
     import pydantic
 
     try:
@@ -137,7 +120,6 @@ def checked(model: Any, row: Any) -> Any:
 
 @functools.cache
 def _manifest() -> Any:
-    """Build the manifest's shape on first use: pydantic is slow to import."""
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, allow_inf_nan=False)
@@ -158,15 +140,11 @@ def _manifest() -> Any:
 
 
 def read_student(folder: str | Path, task: str = "relevance") -> Student:
-    """Read a student's manifest and check each of its files against it.
-
-    Args:
-        folder: of the student.
-        task: what it is to answer.
+    """Read the manifest of a student for a task, and check each of its files against it.
 
     Raises:
-        InputError: the folder is no student, is of a newer version or answers another task, or a
-            file in it is missing, damaged or unknown.
+        InputError: the folder is not a student, is of a newer version or answers another task, or
+            a file in it is missing, damaged or unknown.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():

@@ -48,24 +48,11 @@ class Scorer(Protocol):
     """Scores questions of a student's task with its weights."""
 
     def score(self, questions: Sequence[Support]) -> list[Score]:
-        """Return one score for each question, in order; the same alone and among others.
-
-        It is called by one thread at a time.
-        """
+        """Return a score for each question, the same alone and among others; by one thread."""
 
 
 def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
-    """Load the weights of a student.
-
-    Args:
-        kind: a key of `SCORERS`.
-        folder: holds the weights.
-        settings: what the training left beside them.
-
-    Raises:
-        InputError: there is no such kind, or the weights are not what the kind needs.
-        PnyxError: the library that runs it is not installed.
-    """
+    """Load the weights of a student of a kind in `SCORERS`, with the settings its training left."""
     if kind not in SCORERS:
         problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
         raise InputError(problem)
@@ -82,7 +69,6 @@ class StudentJudge:
 
     Attributes:
         name: `student:NAME@` and the first 8 digits of the student's hash.
-        kinds: {Support}.
         card: what it is and how well it did on questions that it was not trained on.
     """
 
@@ -95,10 +81,7 @@ class StudentJudge:
         self._busy = threading.Lock()  # a cascade asks again while an answer is under way
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question through `emit`, those about the same text together.
-
-        A question of another task than the student's is `Unscored`, as is one without words.
-        """
+        """Answer each question, those about the same text together; unscored if of another task."""
         import anyio
 
         asked = sorted(
@@ -155,7 +138,7 @@ def open_student(folder: str | Path) -> StudentJudge:
     """Open a student that `pnyx annotate distil` wrote.
 
     Raises:
-        InputError: it is no student's folder, or a file in it is missing or damaged.
+        InputError: it is not a student's folder, or a file in it is missing or damaged.
         PnyxError: the library that runs it is not installed.
     """
     student = read_student(folder)
@@ -167,14 +150,11 @@ def open_student(folder: str | Path) -> StudentJudge:
 
 @functools.cache
 def load_perspective_student() -> StudentJudge:
-    """Open the packaged detector of perspectives; the second call returns the same one.
+    """Open the packaged detector of perspectives, once.
 
     It answers Support questions of the task `support`: whether a passage, outright or by
-    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it.
-    docs/decisions/perspective-detector.md says how it was made.
-
-    Raises:
-        PnyxError: a file of it is missing or damaged.
+    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it
+    (docs/decisions/perspective-detector.md). PnyxError where a file is missing or damaged.
     """
     import pnyx.models
 

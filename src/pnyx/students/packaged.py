@@ -1,9 +1,6 @@
 """The packaged judge: every task is answered by the packaged model that is best at it.
 
-Relevance and whether a sentence follows from a passage are for the encoder, perspectives and sides
-for the detector of perspectives: docs/decisions/packaged-encoder.md, perspective-detector.md,
-sides.md. A student of relevance was packaged once and brought nothing that could be measured:
-docs/decisions/packaged-relevance.md.
+Which that is: docs/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
 """
 
 from __future__ import annotations
@@ -42,16 +39,13 @@ _SIDES_CARD = (
 class PackagedJudge:
     """Answers Support questions of every task, each by the packaged model that is best at it.
 
-    An answer's provenance names the model that gave it. A model is loaded when it is first asked.
+    An answer's provenance names the model, which is loaded when it is first asked.
 
     Args:
         task: what is to be asked, if that is one task alone: name and card are then those of its
             model.
         as_perspectives: whether support means that a passage, outright or by implication, speaks
             for a perspective (BERDS, Appendix A), not that a sentence follows from it.
-
-    Attributes:
-        kinds: {Support}.
     """
 
     kinds: frozenset[type] = frozenset({Support})
@@ -116,17 +110,7 @@ _TASKS = ("support", "relevance", "stance")
 
 
 class SideJudge:
-    """Answers stance questions by a judge of support, asked for the claim and for its opposite.
-
-    P(yes) is a logistic of the difference of the two log-odds, so the sides of a question get
-    probabilities that add to one. It presumes that the text is on topic.
-
-    Args:
-        judge: answers Support questions of the task `support`.
-
-    Attributes:
-        kinds: {Support}.
-    """
+    """Answers stance questions by a judge of support, asked for the claim and for its opposite."""
 
     kinds: frozenset[type] = frozenset({Support})
     cards: Mapping[str, str] = MappingProxyType({"stance": _SIDES_CARD})

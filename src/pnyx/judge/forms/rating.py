@@ -20,10 +20,7 @@ __all__ = ["RatingForm"]
 
 
 class RatingForm(Form):
-    """Asks for a score on each dimension; a sample reorders the dimensions.
-
-    Another format of rating overrides `reply`, a type with a `reason`, and `score`.
-    """
+    """Asks for a score on each dimension; a sample reorders the dimensions."""
 
     kind = Rating
     inputs = {  # noqa: RUF012

@@ -18,16 +18,7 @@ __all__ = ["SupportForm"]
 
 
 class SupportForm(Form):
-    """Asks for yes or no and how sure that is; a prompt with `statements` takes several at once.
-
-    Where the reply has `probability` in place of `confidence`, it states the probability of yes
-    itself, whatever its answer (DIRAS, Fig. 10). Both are kept as they are: the answer is the
-    value, and a probability on the other side of 0.5 is noted.
-
-    Args:
-        fields: of a verdict, in their order: `answer`, `confidence` or `probability`, and before
-            them `reason` and `evidence` if those are asked for.
-    """
+    """Asks for yes or no and how sure that is; a prompt with `statements` takes several at once."""
 
     kind = Support
     inputs = {  # noqa: RUF012
@@ -99,7 +90,6 @@ def _reading(verdict: Any, spans: Sequence[tuple[int, int]]) -> Reading:
 
 @cache
 def _verdict(fields: tuple[str, ...]) -> type[BaseModel]:
-    """Return the type of a verdict; yes and no are taken in any case."""
     from pydantic import BeforeValidator, Field, create_model
 
     share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

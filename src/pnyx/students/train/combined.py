@@ -1,7 +1,4 @@
-"""The default student: a fine-tuned encoder, shared words and an untrained encoder, added up.
-
-docs/decisions/student.md says how far the three together are better than each.
-"""
+"""The default student: late interaction, shared words and closeness (docs/decisions/student.md)."""
 
 from __future__ import annotations
 
@@ -34,13 +31,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class CombinedTrainer(Trainer):
-    """Trains two parts, and brings three to the same scale.
-
-    Attributes:
-        late: trains the fine-tuned encoder.
-        lexical: fits the weights of shared words.
-        encoder: name of the packaged encoder, used without training.
-    """
+    """Trains the parts `late` and `lexical`, and brings them and `encoder` to the same scale."""
 
     kind: ClassVar[str] = "combined"
     late: LateTrainer = field(default_factory=LateTrainer)
@@ -66,10 +57,8 @@ class CombinedTrainer(Trainer):
     ) -> Trained:
         """See `Trainer`.
 
-        Means and deviations are those of the unseen pairs: on the pairs that a part was fitted to
-        its values may lie further apart than on others, and it would count for less than it should.
-        They are over the documents of all questions together: how much closer one question's
-        documents are than another's is part of what is to be judged.
+        Means and deviations are those of unseen pairs (values of fitted ones lie further apart),
+        over all questions together: that one's documents are closer is part of the judgement.
         """
         settings: dict[str, Mapping[str, Any]] = {CLOSENESS: self._closeness}
         about = {}
@@ -99,14 +88,12 @@ class CombinedTrainer(Trainer):
 
 
 def _named(report: Report, name: str) -> Report:
-    """Say which part the progress is of."""
     return lambda done, of, word: report(done, of, f"{name}: {word}")
 
 
 def _standards(
     parts: Mapping[str, Part], unseen: Sequence[Support], report: Report
 ) -> dict[str, Standard]:
-    """Return mean and standard deviation of what each part says of pairs."""
     values: dict[str, list[float]] = {name: [] for name in parts}
     for start in range(0, len(unseen), _BLOCK):
         report(start, len(unseen), "scoring other questions")

@@ -1,7 +1,6 @@
 """A small encoder, fine-tuned so that its sentence vectors indicate relevance.
 
-The first layers stay as they are; those above learn from the teacher's probabilities and from the
-order they give the documents of one question. docs/decisions/student.md says what was tried.
+docs/decisions/student.md says what was tried.
 """
 
 from __future__ import annotations

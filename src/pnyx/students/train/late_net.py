@@ -27,15 +27,7 @@ _BEST = 3
 
 
 class LateNet(nn.Module):  # type: ignore[misc]
-    """Encoder, weights of the features, and an intercept for each training question.
-
-    The questions' own intercepts are left out afterwards: how many documents of a question are
-    relevant says nothing of which, nor of another question's.
-
-    Args:
-        bert: the encoder.
-        groups: how many training questions there are.
-    """
+    """Encoder, weights of the features, and an intercept for each training question."""
 
     def __init__(self, bert: Bert, groups: int) -> None:
         super().__init__()
@@ -47,12 +39,7 @@ class LateNet(nn.Module):  # type: ignore[misc]
     def forward(
         self, texts: Sequence[Sequence[Piece]], pairs: Sequence[tuple[int, int, int]]
     ) -> torch.Tensor:
-        """Return log-odds without the own intercepts, float32 [pairs].
-
-        Args:
-            texts: the pieces of each.
-            pairs: places among the texts of a passage, its question, and question and definition.
-        """
+        """Return log-odds, float32 [pairs], without the own intercepts."""
         wholes, sentences = self._vectors(texts)
         rows = [
             _interact(wholes[p], sentences[p], wholes[q][0], wholes[d][0], sentences[d])
@@ -63,7 +50,6 @@ class LateNet(nn.Module):  # type: ignore[misc]
     def _vectors(
         self, texts: Sequence[Sequence[Piece]]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return, for each text, the unit vectors of its pieces and of its sentences."""
         flat = [piece for pieces in texts for piece in pieces]
         states = self._states(flat)
         wholes, sentences = [], []
@@ -173,7 +159,6 @@ class _Lesson:
         self._pieces: dict[str, list[Piece]] = {}
 
     def backward(self, places: Sequence[int]) -> float:
-        """Leave the gradients of a step and return its loss."""
         drawn = [self._examples[place] for place in places]
         names: dict[str, int] = {}
         pairs = []

@@ -28,8 +28,7 @@ _FEWEST = 2
 class LexicalTrainer(Trainer):
     """Learns how rare words are, and fits the weights to the teacher's probabilities.
 
-    Attributes:
-        strengths: inverse strengths of the penalty, of which questions left out choose one.
+    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
     """
 
     kind: ClassVar[str] = "lexical"
@@ -68,12 +67,7 @@ class LexicalTrainer(Trainer):
 
 
 def learn_lexicon(passages: Iterable[str]) -> Lexicon:
-    """Return the inverse document frequencies of the words of passages, each passage once.
-
-    The weight of a word in d of n passages is ln((n + 1) / (d + 1/2)), at least 0. Known are the
-    `MAX_WORDS` most frequent words that stand in two passages or more; to the others goes the
-    weight of a word in no passage.
-    """
+    """Return inverse document frequencies of the `MAX_WORDS` most frequent words of passages."""
     empty = Lexicon({}, 1.0)
     different = dict.fromkeys(passages)
     counts: Counter[str] = Counter()

@@ -25,11 +25,9 @@ _BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class LogisticTrainer(Trainer):
-    """Fits the weights to the teacher's probabilities.
+    """Fits weights over the packaged encoder called `encoder` to the teacher's probabilities.
 
-    Attributes:
-        encoder: name of the packaged encoder.
-        strengths: inverse strengths of the penalty, of which questions left out choose one.
+    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
     """
 
     kind: ClassVar[str] = "logistic"

@@ -1,8 +1,4 @@
-"""Trains a LoRA adapter of a causal language model on a teacher's labels (DIRAS, 3.3 and App. F).
-
-The student learns to write the teacher's verdict, how sure it is, and if wanted its reason first;
-the loss is on what it writes alone.
-"""
+"""Trains a LoRA adapter of a causal language model on a teacher's labels (DIRAS, 3.3, App. F)."""
 
 from __future__ import annotations
 
@@ -58,21 +54,18 @@ class LoraTrainer(Trainer):
     Attributes:
         base: `local` (the weights of `--llm local`), a GGUF file, a folder with safetensors, or
             `OWNER/MODEL` on the hub.
-        reason: the student writes a reason before its verdict (CoT). Pairs to which the teacher
-            gave none are then left out and counted.
+        reason: the student writes a reason before its verdict (CoT); pairs without are left out.
         calibration: a score is the probability of the token Yes (`tok`) or what the student
             states (`ask`).
         four_bit: the base is quantised to 4 bits (QLoRA); needs a CUDA GPU.
         epochs: how often each pair is seen, at least 1.
         batch: pairs a step.
-        rank: r of the adapter.
-        alpha: the adapter is scaled by alpha / r.
+        rank: r of the adapter, which is scaled by `alpha` / r.
         dropout: before the adapter, in [0, 1).
         learning_rate: constant after the warm-up.
         warmup: share of the steps in which the learning rate rises, in [0, 1].
-        beta2: of AdamW.
-        max_grad_norm: gradients longer than this are shortened to it.
-        weight_decay: of AdamW.
+        beta2, weight_decay: of AdamW.
+        max_grad_norm: longer gradients are shortened to it.
         source_tokens: longest prompt; documents are cut to it at their end.
         target_tokens: longest reply; reasons are cut to it.
         device_batch: at most so many pairs go through the model at once; bounds the memory, and
@@ -193,7 +186,6 @@ class LoraTrainer(Trainer):
         return attach_adapter(model, rank=self.rank, alpha=self.alpha, dropout=self.dropout)
 
     def _texts(self, tokenizer: Any, rendered: Mapping[str, str], config: Any) -> Texts:
-        """Return the texts, no longer than the base can read."""
         context = getattr(config, "max_position_embeddings", None) or math.inf
         source = int(min(self.source_tokens, context - self.target_tokens))
         if source < 1:
@@ -219,7 +211,6 @@ def _within(name: str, value: float, low: float, high: float) -> None:
 def _lessons(
     texts: Texts, examples: Iterable[Example], *, reason: bool
 ) -> tuple[list[Lesson], Counter[str]]:
-    """Return what is learned, and why the other pairs are not."""
     from pnyx.students.train.causal import Lesson
 
     lessons: list[Lesson] = []

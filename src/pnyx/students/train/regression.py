@@ -1,8 +1,6 @@
-"""Logistic regression with an intercept for each question, for students that are one.
+"""Logistic regression with an intercept for each training question, of which the mean is kept.
 
-How many of a question's documents are relevant depends on how they were sampled; it says nothing of
-which, nor of another question's. So each training question has an intercept of its own, and what a
-student keeps is their mean.
+How many of a question's documents are relevant depends on sampling, and says nothing of others.
 """
 
 from __future__ import annotations
@@ -39,13 +37,7 @@ _ENOUGH = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """P(yes) = logistic(x @ weights + intercept).
-
-    Attributes:
-        weights: float64 [features].
-        intercept: log-odds where all features are 0, in the mean of the training questions.
-        strength: inverse strength of the penalty that it was fitted with.
-    """
+    """P(yes) = logistic(x @ weights + intercept), the mean intercept of the training questions."""
 
     weights: Floats
     intercept: float
@@ -55,14 +47,7 @@ class Regression:
 def fit_regressions(
     x: Floats, targets: Floats, groups: Sequence[str], strengths: Sequence[float] = STRENGTHS
 ) -> Regression:
-    """Fit with the strength that orders the pairs of left-out questions best (mean AUROC).
-
-    Args:
-        x: float64 [n, features], all of about the same size: they are penalised alike.
-        targets: probabilities of yes to be learned, in [0, 1].
-        groups: the question of each.
-        strengths: to choose from; the middle one where nothing can be left out.
-    """
+    """Fit to targets in [0, 1] with the strength that orders left-out questions best (AUROC)."""
     folds, names = np.array(folds_of(groups, _FOLDS)), np.array(groups)
     if len(np.unique(folds)) < 2:
         return fit_regression(x, targets, groups, strengths[len(strengths) // 2])
@@ -81,11 +66,7 @@ def fit_regressions(
 def fit_examples(
     x: Floats, examples: Sequence[Example], scale: Floats, strengths: Sequence[float]
 ) -> tuple[Floats, float]:
-    """Fit to examples, with each feature penalised as if it were multiplied by its scale.
-
-    Returns:
-        The weights of the features as they are, the intercept after them; and the strength.
-    """
+    """Fit with each feature penalised as if scaled; return weights with intercept, and strength."""
     targets = np.array([example.target for example in examples])
     groups = [example.group for example in examples]
     found = fit_regressions(x * scale, targets, groups, strengths)
@@ -93,10 +74,7 @@ def fit_examples(
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Keep the many small products on one core: several only wait for each other.
-
-    Without threadpoolctl, which the extra `distil` brings, the same takes longer.
-    """
+    """Keep the many small products on one core (needs threadpoolctl): several only wait."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -120,15 +98,7 @@ def _mean_auroc(targets: Floats, scores: Floats, names: npt.NDArray[np.str_]) ->
 def fit_regression(
     x: Floats, targets: Floats, groups: Sequence[str], strength: float
 ) -> Regression:
-    """Fit weights, the questions' own intercepts and the common one by Newton's method.
-
-    It minimises the log loss in nats, summed, plus the squared weights, and the intercepts a
-    hundredth as much, over twice the strength, which is above 0. The own intercepts are eliminated
-    from each step: their Hessian is diagonal. See `fit_regressions` for the arguments.
-
-    Raises:
-        PnyxError: a feature is no finite number, or the fit does not converge.
-    """
+    """Fit weights, the questions' own intercepts and the common one by Newton's method."""
     if not np.isfinite(x).all():
         raise PnyxError("a feature is no finite number: nothing can be fitted to it")
     _, own = np.unique(np.array(groups), return_inverse=True)
