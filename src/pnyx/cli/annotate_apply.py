@@ -19,8 +19,8 @@ from pnyx.cli.progress import watched
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.runs.annotations import Applied
     from pnyx.runs.pairs import PairSource
+    from pnyx.runs.results import Applied
 
 __all__ = ["apply"]
 
@@ -137,7 +137,7 @@ class OutputSpec(Spec):
             InputError: the thresholds do not rise.
         """
         from pnyx.annotate.grades import check_thresholds
-        from pnyx.runs.annotations import manifest_path
+        from pnyx.runs.results import manifest_path
 
         self.check_needs()
         if self.thresholds is not None:
@@ -181,7 +181,7 @@ def apply(
 
 
 def _apply(source: PairSource, opened: Opened, output: OutputSpec, spec: JudgeSpec) -> Applied:
-    from pnyx.runs.annotations import apply_judge
+    from pnyx.runs.results import apply_judge
 
     left = source.count
 

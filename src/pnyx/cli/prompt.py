@@ -15,7 +15,7 @@ from pnyx.cli.params import Group, json_option
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.asking import Asking
+    from pnyx.judge.llm import Asking
     from pnyx.judge.prompting import Prompt
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.models.replies import ChatRequest
@@ -97,7 +97,7 @@ def show(
       pnyx prompt show quality --sample 2
       pnyx prompt show support --raw
     """
-    from pnyx.judge.asking import Asking
+    from pnyx.judge.llm import Asking
     from pnyx.judge.prompting import load_prompt, prompt_bytes
     from pnyx.judge.tasks import TASKS
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
 
 __all__ = [
+    "ANSWERS",
+    "MANIFEST",
     "Answer",
     "Judged",
     "Missing",
@@ -17,6 +20,7 @@ __all__ = [
     "Unscored",
     "answer_of_row",
     "answer_rows",
+    "tally",
     "verdict_fields",
 ]
 
@@ -124,7 +128,10 @@ class Missing(str):
 
 
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
-    """Return the lines of `answers.jsonl` for one answer: one for each dimension of a rating."""
+    """Return the lines of `answers.jsonl` for one answer: one for each dimension of a rating.
+
+    Unknown fields of the item come first, so that they never shadow a field of the answer.
+    """
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
     return [
         {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)
@@ -155,3 +162,22 @@ def answer_of_row(row: Mapping[str, Any]) -> Answer:
         return Unscored(row["unscored"], by, notes=notes)
     texts = {name: row[name] for name in ("probability", "explanation", "evidence")}
     return Judged(row["value"], by, **texts, notes=notes)
+
+
+ANSWERS = "answers.jsonl"
+MANIFEST = "manifest.json"
+
+
+def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`."""
+    asked, reasons = 0, Counter[str]()
+    for row in rows:
+        asked += 1
+        if row["unscored"] is not None:
+            reasons[row["unscored"].partition(":")[0]] += 1
+    return {
+        "asked": asked,
+        "scored": asked - reasons.total(),
+        "unscored": reasons.total(),
+        "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+    }

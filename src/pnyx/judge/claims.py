@@ -119,7 +119,10 @@ does, so that no run is gone through twice."""
 
 
 def question_from(claim: str) -> str | None:
-    """Return the yes-no question that a claim answers with yes; None where that is not sure."""
+    """Return the yes-no question that a claim answers with yes; None where that is not sure.
+
+    A claim that ends in a question mark is returned as it is; one with a "not" gives None.
+    """
     line = " ".join(claim.split())
     if line.endswith("?"):
         return line

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "How",
-    "SelfAgreement",
     "combine",
     "count_orders",
     "count_preferences",

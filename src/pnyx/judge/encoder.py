@@ -34,7 +34,13 @@ Vectors = Mapping[str, npt.NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature)))."""
+    """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
+
+    Attributes:
+        threshold: the lowest probability of a yes: the one with the best F1 on the fitted pairs.
+        data: which labelled pairs it was fitted on, and how many.
+        figures: held-out measures (AUROC, AP, F1, Brier ...) by name.
+    """
 
     task: str
     weights: Mapping[str, float]

@@ -28,7 +28,13 @@ the order of their keys, which are hashes: a random sample."""
 
 @dataclass(frozen=True, slots=True)
 class PlannedModel:
-    """What one model would be asked."""
+    """What one model would be asked.
+
+    Attributes:
+        estimate: of the requests that the store does not answer, expected second tries included.
+        second_tries: of those, how many are expected to ask again after a reply that is cut off.
+        learnt_from: stored replies that the estimate's ranges rest on; 0 where they are bounds.
+    """
 
     model: str
     from_store: int

@@ -13,8 +13,7 @@ from typing import Any
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import guarded, open_binary
-from pnyx.judge.blocks import block
-from pnyx.judge.templates import TemplateFault, check_template, listed_inputs, rendered
+from pnyx.judge.templates import TemplateFault, block, check_template, listed_inputs, rendered
 from pnyx.models.replies import ChatRequest, Message
 
 __all__ = [
@@ -36,7 +35,19 @@ _MAX_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file."""
+    """A prompt file.
+
+    Attributes:
+        name: as in its file's; the task it is for, unless `task` says otherwise.
+        version: raised with every change of wording.
+        language: of the wording, as a BCP 47 tag.
+        source: the paper that the question comes from.
+        inputs: the names that `render` needs, each a text or a list of texts.
+        max_tokens: the longest reply asked for, `per_item_tokens` longer for each listed item.
+        form: a key of `pnyx.judge.forms.FORMS`; empty for a prompt that is put to no items.
+        system, user: templates; `block(label, text)` is available in both.
+        hash: SHA-256 of the file.
+    """
 
     name: str
     version: int

@@ -25,7 +25,16 @@ def _extra() -> Any:
 
 
 class _Kind:
-    """What the kinds share; a kind overrides where it differs."""
+    """What the kinds share; a kind overrides where it differs.
+
+    Attributes:
+        id: unique within one run over an items file.
+        group: the topic of the item, for per-topic measures; may be empty.
+        extra: unknown fields of the items file, carried to the answers.
+        judged: the fields that must hold words.
+        counted: how several answers may be counted (`mean`, `majority`), the usual way first.
+        yes_no: whether the answer is yes or no and has a probability of yes.
+    """
 
     __slots__ = ()
     judged: ClassVar[tuple[str, ...]]

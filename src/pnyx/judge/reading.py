@@ -1,8 +1,9 @@
-"""A language model's reply: its agreed shape, asked for and read; nothing else is taken."""
+"""A language model's reply: its agreed shape, asked for and read, and probabilities by token."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +19,7 @@ from pnyx.models.replies import (
     ChatRequest,
     Message,
     Reply,
+    Token,
     is_oversized,
 )
 
@@ -31,13 +33,13 @@ __all__ = [
     "ask_structured",
     "cut_reason",
     "one_object",
+    "probability_of_yes",
     "repair_turn",
     "schema_of",
     "validated",
     "validated_value",
     "word_spans",
 ]
-
 
 M = TypeVar("M", bound="BaseModel")
 
@@ -104,7 +106,10 @@ _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply, alone or in one fence, behind a `<think>` block."""
+    """Decode the only JSON object of a reply, alone or in one fence, behind a `<think>` block.
+
+    Half characters and NUL become U+FFFD. A key that comes twice makes it unreadable.
+    """
     start, end = _object_span(text)
     text = text[start:end].strip()
     try:
@@ -199,3 +204,77 @@ async def ask_structured(
         else:
             return read, ["the reply was read after a repair turn"] if problems else []
     return None, problems
+
+
+_LEAST = 1e-6
+"""Answers are kept to 6 decimals."""
+
+
+def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
+    """Return P(yes) / (P(yes) + P(no)) where the answer's word begins, summed over spellings.
+
+    Where only one of the two is among the alternatives, the other gets the most that it can have.
+    From 1e-6 to 1 - 1e-6; None where tokens are missing or do not spell the text, or neither word
+    is there. Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
+    """
+    found = _token_at(reply, span[0])
+    if found is None:
+        return None
+    token, before = found
+    yes = _mass(token, before, "yes")
+    no = _mass(token, before, "no")
+    if yes is None and no is None:
+        return None
+    listed = [math.exp(logprob) for _, logprob in token.alternatives]
+    most = min(*listed, max(0.0, 1.0 - math.fsum(listed)))
+    yes, no = (most if yes is None else yes), (most if no is None else no)
+    if yes + no == 0.0:  # listed, but so unlikely that no float holds it
+        return None
+    return min(max(yes / (yes + no), _LEAST), 1.0 - _LEAST)
+
+
+def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
+    if not reply.tokens:
+        return None
+    try:
+        pieces = [token.text.encode("utf-8", "surrogateescape") for token in reply.tokens]
+    except UnicodeEncodeError:  # half characters: out of a damaged store
+        return None
+    offset = b"".join(pieces).find(reply.text.encode("utf-8", "replace"))
+    if offset < 0:
+        return None
+    place = offset + len(reply.text[:start].encode("utf-8", "replace"))
+    for token, piece in zip(reply.tokens, pieces, strict=True):
+        if place < len(piece):
+            return token, piece[:place].decode("utf-8", "replace")
+        place -= len(piece)
+    return None
+
+
+def _mass(token: Token, before: str, word: str) -> float | None:
+    """Return the probability of all alternatives that begin to spell `word`; None without any."""
+    likely = [
+        math.exp(logprob)
+        for text, logprob in token.alternatives
+        if _spells(_after(text, before), word)
+    ]
+    return sum(likely) if likely else None
+
+
+def _after(text: str, before: str) -> str:
+    """Return what an alternative says once its quotation mark and white space are passed."""
+    if before and text.startswith(before):
+        return text[len(before) :]
+    return text.lstrip().removeprefix('"')
+
+
+def _spells(text: str, word: str) -> bool:
+    said = text.strip().strip('"').lower()
+    return bool(said) and (word.startswith(said) or _first_word(said) == word)
+
+
+def _first_word(text: str) -> str:
+    for place, character in enumerate(text):
+        if not character.isalpha():
+            return text[:place]
+    return text

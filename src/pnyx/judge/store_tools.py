@@ -19,10 +19,8 @@ from pnyx.judge.store_rows import COLUMNS, StoredRow, row_from_object
 
 __all__ = [
     "Cleared",
-    "MergedSource",
     "ModelStats",
     "StoreStats",
-    "TokenTotal",
     "clear_store",
     "export_store",
     "merge_stores",
@@ -136,7 +134,10 @@ def clear_store(
     damaged: bool = False,
     dry_run: bool = False,
 ) -> Cleared:
-    """Delete the replies that meet all given criteria (at least one), and make the file smaller."""
+    """Delete the replies that meet all given criteria (at least one), and make the file smaller.
+
+    Others may use the store meanwhile. A kill at any moment leaves all of the replies or none.
+    """
     criteria: dict[str, str] = {}
     if older_than is not None:
         try:
@@ -241,7 +242,11 @@ class MergedSource:
 def merge_stores(
     sources: Sequence[str | Path], target: str | Path | None = None
 ) -> list[MergedSource]:
-    """Add the replies of other stores and of exported files to a store, in one transaction."""
+    """Add the replies of other stores and of exported files to a store, in one transaction.
+
+    Nothing in a source is trusted: each key must be the address of its request, and no SQL of a
+    source is run. All sources are read and checked before the target is opened.
+    """
     target = default_store_path() if target is None else Path(target)
     merged = [MergedSource(str(source)) for source in sources]
     for source in merged:

@@ -28,7 +28,13 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The sure answers of one verdict among the labelled ones."""
+    """The sure answers of one verdict among the labelled ones.
+
+    Attributes:
+        bound: upper 95 % bound (Clopper-Pearson, one-sided) on their share of errors, for effective
+            numbers of answers; None where none is kept.
+        design_effect: by how much groups inflate the variance of the errors; 1 without groups.
+    """
 
     __pydantic_config__ = STRICT
 
@@ -152,7 +158,12 @@ def choose_thresholds(
 def _widest(
     scores: Floats, wrong: Bools, allowed: Bools, error: float, groups: npt.NDArray[np.int_] | None
 ) -> tuple[float | None, Side]:
-    """Return the highest score up to which the error is surely at most `error`."""
+    """Return the highest score up to which the error is surely at most `error`.
+
+    The regions are fixed by the scores alone and tested from the narrowest to the widest by the
+    fallback procedure (Wiens 2003): each of two starting points has half of the 5 %, and a region
+    that passes hands its level to the next. `allowed` answers come before the others by score.
+    """
     effect = 1.0
     if groups is not None and allowed.any():
         effect = _design_effect(wrong[allowed], groups[allowed])

@@ -23,7 +23,15 @@ _SCALE = (1, 3)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task."""
+    """A task.
+
+    Attributes:
+        asks: what it asks, in one line.
+        prompts: names of its packaged prompts, the usual one first.
+        items: format of its items file, as `pnyx validate` knows it; `example` is a line of it.
+        question: makes the question of a line that the format has checked.
+        many: the packaged prompt that asks several questions about one text; empty without one.
+    """
 
     name: str
     kind: type

@@ -12,8 +12,7 @@ from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, stric
 from pnyx.corpora.fields import Fields, number
 from pnyx.corpora.items import ITEM_FORMATS, LABEL_WORDS
 from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Answer, Judged, Unscored, answer_rows
-from pnyx.judge.results import ANSWERS
+from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
 __all__ = [
     "Source",

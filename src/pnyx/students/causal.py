@@ -45,7 +45,15 @@ _DECISIVE = ("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A pretrained causal language model."""
+    """A pretrained causal language model.
+
+    Attributes:
+        name: `local`, an absolute path or a name on the hub.
+        folder: what `from_pretrained` is given.
+        gguf: the GGUF file in `folder`; empty where it holds safetensors.
+        fingerprint: of local files; empty for a model of the hub.
+        revision: commit on the hub; empty for local files, or while it is not known.
+    """
 
     name: str
     folder: str
@@ -75,7 +83,10 @@ class Base:
 
 
 def find_base(name: str, *, revision: str = "") -> Base:
-    """Return the base that a user names; local files are looked into, not loaded."""
+    """Return the base that a user names; local files are looked into, not loaded.
+
+    `name` is `local`, a GGUF file, a folder with safetensors, or `OWNER/MODEL` on the hub.
+    """
     if name == PACKAGED:
         path = packaged_weights()
         return Base(name, str(path.parent), path.name, fingerprint(model_files(path)))

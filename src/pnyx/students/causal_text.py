@@ -44,7 +44,10 @@ def label() -> str:
 
 
 def render(tokenizer: Any, *, reason: bool) -> dict[str, str]:
-    """Return the prompts `defined` and `undefined` (no definition) in a model's chat template."""
+    """Return the prompts `defined` and `undefined` (no definition) in a model's chat template.
+
+    Marks stand where texts go. Kept with the student: a template may print the day's date.
+    """
     wording = _wording()
     form = wording["form"]["reason" if reason else "direct"].strip()
     rendered = {}
@@ -100,7 +103,15 @@ def stated(text: str) -> float | str:
 
 
 class Texts:
-    """Turns questions and replies into token numbers; several threads may use it."""
+    """Turns questions and replies into token numbers; several threads may use it.
+
+    Attributes:
+        yes, no: tokens that say yes and no, each by itself.
+        opener: how each reply begins.
+        answer: what stands before the verdict, where a reason comes first.
+        end, pad: the token that ends a reply, and any to pad with.
+        source_tokens, target_tokens: length of the longest prompt and reply.
+    """
 
     def __init__(
         self,

@@ -22,7 +22,6 @@ from pnyx.students.logistic import FEATURES_VERSION, closeness
 
 __all__ = [
     "CLOSENESS",
-    "LATE",
     "LEAST_DEVIATION",
     "LEXICAL",
     "PARTS",

@@ -22,7 +22,6 @@ __all__ = [
     "MAX_TOKENS",
     "LateScorer",
     "Piece",
-    "TextVectors",
     "asked_texts",
     "interact",
     "load",
@@ -147,7 +146,10 @@ def interact(
 
 
 class LateScorer(LinearScorer):
-    """Encodes each text once, and scores pairs by a linear function of `FEATURES`."""
+    """Encodes each text once, and scores pairs by a linear function of `FEATURES`.
+
+    `run` maps token ids, int64 [1, tokens], to hidden states, float32 [1, tokens, dimensions].
+    """
 
     def __init__(
         self,

@@ -78,7 +78,11 @@ class _Text:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is looked for; columns are the terms of question and definition."""
+    """What is looked for; columns are the terms of question and definition.
+
+    `held`: weights of question, definition and parts as shares of their sums; `like`: squared
+    weights of definition and parts over their norms; `phrases`: shares of two adjacent terms.
+    """
 
     columns: Mapping[str, int]
     held: Floats

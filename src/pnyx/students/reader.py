@@ -63,7 +63,11 @@ class Ids:
 
 
 class ReaderScorer:
-    """The network's log-odds of support."""
+    """The network's log-odds of support.
+
+    `run` maps token ids, positions and texts (0 the passage, then statements), int64
+    [1, tokens], and the numbers of the statements, int64 [statements], to float [statements].
+    """
 
     def __init__(self, run: Callable[[Ints, Ints, Ints, Ints], Floats], ids: Ids) -> None:
         self._run, self._ids = run, ids

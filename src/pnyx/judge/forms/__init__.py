@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from pnyx.errors import shorten
 from pnyx.judge.forms.base import Form, Reading
-from pnyx.judge.forms.preference import PreferenceForm
-from pnyx.judge.forms.ranking import RankingForm
-from pnyx.judge.forms.rating import RatingForm
-from pnyx.judge.forms.support import SupportForm
+from pnyx.judge.forms.kinds import PreferenceForm, RankingForm, RatingForm, SupportForm
 from pnyx.judge.prompting import Prompt
 
 __all__ = ["FORMS", "Form", "Reading", "form_of"]

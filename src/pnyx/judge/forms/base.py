@@ -24,7 +24,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reply says of one question."""
+    """What a reply says of one question.
+
+    Attributes:
+        stated: P(yes) by the reply's own words; None where it states none.
+        span: where the answer word stands; None where a probability by token makes no sense.
+        quote: what the reply says decided, in its own copy.
+    """
 
     value: Value
     stated: float | None = None
@@ -35,7 +41,15 @@ class Reading:
 
 
 class Form:
-    """How a prompt puts questions of one kind, and how its replies are read."""
+    """How a prompt puts questions of one kind, and how its replies are read.
+
+    Attributes:
+        kind: the question class.
+        inputs: what a prompt may ask for: name -> whether it is a list (True) or a text.
+        listed: the input whose entries the reply must speak of, and which samples reorder.
+        keyed: whether the reply has one `reply` for each listed entry, by name. (Servers hold a
+            model to required keys, but few to the length of a list.)
+    """
 
     kind: ClassVar[type]
     inputs: ClassVar[Mapping[str, bool]]

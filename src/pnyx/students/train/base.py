@@ -59,7 +59,11 @@ class Trainer:
         report: Report,
         unseen: Sequence[Support] = (),
     ) -> Trained:
-        """Train on examples of both classes, and write the weights to the empty folder `out`."""
+        """Train on examples of both classes, and write the weights to the empty folder `out`.
+
+        An interrupted training resumes from the last checkpoint in `work` and ends with the same
+        weights. `unseen` pairs of other questions show how scores lie that were not fitted.
+        """
         raise NotImplementedError
 
 

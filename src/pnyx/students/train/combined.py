@@ -22,7 +22,7 @@ from pnyx.students.combined import (
 from pnyx.students.logistic import FEATURES_VERSION
 from pnyx.students.train.base import Example, Report, Trained, Trainer
 from pnyx.students.train.late import LateTrainer
-from pnyx.students.train.lexical import LexicalTrainer
+from pnyx.students.train.regression import LexicalTrainer
 
 __all__ = ["CombinedTrainer"]
 

@@ -39,7 +39,10 @@ class LateNet(nn.Module):  # type: ignore[misc]
     def forward(
         self, texts: Sequence[Sequence[Piece]], pairs: Sequence[tuple[int, int, int]]
     ) -> torch.Tensor:
-        """Return log-odds, float32 [pairs], without the own intercepts."""
+        """Return log-odds, float32 [pairs], without the own intercepts.
+
+        A pair is places among the texts: of passage, question, and question with definition.
+        """
         wholes, sentences = self._vectors(texts)
         rows = [
             _interact(wholes[p], sentences[p], wholes[q][0], wholes[d][0], sentences[d])

@@ -50,7 +50,10 @@ class Loop:
         self._rates = [group["lr"] for group in optimizer.param_groups]
 
     def run(self, backward: Callable[[int], float], work: Path, report: Report) -> float | None:
-        """Train from the last checkpoint on; return the last step's loss, None without any."""
+        """Train from the last checkpoint on; return the last step's loss, None without any.
+
+        `backward`, given the step's number, leaves its gradients and returns its loss.
+        """
         path = work / _CHECKPOINT
         done, loss = self._resume(path)
         kept = time.monotonic()

@@ -1,4 +1,4 @@
-"""Logistic regression with an intercept for each training question, of which the mean is kept.
+"""Students that are logistic regressions, with an intercept for each training question.
 
 How many of a question's documents are relevant depends on sampling, and says nothing of others.
 """
@@ -6,22 +6,37 @@ How many of a question's documents are relevant depends on sampling, and says no
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import PnyxError
 from pnyx.judge.curves import folds_of
+from pnyx.judge.questions import Support
 from pnyx.measure.binary import weighted_auroc
 from pnyx.measure.weighted import measured_once
-from pnyx.students.linear import Floats
-from pnyx.students.train.base import Example
+from pnyx.models.encoder import load_encoder
+from pnyx.students.lexical import FEATURES_VERSION as LEXICAL_VERSION
+from pnyx.students.lexical import MAX_WORDS, WORDS, Lexicon
+from pnyx.students.linear import WEIGHTS, Floats
+from pnyx.students.logistic import FEATURES, FEATURES_VERSION, similarity_features
+from pnyx.students.train.base import Example, Report, Trained, Trainer
 
-__all__ = ["STRENGTHS", "Regression", "fit_examples", "fit_regression", "fit_regressions"]
+__all__ = [
+    "LexicalTrainer",
+    "LogisticTrainer",
+    "fit_regression",
+    "fit_regressions",
+    "learn_lexicon",
+]
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the penalty to choose from."""
@@ -47,7 +62,10 @@ class Regression:
 def fit_regressions(
     x: Floats, targets: Floats, groups: Sequence[str], strengths: Sequence[float] = STRENGTHS
 ) -> Regression:
-    """Fit to targets in [0, 1] with the strength that orders left-out questions best (AUROC)."""
+    """Fit to targets in [0, 1] with the strength that orders left-out questions best (AUROC).
+
+    Features x, float64 [n, features], are penalised alike; by default the middle strength.
+    """
     folds, names = np.array(folds_of(groups, _FOLDS)), np.array(groups)
     if len(np.unique(folds)) < 2:
         return fit_regression(x, targets, groups, strengths[len(strengths) // 2])
@@ -98,7 +116,11 @@ def _mean_auroc(targets: Floats, scores: Floats, names: npt.NDArray[np.str_]) ->
 def fit_regression(
     x: Floats, targets: Floats, groups: Sequence[str], strength: float
 ) -> Regression:
-    """Fit weights, the questions' own intercepts and the common one by Newton's method."""
+    """Fit weights, the questions' own intercepts and the common one by Newton's method.
+
+    It minimises the summed log loss plus the squared weights, and the intercepts a hundredth as
+    much, over twice the strength. Own intercepts are eliminated: their Hessian is diagonal.
+    """
     if not np.isfinite(x).all():
         raise PnyxError("a feature is no finite number: nothing can be fitted to it")
     _, own = np.unique(np.array(groups), return_inverse=True)
@@ -166,3 +188,119 @@ class _Problem:
         shares = np.bincount(self._own) / len(self._own)
         intercept = place[self._shared - 1] + shares @ place[self._shared :]
         return Regression(place[: self._shared - 1], float(intercept), self._strength)
+
+
+_SCALE = 5.0
+"""Of the cosines, which vary less than the products: both are penalised alike."""
+_BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticTrainer(Trainer):
+    """Fits weights over the packaged encoder called `encoder` to the teacher's probabilities.
+
+    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
+    """
+
+    kind: ClassVar[str] = "logistic"
+    encoder: str = "minilm-int8"
+    strengths: tuple[float, ...] = STRENGTHS
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return f"logistic regression over {self.encoder}"
+
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,  # noqa: ARG002 - it takes seconds: nothing to resume
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
+    ) -> Trained:
+        """See `Trainer`."""
+        from safetensors.numpy import save_file
+
+        x = self._features(examples, report)
+        scale = np.ones(x.shape[1])
+        scale[: len(FEATURES)] = _SCALE
+        weights, strength = fit_examples(x, examples, scale, self.strengths)
+        save_file({"weights": weights}, out / WEIGHTS)
+        settings = {"encoder": self.encoder, "features": FEATURES_VERSION}
+        return Trained(settings, {"strength": strength})
+
+    def _features(self, examples: Sequence[Example], report: Report) -> Floats:
+        encoder = load_encoder(self.encoder)
+        blocks = []
+        for start in range(0, len(examples), _BLOCK):
+            report(start, len(examples), "embedding")
+            questions = [example.question for example in examples[start : start + _BLOCK]]
+            blocks.append(similarity_features(encoder, questions))
+        report(len(examples), len(examples), "embedding")
+        return np.concatenate(blocks)
+
+
+_FEWEST = 2
+"""Passages that a word stands in to be known: one is no frequency, and may be a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalTrainer(Trainer):
+    """Learns how rare words are, and fits the weights to the teacher's probabilities.
+
+    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
+    """
+
+    kind: ClassVar[str] = "lexical"
+    strengths: tuple[float, ...] = STRENGTHS
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return "logistic regression over shared words"
+
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,  # noqa: ARG002 - it takes seconds: nothing to resume
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
+    ) -> Trained:
+        """See `Trainer`."""
+        from safetensors.numpy import save_file
+
+        report(0, 2, "counting words")
+        lexicon = learn_lexicon(example.question.text for example in examples)
+        x = lexicon.features([example.question for example in examples])
+        report(1, 2, "fitting")
+        spread = x.std(axis=0)
+        scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
+        weights, strength = fit_examples(x, examples, scale, self.strengths)
+        words = list(lexicon.weights)
+        (out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
+        idf = np.array(list(lexicon.weights.values()), dtype=np.float64)
+        save_file({"weights": weights, "idf": idf}, out / WEIGHTS)
+        report(2, 2, "fitting")
+        settings = {"features": LEXICAL_VERSION, "unseen": lexicon.unseen}
+        return Trained(settings, {"strength": strength, "words": len(words)})
+
+
+def learn_lexicon(passages: Iterable[str]) -> Lexicon:
+    """Return inverse document frequencies of the `MAX_WORDS` most frequent words of passages.
+
+    The weight of a word in d of n distinct passages is ln((n + 1) / (d + 1/2)), at least 0.
+    """
+    empty = Lexicon({}, 1.0)
+    different = dict.fromkeys(passages)
+    counts: Counter[str] = Counter()
+    for text in different:
+        counts.update({term for terms in empty.sentences(text) for term in terms})
+    kept = sorted(
+        (term for term, count in counts.items() if count >= _FEWEST),
+        key=lambda term: (-counts[term], term),
+    )[:MAX_WORDS]
+    whole = len(different) + 1
+    weights = {term: max(0.0, math.log(whole / (counts[term] + 0.5))) for term in sorted(kept)}
+    return Lexicon(weights, math.log(whole / 0.5))
