@@ -32,8 +32,18 @@ _FOLDS = 5
 _PARTLY = 0.75
 """Target of a pair that is relevant only in part, where no probability is known."""
 _PLAN = "plan.json"
+_NAMES = {
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "auroc": "AUROC",
+    "average_precision": "average precision",
+    "ece": "calibration error (ECE)",
+    "brier": "Brier score",
+    "ndcg": "nDCG",
+    "map": "MAP",
+}
+"""Figures of a student, in their order -> how its card calls them."""
 _BY_ORDER = frozenset({"auroc", "average_precision", "ndcg", "map"})
-_FIGURES = ("f1", "accuracy", "auroc", "average_precision", "ece", "brier", "ndcg", "map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +262,7 @@ def calibrate(
     by_order, by_curve = (_measures(held, answers) for answers in (ordered, judged))
     figures = {
         name: by_order[name] if name in _BY_ORDER else by_curve[name]
-        for name in _FIGURES
+        for name in _NAMES
         if name in by_curve
     }
     curve = fit(method, raw, truth)
@@ -301,18 +311,6 @@ def _student(
         "seed": plan.seed,
     }
     return Student(plan.name, trainer.kind, trained.settings, *calibrated, card, about)
-
-
-_NAMES = {
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "auroc": "AUROC",
-    "average_precision": "average precision",
-    "ece": "calibration error (ECE)",
-    "brier": "Brier score",
-    "ndcg": "nDCG",
-    "map": "MAP",
-}
 
 
 def student_card(student: Student) -> str:

@@ -95,7 +95,23 @@ def draw_disagreements(
     if not all(a < b for a, b in itertools.pairwise(bounds)):  # NaN is neither
         shown = ",".join(f"{e:g}" for e in edges)
         raise InputError(f"edges: found {shown}, expected rising ones between 0 and 1")
+    strata, counts, above = _strata(annotations, truth, bounds)
+    rng = random.Random(seed)
+    drawn: list[Disagreement] = []
+    for _, stratum in sorted(strata.items()):
+        some = rng.sample(stratum, min(per_stratum, len(stratum)))
+        sizes = {"stratum_size": len(stratum), "drawn": len(some), "scored": counts["scored"]}
+        drawn += [replace(found, **sizes, above=above) for found in some]
+    rng.shuffle(drawn)  # so that nobody sees from the place how sure the judge was
+    return drawn, counts
+
+
+def _strata(
+    annotations: Iterable[Verdict], truth: Truth, bounds: Sequence[float]
+) -> tuple[dict[int, list[Disagreement]], dict[str, int], dict[str, int]]:
+    """Return the disagreements by stratum, the counts, and those above each edge."""
     counts = dict.fromkeys(("annotations", "scored", "unscored", "labelled", "disagreements"), 0)
+    edges = bounds[1:-1]
     above = {f"{edge:g}": 0 for edge in edges}
     strata: dict[int, list[Disagreement]] = {}
     for one in annotations:
@@ -116,18 +132,7 @@ def draw_disagreements(
         number = 2 * place + (1 if label else 2)
         found = _disagreement(one, confidence, bounds[place : place + 2], number)
         strata.setdefault(number, []).append(found)
-    rng = random.Random(seed)
-    drawn: list[Disagreement] = []
-    for _, stratum in sorted(strata.items()):
-        some = rng.sample(stratum, min(per_stratum, len(stratum)))
-        known: dict[str, Any] = {
-            "stratum_size": len(stratum),
-            "drawn": len(some),
-            "scored": counts["scored"],
-        }
-        drawn += [replace(found, **known, above=above) for found in some]
-    rng.shuffle(drawn)  # so that nobody sees from the place how sure the judge was
-    return drawn, counts
+    return strata, counts, above
 
 
 def _disagreement(

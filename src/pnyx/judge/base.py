@@ -13,6 +13,7 @@ from pnyx.models.flow import run_blocking
 __all__ = [
     "Emit",
     "Judge",
+    "answer_chunks",
     "answer_once",
     "ask",
     "ask_async",
@@ -109,6 +110,22 @@ async def ask_async(
 
     await answer_once(judge, questions, emit)
     return answers
+
+
+async def answer_chunks(
+    asked: Sequence[tuple[int, Q]],
+    size: int,
+    judge: Callable[[list[Q]], Sequence[Answer]],
+    emit: Emit,
+) -> None:
+    """Answer questions, each with its position, in a worker thread, so many between two emits."""
+    import anyio
+
+    for start in range(0, len(asked), size):
+        chunk = asked[start : start + size]
+        answers = await anyio.to_thread.run_sync(judge, [question for _, question in chunk])
+        for (position, _), answer in zip(chunk, answers, strict=True):
+            emit(position, answer)
 
 
 async def answer_once(judge: Judge, questions: Sequence[JudgeQuestion], emit: Emit) -> None:

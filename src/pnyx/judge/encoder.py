@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pnyx.errors import PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, of_kind
+from pnyx.judge.base import Emit, answer_chunks, of_kind
 from pnyx.judge.curves import logistic
 from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
@@ -105,16 +105,10 @@ class EncoderJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
-        import anyio
-
         asked = sorted(
             enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
         )
-        for start in range(0, len(asked), _CHUNK):
-            chunk = asked[start : start + _CHUNK]
-            answers = await anyio.to_thread.run_sync(self._judge, [q for _, q in chunk])
-            for (position, _), answer in zip(chunk, answers, strict=True):
-                emit(position, answer)
+        await answer_chunks(asked, _CHUNK, self._judge, emit)
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
         """Return what the calibrations see of each question, or why it cannot be judged."""

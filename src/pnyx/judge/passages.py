@@ -141,7 +141,7 @@ def _closest(wanted: Counter[str], passage: Passage) -> list[str] | None:
     return best
 
 
-_WORD = re.compile(r"\S+")
+_SPACED = re.compile(r"\S+")
 
 
 def find_words(
@@ -154,7 +154,7 @@ def find_words(
     if not words:
         return None
     starts, places, pieces, length = [], [], [], 0
-    for found in _WORD.finditer(text):
+    for found in _SPACED.finditer(text):
         starts.append(found.start())
         places.append(length)
         pieces.append(found.group())

@@ -144,7 +144,7 @@ def curve_from(method: Any, parameters: Any) -> Curve:
 
 
 def checked(kind: type[T], row: Any, within: str = "") -> T:
-    """Return decoded JSON as a `STRICT` dataclass; InputError names the first wrong field."""
+    """Return decoded JSON as a strict pydantic type; InputError names the first wrong field."""
     from pydantic import TypeAdapter, ValidationError
 
     try:

@@ -1,4 +1,4 @@
-"""Asking a judge about very many items, streaming; a run that was killed continues from its journal.
+"""Asking a judge about very many items, streaming; a run that was killed continues.
 
 The folder `OUT.partial` holds manifest.json, which says what decides the answers, and answers.jsonl
 with a line `["HASH", POSITION, "KEY", ROW]` for each answer as soon as it is known: a hash of what

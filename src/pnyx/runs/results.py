@@ -1,4 +1,4 @@
-"""What a run writes: the results folder of `pnyx judge`, the annotations of `pnyx annotate apply`."""
+"""What a run writes: the results folder of `pnyx judge`, and a file of annotations."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from pnyx._version import __version__
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.curves import Curve
-from pnyx.judge.recalibration import curve_from
+from pnyx.judge.recalibration import checked, curve_from
 
-__all__ = ["CARD", "MANIFEST", "Student", "check_name", "checked", "read_student", "write_manifest"]
+__all__ = ["CARD", "MANIFEST", "Student", "check_name", "read_student", "write_manifest"]
 
 MANIFEST = "student.json"
 CARD = "card.md"
@@ -102,20 +102,6 @@ def write_manifest(folder: Path, student: Student) -> Student:
     text = json.dumps(student.row(), indent=1, ensure_ascii=False, allow_nan=False)
     folder.joinpath(MANIFEST).write_text(text + "\n", encoding="utf-8")
     return student
-
-
-def checked(model: Any, row: Any) -> Any:
-    """Return decoded JSON as a pydantic model; InputError names the first wrong field."""
-    import pydantic
-
-    try:
-        return model.model_validate(row)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(shorten(part, 40) for part in first["loc"]) or "student"
-        expected = first["msg"].removeprefix("Input should be ")
-        found = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
-        raise InputError(f"{name}: found {found}, expected {expected}") from error
 
 
 @functools.cache

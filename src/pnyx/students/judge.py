@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, Judge, of_kind
+from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind
 from pnyx.judge.claims import NO_OPPOSITE, opposite
 from pnyx.judge.curves import log_odds, logistic
 from pnyx.judge.questions import JudgeQuestion, Support, blank
@@ -37,8 +37,8 @@ __all__ = [
     "open_student",
 ]
 
-_CHUNK = 256
-"""Questions scored between two emits."""
+_CHUNK, _SIDES_CHUNK = 256, 64
+"""Questions answered between two emits, by a student and of sides."""
 
 SCORERS: Mapping[str, str] = {
     "combined": "pnyx.students.combined",
@@ -93,17 +93,11 @@ class StudentJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question, those about the same text together; unscored if of another task."""
-        import anyio
-
         asked = sorted(
             enumerate(of_kind(Support, questions, self.name)),
             key=lambda pair: (pair[1].text, pair[1].statement),
         )
-        for start in range(0, len(asked), _CHUNK):
-            chunk = asked[start : start + _CHUNK]
-            answers = await anyio.to_thread.run_sync(self.judge, [q for _, q in chunk])
-            for (position, _), answer in zip(chunk, answers, strict=True):
-                emit(position, answer)
+        await answer_chunks(asked, _CHUNK, self.judge, emit)
 
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer questions in this thread."""
@@ -169,12 +163,9 @@ def load_perspective_student() -> StudentJudge:
     """
     import pnyx.models
 
-    return _open_packaged(Path(pnyx.models.__file__).parent / "weights/perspectives", "support")
-
-
-def _open_packaged(folder: Path, task: str) -> StudentJudge:
+    folder = Path(pnyx.models.__file__).parent / "weights/perspectives"
     try:
-        student = read_student(folder, task)
+        student = read_student(folder, "support")
     except InputError as error:
         raise PnyxError(f"the packaged student cannot be used: {error}: reinstall pnyx") from error
     return StudentJudge(student, _Deferred(student.kind, folder, student.settings))
@@ -189,9 +180,6 @@ class _Deferred:
     def score(self, questions: Sequence[Support]) -> list[Score]:
         return self._load().score(questions)
 
-
-_CHUNK = 64
-"""Questions answered between two emits."""
 
 _SLOPE = 0.815
 """From a difference of log-odds to the log-odds of a side (benchmarks/berds/sides.py)."""
@@ -219,7 +207,11 @@ class PackagedJudge:
 
     def __init__(self, task: str | None = None, *, as_perspectives: bool = False) -> None:
         self._as_perspectives = as_perspectives
-        self._models = {name: self._model(name) for name in _TASKS if task in (None, name)}
+        self._models = {
+            name: self._model(name)
+            for name in ("support", "relevance", "stance")
+            if task in (None, name)
+        }
         if not self._models:
             raise InputError(
                 f"task {shorten(str(task), 40)} needs a language model (--llm) or --labels: the "
@@ -273,9 +265,6 @@ class PackagedJudge:
             await model.answer(own, put)
 
 
-_TASKS = ("support", "relevance", "stance")
-
-
 class SideJudge:
     """Answers stance questions by a judge of support, asked for the claim and for its opposite.
 
@@ -304,8 +293,8 @@ class SideJudge:
         asked = sorted(
             enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
         )
-        for start in range(0, len(asked), _CHUNK):
-            await self._answer(asked[start : start + _CHUNK], emit)
+        for start in range(0, len(asked), _SIDES_CHUNK):
+            await self._answer(asked[start : start + _SIDES_CHUNK], emit)
 
     async def _answer(self, asked: Sequence[tuple[int, Support]], emit: Emit) -> None:
         """Ask for both statements of each question, each pair of text and statement once."""
@@ -349,9 +338,7 @@ class SideJudge:
 def _not_a_side(question: Support, other: str | None) -> str:
     if question.task != "stance":
         return f"task: it answers stance, not {shorten(question.task, 40)!r}"
-    if other is None:
-        return NO_OPPOSITE
-    return ""
+    return NO_OPPOSITE if other is None else ""
 
 
 @functools.cache

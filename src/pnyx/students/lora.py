@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Support
+from pnyx.judge.recalibration import checked
 from pnyx.students.causal import (
     adapter_weights,
     attach_adapter,
@@ -22,7 +23,6 @@ from pnyx.students.causal import (
     require_libraries,
 )
 from pnyx.students.causal_text import Texts, check_rendered, label, stated
-from pnyx.students.files import checked
 
 __all__ = ["ADAPTER", "Calibration", "left_padded", "load"]
 
