@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit
+from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import Reading, form_of
 from pnyx.judge.passages import find_words
@@ -53,10 +53,9 @@ class LlmJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        refuse_other_kinds(self, questions)
         asked: list[Item] = []
         for position, question in enumerate(questions):
-            if type(question) not in self.kinds:
-                raise TypeError(f"{self.name} does not answer {type(question).__name__} questions")
             if problem := blank(question) or _no_task(question):
                 emit(position, Unscored(problem, Provenance(self.name)))
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pnyx.corpora.base import Options, scanned, strict
@@ -86,16 +86,10 @@ def ask_stance(
     extra: Mapping[str, Any] | None = None,
 ) -> Support:
     """Make the question whether a text argues for one side of `question`; see `ask_relevance`."""
-    return Support(
-        id=item_id,
-        text=text,
-        statement=claims(question)[SIDES.index(side)],
-        task="stance",
-        question=question,
-        guideline=guideline,
-        group=group,
-        extra=extra or {},
+    asked = ask_relevance(
+        item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
     )
+    return replace(asked, task="stance")
 
 
 def question_of(row: Mapping[str, Any]) -> Support:
@@ -110,8 +104,7 @@ def _support(fields: Fields) -> Support:
         statement=fields.required("statement"),
         question=fields.text("question"),
         guideline=fields.text("guideline"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
@@ -124,8 +117,7 @@ def _relevance(fields: Fields) -> Support:
         fields.required("document"),
         definition=fields.text("definition"),
         stance=stance,
-        group=_group(fields),
-        extra=_carried(fields, stance=stance or ""),
+        **_shared(fields, stance=stance or ""),
     )
 
 
@@ -140,8 +132,7 @@ def _stance(fields: Fields) -> Support:
         fields.required("text"),
         stance,
         guideline=fields.text("guideline"),
-        group=_group(fields),
-        extra=_carried(fields, stance=stance),
+        **_shared(fields, stance=stance),
     )
 
 
@@ -158,8 +149,7 @@ def _quality(fields: Fields) -> Rating:
         question=fields.text("topic"),
         stance=fields.text("stance"),
         documents=_texts(fields, "documents"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
@@ -171,8 +161,7 @@ def _preference(fields: Fields) -> Preference:
         question=fields.required("question"),
         criterion=fields.text("criterion"),
         documents=_texts(fields, "documents"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
@@ -182,19 +171,16 @@ def _ranking(fields: Fields) -> Ranking:
         query=fields.required("query"),
         texts=_texts(fields, "documents"),
         criterion=fields.text("criterion"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
-def _group(fields: Fields) -> str:
-    """Return the topic of an item, empty where it has none; a number counts as its digits."""
-    value = fields.rest.get("group")
-    return fields.identifier("group") if value not in (None, "") else fields.text("group")
-
-
-def _carried(fields: Fields, **known: str) -> Mapping[str, Any]:
-    return {**{name: value for name, value in known.items() if value}, **fields.rest}
+def _shared(fields: Fields, **known: str) -> dict[str, Any]:
+    """Return group (a number counts as its digits) and, taken last, what the answers carry along."""
+    stated = fields.rest.get("group") not in (None, "")
+    group = fields.identifier("group") if stated else fields.text("group")
+    carried = {name: value for name, value in known.items() if value}
+    return {"group": group, "extra": {**carried, **fields.rest}}
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:

@@ -163,9 +163,12 @@ def load_perspective_student() -> StudentJudge:
     """
     import pnyx.models
 
-    folder = Path(pnyx.models.__file__).parent / "weights/perspectives"
+    return _open_packaged(Path(pnyx.models.__file__).parent / "weights/perspectives", "support")
+
+
+def _open_packaged(folder: Path, task: str) -> StudentJudge:
     try:
-        student = read_student(folder, "support")
+        student = read_student(folder, task)
     except InputError as error:
         raise PnyxError(f"the packaged student cannot be used: {error}: reinstall pnyx") from error
     return StudentJudge(student, _Deferred(student.kind, folder, student.settings))
