@@ -212,10 +212,7 @@ def _from_question(words: list[str]) -> tuple[str, str] | None:
     subject, verb = " ".join(rest[:end]), rest[end:]
     if verb[0].lower() == "not":
         verb = verb[1:]
-        return (
-            _sentence(subject, auxiliary, "not", *verb),
-            _sentence(subject, auxiliary, *verb),
-        )
+        return (_sentence(subject, auxiliary, "not", *verb), _sentence(subject, auxiliary, *verb))
     verb[0] = verb[0].lower() if verb[0].istitle() else verb[0]  # "Should Water Be Banned?"
     con = _sentence(subject, auxiliary, "not", *verb)
     if verb[0] == "still":

@@ -78,9 +78,7 @@ class EncoderJudge:
     """
 
     def __init__(
-        self,
-        encoder: Encoder | None = None,
-        calibrations: Mapping[str, Calibration] | None = None,
+        self, encoder: Encoder | None = None, calibrations: Mapping[str, Calibration] | None = None
     ) -> None:
         self._given = encoder
         self.cards: Mapping[str, str] = {}

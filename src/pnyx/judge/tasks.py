@@ -176,7 +176,7 @@ def _ranking(fields: Fields) -> Ranking:
 
 
 def _shared(fields: Fields, **known: str) -> dict[str, Any]:
-    """Return group (a number counts as its digits) and, taken last, what the answers carry along."""
+    """Return the group (a number counts as its digits) and what the answers carry along."""
     stated = fields.rest.get("group") not in (None, "")
     group = fields.identifier("group") if stated else fields.text("group")
     carried = {name: value for name, value in known.items() if value}

@@ -81,10 +81,7 @@ def answer_items(
 
 
 async def _slide(
-    judge: Judge,
-    blocks: Iterable[list[Item]],
-    block: int,
-    receive: Callable[[Item, Answer], None],
+    judge: Judge, blocks: Iterable[list[Item]], block: int, receive: Callable[[Item, Answer], None]
 ) -> None:
     """Give block after block to the judge; the next one when few items are left open."""
     import anyio

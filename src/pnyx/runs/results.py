@@ -97,11 +97,7 @@ def judge_into(
 
 
 def _finish(
-    folder: Path,
-    run: Mapping[str, Any],
-    journal: Journal,
-    facts: Mapping[str, Any],
-    started: str,
+    folder: Path, run: Mapping[str, Any], journal: Journal, facts: Mapping[str, Any], started: str
 ) -> dict[str, Any]:
     digest = hashlib.sha256()
     with atomic_text(folder / ANSWERS) as stream:

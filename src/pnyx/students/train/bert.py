@@ -336,9 +336,5 @@ def export_int8(model: nn.Module, inputs: Mapping[str, torch.Tensor], path: Path
         )
         quant_pre_process(str(full), str(ready), skip_symbolic_shape=True)
         quantize_dynamic(
-            str(ready),
-            str(path),
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            reduce_range=True,
+            str(ready), str(path), weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
         )

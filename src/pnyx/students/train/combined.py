@@ -11,14 +11,7 @@ import numpy as np
 
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
-from pnyx.students.combined import (
-    CLOSENESS,
-    LEAST_DEVIATION,
-    PARTS,
-    Part,
-    Standard,
-    open_parts,
-)
+from pnyx.students.combined import CLOSENESS, LEAST_DEVIATION, PARTS, Part, Standard, open_parts
 from pnyx.students.logistic import FEATURES_VERSION
 from pnyx.students.train.base import Example, Report, Trained, Trainer
 from pnyx.students.train.late import LateTrainer
