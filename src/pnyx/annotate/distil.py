@@ -26,7 +26,14 @@ from pnyx.students.files import CARD, MANIFEST, Student, check_name, write_manif
 from pnyx.students.judge import Score, load_scorer
 from pnyx.students.train.base import Example, Report, Trained, Trainer, quiet
 
-__all__ = ["Distillation", "Distilled", "calibrate", "distil", "example_of", "split_questions"]
+__all__ = [
+    "Distillation",
+    "Distilled",
+    "calibrate",
+    "distil",
+    "example_of",
+    "split_questions",
+]
 
 _FOLDS = 5
 _PARTLY = 0.75
@@ -177,7 +184,7 @@ def distil(
         scores = scorer.score(asked)
         curve, threshold, figures = calibrate(held, scores, plan.curve)
         student = _student(plan, trainer, trained, (curve, threshold), counts, figures)
-        folder.joinpath(CARD).write_text(student_card(student), encoding="utf-8")
+        folder.joinpath(CARD).write_text(_card(student), encoding="utf-8")
         student = write_manifest(folder, student)
     shutil.rmtree(work, ignore_errors=True)
     return Distilled(student, counts, figures)
@@ -313,7 +320,7 @@ def _student(
     return Student(plan.name, trainer.kind, trained.settings, *calibrated, card, about)
 
 
-def student_card(student: Student) -> str:
+def _card(student: Student) -> str:
     """Return the card of a student as Markdown."""
     about = student.about
     counts: Mapping[str, Any] = about["counts"]

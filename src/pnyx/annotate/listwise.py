@@ -21,7 +21,7 @@ from pnyx.models.flow import run_all
 from pnyx.records import Question, RunEntry
 from pnyx.search.rerank import Listwise, Reranked, rerank_async
 
-__all__ = ["SlidingJudge", "listed_by_question", "write_ranking"]
+__all__ = ["Listed", "SlidingJudge", "listed_by_question", "write_ranking"]
 
 _CONCURRENCY = 32
 

@@ -100,7 +100,11 @@ def draw_disagreements(
     drawn: list[Disagreement] = []
     for _, stratum in sorted(strata.items()):
         some = rng.sample(stratum, min(per_stratum, len(stratum)))
-        sizes = {"stratum_size": len(stratum), "drawn": len(some), "scored": counts["scored"]}
+        sizes: dict[str, Any] = {
+            "stratum_size": len(stratum),
+            "drawn": len(some),
+            "scored": counts["scored"],
+        }
         drawn += [replace(found, **sizes, above=above) for found in some]
     rng.shuffle(drawn)  # so that nobody sees from the place how sure the judge was
     return drawn, counts

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "How",
+    "SelfAgreement",
     "combine",
     "count_orders",
     "count_preferences",

@@ -15,6 +15,7 @@ from pnyx.corpora.segment import split_sentences
 __all__ = [
     "MAX_WINDOW",
     "Passage",
+    "Wording",
     "find_words",
     "is_negator",
     "read_passage",

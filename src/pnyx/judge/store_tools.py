@@ -19,8 +19,10 @@ from pnyx.judge.store_rows import COLUMNS, StoredRow, row_from_object
 
 __all__ = [
     "Cleared",
+    "MergedSource",
     "ModelStats",
     "StoreStats",
+    "TokenTotal",
     "clear_store",
     "export_store",
     "merge_stores",

@@ -203,7 +203,7 @@ class Applied:
     manifest: Mapping[str, Any]
 
 
-def annotation_row(
+def _annotation_row(
     pair: Support, answer: Answer, judge: str, *, with_text: bool = False
 ) -> dict[str, Any]:
     """Return a pair's line in a file of annotations; it is also a line of `answers`."""
@@ -279,7 +279,7 @@ def apply_judge(
         return Applied(path, before["counts"], before["counts"]["asked"], before)
 
     def row_of(pair: Support, answer: Answer) -> dict[str, Any]:
-        return annotation_row(pair, answer, judge.name, with_text=with_text)
+        return _annotation_row(pair, answer, judge.name, with_text=with_text)
 
     def same(found: Mapping[str, Any]) -> bool:
         return _refuse_other(found, about, partial_of(path), "was begun with annotations")

@@ -22,6 +22,7 @@ __all__ = [
     "MAX_TOKENS",
     "LateScorer",
     "Piece",
+    "TextVectors",
     "asked_texts",
     "interact",
     "load",

@@ -24,7 +24,7 @@ from pnyx.students.causal import (
 )
 from pnyx.students.causal_text import Texts, check_rendered, label, stated
 
-__all__ = ["ADAPTER", "Calibration", "left_padded", "load"]
+__all__ = ["ADAPTER", "Calibration", "LoraScorer", "left_padded", "load"]
 
 ADAPTER = "adapter_model.safetensors"
 """Name of the adapter's weights in a student's folder, as peft has it."""

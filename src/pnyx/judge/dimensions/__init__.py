@@ -9,7 +9,7 @@ from importlib import resources
 
 from pnyx.errors import InputError, shorten
 
-__all__ = ["definition", "dimensions_of"]
+__all__ = ["Dimension", "definition", "dimensions_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
 
-__all__ = ["Example", "Report", "Trained", "Trainer", "need_torch", "quiet"]
+__all__ = ["Course", "Example", "Report", "Trained", "Trainer", "need_torch", "quiet"]
 
 Report: TypeAlias = Callable[[int, int, str], None]
 """Told of progress: steps done, of how many, and a word on how it goes."""
@@ -34,6 +34,17 @@ class Trained:
 
     settings: Mapping[str, Any]
     about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a training is given; see `Trainer.train`."""
+
+    examples: Sequence[Example]
+    work: Path
+    out: Path
+    report: Report
+    unseen: Sequence[Support] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,9 @@ class Trainer:
         An interrupted training resumes from the last checkpoint in `work` and ends with the same
         weights. `unseen` pairs of other questions show how scores lie that were not fitted.
         """
+        return self._train(Course(examples, work, out, report, unseen))
+
+    def _train(self, course: Course) -> Trained:
         raise NotImplementedError
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
 from pnyx.students.combined import CLOSENESS, LEAST_DEVIATION, PARTS, Part, Standard, open_parts
 from pnyx.students.logistic import FEATURES_VERSION
-from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.base import Course, Report, Trained, Trainer
 from pnyx.students.train.late import LateTrainer
 from pnyx.students.train.regression import LexicalTrainer
 
@@ -40,28 +39,23 @@ class CombinedTrainer(Trainer):
         """See `Trainer`."""
         return {**{part.kind: part.plan() for part in self._trainers()}, CLOSENESS: self._closeness}
 
-    def train(
-        self,
-        examples: Sequence[Example],
-        work: Path,
-        out: Path,
-        report: Report,
-        unseen: Sequence[Support] = (),
-    ) -> Trained:
-        """See `Trainer`.
+    def _train(self, course: Course) -> Trained:
+        """Scale by unseen pairs (values of fitted ones lie further apart), all questions together.
 
-        Means and deviations are those of unseen pairs (values of fitted ones lie further apart),
-        over all questions together: that one's documents are closer is part of the judgement.
+        That one question's documents are closer than another's is part of the judgement.
         """
         settings: dict[str, Mapping[str, Any]] = {CLOSENESS: self._closeness}
         about = {}
         for trainer in self._trainers():
-            own = work / trainer.kind
+            own = course.work / trainer.kind
             own.mkdir(exist_ok=True)
-            trained = trainer.train(examples, own, out, _named(report, trainer.kind), unseen)
+            report = _named(course.report, trainer.kind)
+            trained = trainer.train(course.examples, own, course.out, report, course.unseen)
             settings[trainer.kind] = trained.settings
             about[trainer.kind] = {**trainer.plan(), **trained.about}
-        standards = _standards(open_parts(out, settings), unseen, _named(report, "scale"))
+        standards = _standards(
+            open_parts(course.out, settings), course.unseen, _named(course.report, "scale")
+        )
         parts = {
             name: {
                 "settings": settings[name],

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from pnyx.students.late import Piece, asked_texts, pieces_of
-from pnyx.students.network import read_tokenizer
-from pnyx.students.train.base import Example, Report
+from pnyx.students.network import MODEL, read_tokenizer
+from pnyx.students.train.base import Course, Example
 from pnyx.students.train.bert import Bert, export_int8, load_bert, optimizer_of
 from pnyx.students.train.loop import Loop
 
@@ -118,14 +117,10 @@ def _interact(
 
 
 def train_net(
-    trainer: LateTrainer,
-    examples: Sequence[Example],
-    tokenizer: bytes,
-    work: Path,
-    out: Path,
-    report: Report,
+    trainer: LateTrainer, tokenizer: bytes, course: Course
 ) -> tuple[list[float], float, float | None]:
-    """Train, export the encoder to `out`, return weights, intercept and the last loss."""
+    """Train, export the encoder, return weights, intercept and the last loss."""
+    examples = course.examples
     torch.manual_seed(trainer.seed)
     groups = {name: i for i, name in enumerate(dict.fromkeys(e.group for e in examples))}
     bert = load_bert(trainer.base)
@@ -137,10 +132,12 @@ def train_net(
     loop = Loop(optimizer, learned, len(steps), seed=trainer.seed)
     lesson = _Lesson(trainer, net, examples, groups, read_tokenizer(tokenizer))
     net.train()
-    loss = loop.run(lambda step: lesson.backward(steps[step]), work, report)
+    loss = loop.run(lambda step: lesson.backward(steps[step]), course.work, course.report)
     net.eval()
     ids = torch.randint(1000, 2000, (2, 12))
-    export_int8(bert, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, out)
+    export_int8(
+        bert, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, course.out / MODEL
+    )
     shares = torch.bincount(torch.tensor([groups[e.group] for e in examples])) / len(examples)
     intercept = float(net.intercept.detach() + shares @ net.own.detach())
     return net.weights.detach().tolist(), intercept, loss

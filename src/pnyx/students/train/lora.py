@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.judge.questions import Support
 from pnyx.students.causal import (
     PACKAGED,
     Base,
@@ -25,7 +23,7 @@ from pnyx.students.causal import (
 )
 from pnyx.students.causal_text import Texts, label, render
 from pnyx.students.lora import ADAPTER, Calibration
-from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.base import Course, Example, Trained, Trainer
 
 if TYPE_CHECKING:
     from pnyx.students.train.causal import Lesson
@@ -123,15 +121,7 @@ class LoraTrainer(Trainer):
             del settings[name]
         return settings
 
-    def train(
-        self,
-        examples: Sequence[Example],
-        work: Path,
-        out: Path,
-        report: Report,
-        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
-    ) -> Trained:
-        """See `Trainer`; a PnyxError, too, where no pairs of both verdicts can be learned from."""
+    def _train(self, course: Course) -> Trained:
         require_libraries()
         from safetensors.torch import save_file
 
@@ -143,13 +133,13 @@ class LoraTrainer(Trainer):
         with own_randomness():
             model = self._model(base)
             texts = self._texts(tokenizer, rendered, model.config)
-            lessons, left_out = _lessons(texts, examples, reason=self.reason)
-            steps, loss = fit_adapter(model, lessons, self, texts.pad, work, report)
+            lessons, left_out = _lessons(texts, course.examples, reason=self.reason)
+            steps, loss = fit_adapter(model, lessons, self, texts.pad, course.work, course.report)
         weights = adapter_weights(model)
-        save_file(weights, out / ADAPTER)
+        save_file(weights, course.out / ADAPTER)
         about_adapter = model.peft_config["default"]
         about_adapter.base_model_name_or_path = base.name
-        about_adapter.save_pretrained(str(out))
+        about_adapter.save_pretrained(str(course.out))
         settings = {
             "base": base.row() | {"revision": revision_of(model)},
             "wording": label(),

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ import numpy.typing as npt
 
 from pnyx.errors import PnyxError
 from pnyx.judge.curves import folds_of
-from pnyx.judge.questions import Support
 from pnyx.measure.binary import weighted_auroc
 from pnyx.measure.weighted import measured_once
 from pnyx.models.encoder import load_encoder
@@ -28,11 +26,12 @@ from pnyx.students.lexical import FEATURES_VERSION as LEXICAL_VERSION
 from pnyx.students.lexical import MAX_WORDS, WORDS, Lexicon
 from pnyx.students.linear import WEIGHTS, Floats
 from pnyx.students.logistic import FEATURES, FEATURES_VERSION, similarity_features
-from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.base import Course, Example, Report, Trained, Trainer
 
 __all__ = [
     "LexicalTrainer",
     "LogisticTrainer",
+    "Regression",
     "fit_regression",
     "fit_regressions",
     "learn_lexicon",
@@ -81,7 +80,7 @@ def fit_regressions(
         return fit_regression(x, targets, groups, strengths[int(np.argmax(found))])
 
 
-def fit_examples(
+def _fit_examples(
     x: Floats, examples: Sequence[Example], scale: Floats, strengths: Sequence[float]
 ) -> tuple[Floats, float]:
     """Fit with each feature penalised as if scaled; return weights with intercept, and strength."""
@@ -211,22 +210,14 @@ class LogisticTrainer(Trainer):
         """See `Trainer`."""
         return f"logistic regression over {self.encoder}"
 
-    def train(
-        self,
-        examples: Sequence[Example],
-        work: Path,  # noqa: ARG002 - it takes seconds: nothing to resume
-        out: Path,
-        report: Report,
-        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
-    ) -> Trained:
-        """See `Trainer`."""
+    def _train(self, course: Course) -> Trained:
         from safetensors.numpy import save_file
 
-        x = self._features(examples, report)
+        x = self._features(course.examples, course.report)
         scale = np.ones(x.shape[1])
         scale[: len(FEATURES)] = _SCALE
-        weights, strength = fit_examples(x, examples, scale, self.strengths)
-        save_file({"weights": weights}, out / WEIGHTS)
+        weights, strength = _fit_examples(x, course.examples, scale, self.strengths)
+        save_file({"weights": weights}, course.out / WEIGHTS)
         settings = {"encoder": self.encoder, "features": FEATURES_VERSION}
         return Trained(settings, {"strength": strength})
 
@@ -260,29 +251,21 @@ class LexicalTrainer(Trainer):
         """See `Trainer`."""
         return "logistic regression over shared words"
 
-    def train(
-        self,
-        examples: Sequence[Example],
-        work: Path,  # noqa: ARG002 - it takes seconds: nothing to resume
-        out: Path,
-        report: Report,
-        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
-    ) -> Trained:
-        """See `Trainer`."""
+    def _train(self, course: Course) -> Trained:
         from safetensors.numpy import save_file
 
-        report(0, 2, "counting words")
-        lexicon = learn_lexicon(example.question.text for example in examples)
-        x = lexicon.features([example.question for example in examples])
-        report(1, 2, "fitting")
+        course.report(0, 2, "counting words")
+        lexicon = learn_lexicon(example.question.text for example in course.examples)
+        x = lexicon.features([example.question for example in course.examples])
+        course.report(1, 2, "fitting")
         spread = x.std(axis=0)
         scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
-        weights, strength = fit_examples(x, examples, scale, self.strengths)
+        weights, strength = _fit_examples(x, course.examples, scale, self.strengths)
         words = list(lexicon.weights)
-        (out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
+        (course.out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
         idf = np.array(list(lexicon.weights.values()), dtype=np.float64)
-        save_file({"weights": weights, "idf": idf}, out / WEIGHTS)
-        report(2, 2, "fitting")
+        save_file({"weights": weights, "idf": idf}, course.out / WEIGHTS)
+        course.report(2, 2, "fitting")
         settings = {"features": LEXICAL_VERSION, "unseen": lexicon.unseen}
         return Trained(settings, {"strength": strength, "words": len(words)})
 
