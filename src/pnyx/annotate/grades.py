@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -71,8 +71,13 @@ def write_graded_qrels(
             (twice, _), *_ = Counter(documents).most_common(1)
             shown = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
             raise InputError(f"topic {shown} come twice, which qrels cannot say")
+    qrels = (
+        Qrel(topic, document, grade)
+        for topic, (documents, grades) in topics.items()
+        for document, grade in zip(documents, grades, strict=True)
+    )
     with atomic_text(path) as stream:
-        write_qrels(stream, _qrels(topics))
+        write_qrels(stream, qrels)
     return {grade: found[grade] for grade in range(len(thresholds or (1,)) + 1)}
 
 
@@ -100,9 +105,3 @@ def _graded(
         documents.append(names.setdefault(one.doc_id, one.doc_id))
         grades.append(grade)
     return topics, missing
-
-
-def _qrels(topics: _Topics) -> Iterator[Qrel]:
-    for topic, (documents, grades) in topics.items():
-        for document, grade in zip(documents, grades, strict=True):
-            yield Qrel(topic, document, grade)

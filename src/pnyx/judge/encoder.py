@@ -6,7 +6,7 @@ How the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -140,7 +140,7 @@ class EncoderJudge:
         needed: dict[str, None] = {}
         for question, problem in zip(questions, problems, strict=True):
             if not problem:
-                needed.update(dict.fromkeys(_texts(question, passages[question.text])))
+                needed.update(dict.fromkeys((_query(question), *passages[question.text].windows)))
         texts = list(needed)
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         return [
@@ -158,8 +158,7 @@ class EncoderJudge:
     def _scores(
         self, question: Support, passage: Passage, vectors: Vectors
     ) -> tuple[dict[str, float], str]:
-        query = vectors[_query(question)]
-        windows = _stack(vectors, passage.windows) @ query
+        windows = np.stack([vectors[text] for text in passage.windows]) @ vectors[_query(question)]
         unique = list(dict.fromkeys(passage.sentences))
         sentences = windows[: len(unique)]  # the windows begin with the sentences, each once
         features = {"similarity": round(float(windows.max()), 6)}
@@ -176,14 +175,4 @@ def _calibration_name(question: Support) -> str:
 
 def _query(question: Support) -> str:
     """Return what is compared with the windows; a definition is worth more than the model."""
-    if question.task == "relevance":
-        return question.sought
-    return question.statement
-
-
-def _texts(question: Support, passage: Passage) -> Iterable[str]:
-    return (_query(question), *passage.windows)
-
-
-def _stack(vectors: Vectors, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    return np.stack([vectors[text] for text in texts])
+    return question.sought if question.task == "relevance" else question.statement

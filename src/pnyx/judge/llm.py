@@ -25,6 +25,8 @@ from pnyx.models.replies import CallFailed, ChatRequest, Reply
 __all__ = ["Asking", "Item", "LlmJudge", "Probability", "find_evidence"]
 
 _MAX_EVIDENCE = 4000
+_STOPS_ALL = ("budget", "not_in_store")
+"""Failures that are about the run and not about one request."""
 _METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stated"}
 
 
@@ -125,7 +127,7 @@ class LlmJudge:
             else:
                 notes = {"repaired": True}
                 return await self._completed(questions, readings, again, outcome, notes)
-        elif isinstance(outcome, CallFailed) and _stops_all(outcome):
+        elif isinstance(outcome, CallFailed) and outcome.reason.startswith(_STOPS_ALL):
             return self._failed(questions, again, outcome)
         if len(questions) > 1:
             return await self._split(questions)
@@ -239,10 +241,6 @@ def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
     if isinstance(outcome, CallFailed):
         return outcome.reason.startswith(("too_long", "empty"))
     return cut_reason(outcome, request) is not None
-
-
-def _stops_all(outcome: CallFailed) -> bool:
-    return outcome.reason.startswith(("budget", "not_in_store"))
 
 
 def _probability(

@@ -42,18 +42,10 @@ class Lookup:
         self._rows = {(one.id, one.task, one.dimension): one for one in chosen}
         self._judge = next(iter(self._rows.values())).judge
         self._tasks = frozenset(task for _, task, _ in self._rows)
-
-    @property
-    def name(self) -> str:
-        """`lookup:FILE(JUDGE)`."""
-        return f"lookup:{shorten(Path(self._source).name)}({shorten(self._judge)})"
-
-    @property
-    def card(self) -> str:
-        """How many answers there are, of how many items."""
+        self.name = f"lookup:{shorten(Path(self._source).name)}({shorten(self._judge)})"
         items = len({(identifier, task) for identifier, task, _ in self._rows})
         scored = sum(row.value is not None for row in self._rows.values())
-        return (
+        self.card = (
             f"answers of a former run: {scored} of {len(self._rows)} scored, of {items} items; "
             f"as good as {shorten(self._judge)}"
         )
@@ -125,25 +117,16 @@ class HumanLabels:
     kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
 
     def __init__(self, path: str | Path) -> None:
-        self._path = str(path)
         self._votes: dict[tuple[str, str], list[Value]] = {}
-        self._annotators: set[str] = set()
-        for one in read_verdicts(self._path, "labels"):
+        annotators: set[str] = set()
+        for one in read_verdicts(str(path), "labels"):
             self._votes.setdefault(one.key, []).append(one.value)
             if one.annotator:
-                self._annotators.add(one.annotator)
-
-    @property
-    def name(self) -> str:
-        """`labels:` and the file's name."""
-        return f"labels:{'-' if self._path == '-' else Path(self._path).name}"
-
-    @property
-    def card(self) -> str:
-        """How many labels by how many people."""
+                annotators.add(one.annotator)
+        self.name = f"labels:{'-' if str(path) == '-' else Path(path).name}"
         votes = sum(map(len, self._votes.values()))
-        people = f" by {len(self._annotators)} annotators" if self._annotators else ""
-        return f"people's labels: {votes} labels of {len(self._votes)} items{people}"
+        people = f" by {len(annotators)} annotators" if annotators else ""
+        self.card = f"people's labels: {votes} labels of {len(self._votes)} items{people}"
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""

@@ -82,15 +82,15 @@ def _past(model: StoredModel) -> Iterator[StoredRow]:
 def _second_tries(model: StoredModel, past: Sequence[StoredRow]) -> list[ChatRequest]:
     """Return the second tries to expect of the missing requests: a share as large as before."""
     firsts = [row for row in past if not _is_second(model, row.request)]
-    tried = [row for row in firsts if row.reply.finish_reason == "length" and _again(model, row)]
+    cut = [row.request for row in firsts if row.reply.finish_reason == "length"]
+    tried = [r for r in cut if model.store.get(model.key(_roomier(r))) is not None]
     missing = [r for r in model.missing.values() if not _is_second(model, r)]
     expected = math.ceil(len(missing) * len(tried) / max(1, len(firsts)))
-    return [replace(request, max_tokens=2 * request.max_tokens) for request in missing[:expected]]
+    return [_roomier(request) for request in missing[:expected]]
 
 
-def _again(model: StoredModel, row: StoredRow) -> bool:
-    roomier = replace(row.request, max_tokens=2 * row.request.max_tokens)
-    return model.store.get(model.key(roomier)) is not None
+def _roomier(request: ChatRequest) -> ChatRequest:
+    return replace(request, max_tokens=2 * request.max_tokens)
 
 
 def _is_second(model: StoredModel, request: ChatRequest) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.errors import shorten
@@ -253,28 +254,13 @@ def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
 
 def _mass(token: Token, before: str, word: str) -> float | None:
     """Return the probability of all alternatives that begin to spell `word`; None without any."""
-    likely = [
-        math.exp(logprob)
-        for text, logprob in token.alternatives
-        if _spells(_after(text, before), word)
-    ]
+    likely = [math.exp(p) for text, p in token.alternatives if _spells(text, before, word)]
     return sum(likely) if likely else None
 
 
-def _after(text: str, before: str) -> str:
-    """Return what an alternative says once its quotation mark and white space are passed."""
-    if before and text.startswith(before):
-        return text[len(before) :]
-    return text.lstrip().removeprefix('"')
-
-
-def _spells(text: str, word: str) -> bool:
+def _spells(text: str, before: str, word: str) -> bool:
+    begun = bool(before) and text.startswith(before)
+    text = text[len(before) :] if begun else text.lstrip().removeprefix('"')
     said = text.strip().strip('"').lower()
-    return bool(said) and (word.startswith(said) or _first_word(said) == word)
-
-
-def _first_word(text: str) -> str:
-    for place, character in enumerate(text):
-        if not character.isalpha():
-            return text[:place]
-    return text
+    first_word = "".join(takewhile(str.isalpha, said))
+    return bool(said) and (word.startswith(said) or first_word == word)

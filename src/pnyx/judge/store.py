@@ -178,9 +178,7 @@ class Store:
         if self.version < FIRST_WITH_FAILURES:
             return None
         rows = self.execute("SELECT * FROM failures WHERE key = ?", (key,))
-        if not rows or (self._has_checksums and checksum(rows[0][:-1]) != rows[0][-1]):
-            return None
-        return str(rows[0][2])
+        return str(rows[0][2]) if rows and self._checks(rows[0]) else None
 
     def put_row(self, row: StoredRow) -> Outcome:
         """Add a row as it is, its key unchecked; what is there already stays."""
@@ -257,14 +255,13 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    @property
-    def _has_checksums(self) -> bool:
-        """Whether rows have checksums; old stores get them when they are written."""
-        return self.version >= FIRST_WITH_CHECKSUMS
+    def _checks(self, row: Sequence[Any]) -> bool:
+        """Whether a row's checksum fits; old stores get them when they are written."""
+        return self.version < FIRST_WITH_CHECKSUMS or checksum(row[:-1]) == row[-1]
 
     def _sound(self, row: Sequence[Any]) -> StoredReply:
         """Return the reply that a row holds; ValueError where it is damaged."""
-        if self._has_checksums and checksum(row[:-1]) != row[-1]:
+        if not self._checks(row):
             raise ValueError("is damaged (its checksum does not fit)")
         try:
             return StoredReply(*reply_from_columns(row[:-1]))

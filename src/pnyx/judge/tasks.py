@@ -44,12 +44,9 @@ class Task:
 
     def read(self, path: str) -> list[JudgeQuestion]:
         """Read an items file: JSONL, one question a line, ids unique."""
-
-        def question(row: dict[str, Any]) -> JudgeQuestion:
-            return self.question(Fields(row))
-
         rows = FORMATS[self.items].scan(path, Options())
-        return [q for _, q in strict(scanned(path, question, rows=rows), path, "items")]
+        found = scanned(path, lambda row: self.question(Fields(row)), rows=rows)
+        return [question for _, question in strict(found, path, "items")]
 
 
 def ask_relevance(

@@ -9,7 +9,6 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ from pnyx.files import atomic_text, json_line, read_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.store_layout import now
 from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, partial_of, read_json
 from pnyx.runs.pairs import PairSource
 
@@ -29,7 +29,6 @@ __all__ = [
     "apply_judge",
     "judge_into",
     "manifest_path",
-    "now",
     "write_manifest",
 ]
 
@@ -154,11 +153,6 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     """Write a manifest for people and programs to read."""
     with atomic_text(path) as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-
-
-def now() -> str:
-    """Return the time, to the second, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")

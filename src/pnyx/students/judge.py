@@ -278,18 +278,10 @@ class SideJudge:
     kinds: frozenset[type] = frozenset({Support})
     cards: Mapping[str, str] = MappingProxyType({"stance": _SIDES_CARD})
 
+    card = f"{_SIDES_CARD}; weak: hints only"
+
     def __init__(self, judge: StudentJudge) -> None:
-        self._judge = judge
-
-    @property
-    def name(self) -> str:
-        """The judge's name and `+sides`."""
-        return f"{self._judge.name}+sides"
-
-    @property
-    def card(self) -> str:
-        """How many sides it tells."""
-        return f"{_SIDES_CARD}; weak: hints only"
+        self._judge, self.name = judge, f"{judge.name}+sides"
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
