@@ -9,6 +9,7 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -272,12 +273,10 @@ def apply_judge(
         _hand_over((row for _, row in read_jsonl(path)), take)
         return Applied(path, before["counts"], before["counts"]["asked"], before)
 
-    def row_of(pair: Support, answer: Answer) -> dict[str, Any]:
-        return _annotation_row(pair, answer, judge.name, with_text=with_text)
-
     def same(found: Mapping[str, Any]) -> bool:
         return _refuse_other(found, about, partial_of(path), "was begun with annotations")
 
+    row_of = partial(_annotation_row, judge=judge.name, with_text=with_text)
     started = now()
     with Journal(path, about, same) as journal:
         if on_start is not None:

@@ -9,7 +9,7 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import resources
 from typing import Any
 
@@ -126,7 +126,7 @@ class Texts:
         self._lock = threading.Lock()
         self._rendered = rendered
         self._data = lru_cache(maxsize=1024)(self._untrusted)
-        self._own: Callable[[str], Ids] = lru_cache(maxsize=64)(self._template)
+        self._own: Callable[[str], Ids] = lru_cache(maxsize=64)(partial(self._ids, split=False))
         if tokenizer.eos_token_id is None:
             raise InputError("base: its tokenizer has no token that ends a text")
         self.end: int = tokenizer.eos_token_id
@@ -190,17 +190,14 @@ class Texts:
         with self._lock:
             return str(self._tokenizer.decode(ids, skip_special_tokens=True))
 
-    def _template(self, text: str) -> Ids:
+    def _ids(self, text: str, *, split: bool) -> Ids:
+        """Return the tokens of a text; `split` reads control tokens as plain letters."""
         with self._lock:
             ids: Ids = self._tokenizer(
-                text, add_special_tokens=False, split_special_tokens=False, verbose=False
+                text, add_special_tokens=False, split_special_tokens=split, verbose=False
             ).input_ids
         return ids
 
     def _untrusted(self, text: str) -> Ids:
-        text = _TAG.sub("< ", clean_text(text))
-        with self._lock:
-            ids: Ids = self._tokenizer(
-                text, add_special_tokens=False, split_special_tokens=True, verbose=False
-            ).input_ids
+        ids = self._ids(_TAG.sub("< ", clean_text(text)), split=True)
         return [i for i in ids if i not in self._control]

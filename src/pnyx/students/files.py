@@ -147,7 +147,11 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
     except InputError as error:
         raise InputError(error.problem, path=path) from error
     for name, expected in student.files.items():
-        _check(Path(folder) / name, expected)
+        weights = Path(folder) / name
+        if not weights.is_file():
+            raise InputError("is missing: train or copy the student again", path=weights)
+        if _sha256(weights) != expected:
+            raise InputError("is damaged: its SHA-256 differs from the manifest's", path=weights)
     for found_path in sorted(Path(folder).iterdir()):  # hidden files are never read
         name = found_path.name
         if name not in (MANIFEST, CARD, *student.files) and not name.startswith("."):
@@ -165,13 +169,6 @@ def _student(row: Mapping[str, Any], task: str) -> Student:
     same = {name: getattr(found, name) for name in ("name", "kind", "settings", "card", "about")}
     curve = curve_from(given.method, given.parameters)
     return Student(**same, curve=curve, threshold=given.threshold, files=found.files, task=task)
-
-
-def _check(path: Path, expected: str) -> None:
-    if not path.is_file():
-        raise InputError("is missing: train or copy the student again", path=path)
-    if _sha256(path) != expected:
-        raise InputError("is damaged: its SHA-256 differs from the manifest's", path=path)
 
 
 def _sha256(path: Path) -> str:
