@@ -67,6 +67,7 @@ class Isotonic:
             raise ValueError("y falls: the curve must be monotone")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
+        """Map probabilities of yes, shape (n,), in [0, 1]."""
         return np.asarray(np.interp(probabilities, self.x, self.y), dtype=np.float64)
 
 
@@ -84,6 +85,7 @@ class Platt:
             raise ValueError(f"found a slope of {self.slope:g}, expected at least 0")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
+        """Map probabilities of yes, shape (n,), in [0, 1]."""
         return logistic(self.slope * log_odds(probabilities) + self.intercept)
 
 
@@ -101,11 +103,11 @@ class Temperature:
             raise ValueError(f"found {self.temperature:g}, expected {low:g} to {high:g}")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
+        """Map probabilities of yes, shape (n,), in [0, 1]."""
         return logistic(log_odds(probabilities) / self.temperature)
 
 
 Curve: TypeAlias = Isotonic | Platt | Temperature
-"""Called, it maps probabilities of yes, shape (n,), in [0, 1]."""
 
 
 def fit(name: CurveName, probabilities: Sequence[float], labels: Sequence[bool]) -> Curve:

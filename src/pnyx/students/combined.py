@@ -52,6 +52,7 @@ class Standard:
     weight: float = 1.0
 
     def __call__(self, value: float) -> float:
+        """Return a value in deviations from the mean, times the weight."""
         return self.weight * (value - self.mean) / self.deviation
 
 
