@@ -16,7 +16,7 @@ from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.files import json_line
 from pnyx.students.judge import StudentJudge, open_student
-from pnyx.students.train.logistic import LogisticTrainer
+from pnyx.students.train.regression import LogisticTrainer
 
 
 def labelled_rows(questions: int = 4, passages: int = 4) -> list[dict[str, Any]]:

@@ -27,9 +27,9 @@ from pnyx.judge.questions import Support
 from pnyx.judge.tasks import ask_relevance
 from pnyx.judge.verdicts import Verdict, read_annotations
 from pnyx.records import Document
-from pnyx.runs.annotations import apply_judge
-from pnyx.runs.journal import partial_of
+from pnyx.runs.engine import partial_of
 from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
+from pnyx.runs.results import apply_judge
 from pnyx.search.build import build_index
 
 QUESTIONS = "q1\tIs tea healthy?\nq2\tIs coffee healthy?\n"
@@ -280,7 +280,7 @@ def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):
 
 SLOW_JUDGE = """
 import sys, anyio, pathlib
-from pnyx.runs.annotations import apply_judge
+from pnyx.runs.results import apply_judge
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks import ask_relevance

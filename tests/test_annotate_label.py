@@ -15,8 +15,7 @@ import pytest
 from chat_server import ChatServer
 from conftest import heed_interrupts
 from pnyx import read_labelled, read_run
-from pnyx.annotate.labelled import LabelledPair
-from pnyx.annotate.shots import ShotPool
+from pnyx.annotate.labelled import LabelledPair, ShotPool
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.judge.store import Store

@@ -21,8 +21,8 @@ from pnyx.judge.tasks import ask_relevance
 from pnyx.students.judge import open_student
 from pnyx.students.lexical import FEATURES, WORDS, Lexicon
 from pnyx.students.linear import WEIGHTS
-from pnyx.students.train import lexical as training
-from pnyx.students.train.lexical import LexicalTrainer, learn_lexicon
+from pnyx.students.train import regression as training
+from pnyx.students.train.regression import LexicalTrainer, learn_lexicon
 
 PASSAGES = (
     "Rivers flood the valley. Farmers move their cattle.",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from chat_server import answered, key_of
 from conftest import heed_interrupts
-from pnyx.judge.results import tally
+from pnyx.judge.answers import tally
 from pnyx.judge.store import Store
 from pnyx.models.replies import printable
 

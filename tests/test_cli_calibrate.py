@@ -9,9 +9,9 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.judge.base import ask
-from pnyx.judge.cascade import cascade_from
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.labels import HumanLabels
+from pnyx.judge.lookup import HumanLabels
+from pnyx.judge.panel import cascade_from
 from pnyx.judge.questions import Support
 from pnyx.judge.recalibration import Recalibrated, read_calibration
 

@@ -14,7 +14,7 @@ import pytest
 from chat_server import ChatServer
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.students.linear import WEIGHTS
-from pnyx.students.train.logistic import LogisticTrainer
+from pnyx.students.train.regression import LogisticTrainer
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
 KIND = ("--kind", "logistic")

@@ -13,7 +13,7 @@ from build_server import BuildHandler, BuildServer
 from chat_server import ChatServer, Handler
 from pnyx import load_example
 from pnyx.cli import main
-from pnyx.judge.asking import Asking
+from pnyx.judge.llm import Asking
 from pnyx.judge.store import Store, request_key
 from pnyx.judge.tasks import TASKS
 from pnyx.models.replies import MAX_REPLY_BYTES, Reply, read_reply

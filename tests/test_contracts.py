@@ -31,18 +31,15 @@ from pnyx.corpora import FORMATS, check
 from pnyx.drafts import replies
 from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
-from pnyx.judge.asking import Asking
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.cascade import Cascade
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.curves import Temperature
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.forms import FORMS, form_of
-from pnyx.judge.labels import HumanLabels
-from pnyx.judge.llm import LlmJudge
-from pnyx.judge.lookup import Lookup
-from pnyx.judge.panel import Panel, Repeats
+from pnyx.judge.llm import Asking, LlmJudge
+from pnyx.judge.lookup import HumanLabels, Lookup
+from pnyx.judge.panel import Cascade, Panel, Repeats
 from pnyx.judge.prompting import load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
 from pnyx.judge.reading import schema_of, validated
@@ -70,8 +67,13 @@ from pnyx.search.pipeline import SearchPlan
 from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring
 from pnyx.search.rerank import Listwise
 from pnyx.search.topic_points import SPACES
-from pnyx.students.judge import SCORERS, StudentJudge
-from pnyx.students.packaged import PackagedJudge, SideJudge, load_perspective_student
+from pnyx.students.judge import (
+    SCORERS,
+    PackagedJudge,
+    SideJudge,
+    StudentJudge,
+    load_perspective_student,
+)
 from pnyx.write.argue import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter

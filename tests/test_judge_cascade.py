@@ -14,12 +14,12 @@ from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.base import ask
-from pnyx.judge.cascade import Cascade, cascade_from
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.curves import Platt
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
+from pnyx.judge.lookup import HumanLabels
+from pnyx.judge.panel import Cascade, cascade_from
 from pnyx.judge.questions import Preference, Support
 from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.store import Store

@@ -15,10 +15,9 @@ import pytest
 from chat_server import ChatServer, key_of
 from pnyx.cli import main
 from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask, run_blocking
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm import Asking, LlmJudge
 from pnyx.judge.plan import plan_run
 from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import Preference, Support

@@ -13,10 +13,9 @@ import pytest
 from chat_server import ChatServer
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm import Asking, LlmJudge
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.judge.store import Store
 from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience

@@ -18,8 +18,7 @@ from pnyx.judge.answers import Judged, Provenance, answer_rows
 from pnyx.judge.forms import FORMS, Reading, form_of
 from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
-from pnyx.judge.reading import UnreadableReply, one_object, word_spans
-from pnyx.judge.tokens import probability_of_yes
+from pnyx.judge.reading import UnreadableReply, one_object, probability_of_yes, word_spans
 from pnyx.models.replies import Reply, Token, read_reply
 
 # --- a strict reader of each form, with nothing but json

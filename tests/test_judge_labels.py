@@ -9,7 +9,7 @@ import pytest
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.labels import HumanLabels
+from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 
 

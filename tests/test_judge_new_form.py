@@ -13,13 +13,12 @@ from pydantic import BaseModel, BeforeValidator, create_model
 from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import FORMS
 from pnyx.judge.forms.base import plain_word, strict
-from pnyx.judge.forms.rating import RatingForm
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.forms.kinds import RatingForm
+from pnyx.judge.llm import Asking, LlmJudge
 from pnyx.judge.prompting import parse_prompt, prompt_bytes
 from pnyx.judge.questions import Rating
 from pnyx.judge.store import Store

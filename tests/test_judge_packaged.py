@@ -19,7 +19,7 @@ from pnyx.judge.encoder import load_calibrations
 from pnyx.judge.recalibration import Recalibration, write_calibration
 from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import ask_relevance, ask_stance
-from pnyx.students.packaged import SideJudge
+from pnyx.students.judge import SideJudge
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -15,8 +15,8 @@ from pnyx.judge.base import Judge, ask
 from pnyx.judge.combine import self_agreement
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
+from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.questions import Preference, Rating, Support
 from pnyx.judge.store import Store

@@ -28,8 +28,8 @@ from pnyx.judge.curves import (
     folds_of,
 )
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
+from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Support
 from pnyx.judge.recalibration import (
     Recalibrated,

@@ -7,12 +7,11 @@ import json
 import pytest
 
 from chat_server import ChatServer
-from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import form_of
-from pnyx.judge.labels import HumanLabels
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm import Asking, LlmJudge
+from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import Shot, Support
 from pnyx.judge.reading import UnreadableReply

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.quotes import find_words
+from pnyx.judge.passages import find_words
 from pnyx.judge.reading import UnreadableReply, one_object, word_spans
 from regex_fuzz import Found, slow
 

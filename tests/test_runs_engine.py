@@ -8,8 +8,7 @@ import pytest
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
-from pnyx.runs.engine import answer_items
-from pnyx.runs.journal import Journal
+from pnyx.runs.engine import Journal, answer_items
 
 
 class Waiting:

@@ -15,8 +15,8 @@ from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.labels import HumanLabels
 from pnyx.judge.llm import LlmJudge
+from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.panel import Panel
 from pnyx.judge.questions import Ranking
 from pnyx.judge.store import Store

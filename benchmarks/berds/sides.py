@@ -24,7 +24,7 @@ from debates import Debates, split_topics, table
 
 from pnyx.judge.questions import Support
 from pnyx.models.encoder import load_encoder
-from pnyx.students.packaged import load_perspective_student
+from pnyx.students.judge import load_perspective_student
 from pnyx.students.reader import pieces_of
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))

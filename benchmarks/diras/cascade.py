@@ -29,14 +29,14 @@ from pnyx.annotate.distil import Distillation, distil, example_of
 from pnyx.annotate.labelled import read_labelled
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.cascade import Cascade
 from pnyx.judge.curves import best_f1_threshold, fit
+from pnyx.judge.panel import Cascade
 from pnyx.judge.recalibration import Recalibrated, Recalibration
 from pnyx.judge.sure import choose_thresholds
 from pnyx.judge.tasks import ask_relevance
 from pnyx.measure.registry import MEASURES
 from pnyx.students.judge import StudentJudge, open_student
-from pnyx.students.train.lexical import LexicalTrainer
+from pnyx.students.train.regression import LexicalTrainer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

@@ -26,17 +26,16 @@ from common import Report, arguments
 
 from pnyx.corpora.bundled import load_example
 from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.asking import Asking
 from pnyx.judge.base import ask
 from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm import Asking, LlmJudge
 from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import Support
 from pnyx.judge.store import Store
 from pnyx.models.chat import endpoint_from
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
-from pnyx.students.packaged import PackagedJudge
+from pnyx.students.judge import PackagedJudge
 from pnyx.write.argue import Plan, argue
 from pnyx.write.extractive import ExtractiveWriter
 

@@ -43,16 +43,13 @@ from .drafts.drafting import Drafted, draft_questions
 from .drafts.filtering import Filtered, filter_drafts
 from .errors import IndexFolderError, InputError, MissingExtra, ModelError, PnyxError
 from .judge.answers import Judged, Provenance, Unscored
-from .judge.asking import Asking
 from .judge.base import Judge, ask
-from .judge.cascade import Cascade, cascade_from
 from .judge.combine import combine, self_agreement
 from .judge.completions import StoredModel
 from .judge.encoder import EncoderJudge
-from .judge.labels import HumanLabels
-from .judge.llm import LlmJudge
-from .judge.lookup import Lookup
-from .judge.panel import Panel, Repeats
+from .judge.llm import Asking, LlmJudge
+from .judge.lookup import HumanLabels, Lookup
+from .judge.panel import Cascade, Panel, Repeats, cascade_from
 from .judge.perspectives import ask_perspectives
 from .judge.questions import Preference, Ranking, Rating, Support
 from .judge.recalibration import (
@@ -100,8 +97,8 @@ from .records import (
     RunEntry,
     Sentence,
 )
-from .runs.annotations import Applied, apply_judge
 from .runs.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
+from .runs.results import Applied, apply_judge
 from .search.build import add_to_index, build_index
 from .search.clusters import (
     Clusters,
@@ -130,13 +127,11 @@ from .search.rerank import Listwise, rerank, rerank_many, rerank_pointwise
 from .search.scoring import Scoring, rank_documents, touche_rank, touche_scores
 from .search.vectors import embed_documents, embed_question
 from .students.files import Student, read_student
-from .students.judge import StudentJudge, load_perspective_student, open_student
-from .students.packaged import PackagedJudge
+from .students.judge import PackagedJudge, StudentJudge, load_perspective_student, open_student
 from .students.train.combined import CombinedTrainer
 from .students.train.late import LateTrainer
-from .students.train.lexical import LexicalTrainer
-from .students.train.logistic import LogisticTrainer
 from .students.train.lora import LoraTrainer
+from .students.train.regression import LexicalTrainer, LogisticTrainer
 from .view.markdown import render_markdown
 from .view.report import render_html
 from .web.corpus import WebCorpus, WebPlan, build_web_corpus

@@ -1,9 +1,4 @@
-"""What is relevant to a question, in words: drafted by a language model, edited by people.
-
-Judges are told it (DIRAS, section 2), and so are retrievers, which gain by its words. It is a field
-of the question, so questions with definitions are an ordinary questions file; the format
-`guidelines` is the one for people's editors.
-"""
+"""Definitions of relevance: drafted by a language model, edited by people (DIRAS, section 2)."""
 
 from __future__ import annotations
 
@@ -29,12 +24,9 @@ _EXAMPLE_WORDS = 200
 
 @dataclass(frozen=True, slots=True)
 class DraftedDefinition:
-    """A question with what is relevant to it.
+    """A question with what is relevant to it, and what went wrong (one line each).
 
-    Attributes:
-        question: with the definition; as it was where the model gave none.
-        problems: what a reader must know, one line each.
-        failed: the model gave no definition.
+    Where the model gave no definition, `failed` is True and the question as it was.
     """
 
     question: Question
@@ -102,7 +94,6 @@ def _shortened(text: str) -> str:
 
 @cache
 def _reply_model() -> Any:
-    """Build the reply's shape on first use: pydantic is slow to import."""
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)

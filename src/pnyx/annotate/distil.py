@@ -1,8 +1,4 @@
-"""A student trained on a teacher's labels and calibrated on questions that it has not seen (DIRAS).
-
-Whole questions are held out: pairs of one question are alike, so on other pairs of its own
-questions a student looks better than it is, and its probabilities are too sure.
-"""
+"""A student trained on a teacher's labels and calibrated on whole questions held out (DIRAS)."""
 
 from __future__ import annotations
 
@@ -17,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pnyx.annotate.card import student_card
 from pnyx.annotate.labelled import LabelledPair
-from pnyx.errors import InputError
+from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_folder, atomic_text, make_folder
 from pnyx.judge.curves import Curve, CurveName, best_f1_threshold, crossfit, fit, folds_of
 from pnyx.judge.tasks import ask_relevance
@@ -31,29 +26,42 @@ from pnyx.students.files import CARD, MANIFEST, Student, check_name, write_manif
 from pnyx.students.judge import Score, load_scorer
 from pnyx.students.train.base import Example, Report, Trained, Trainer, quiet
 
-__all__ = ["Distillation", "Distilled", "calibrate", "distil", "example_of", "split_questions"]
+__all__ = [
+    "Distillation",
+    "Distilled",
+    "calibrate",
+    "distil",
+    "example_of",
+    "split_questions",
+]
 
 _FOLDS = 5
 _PARTLY = 0.75
 """Target of a pair that is relevant only in part, where no probability is known."""
 _PLAN = "plan.json"
+_NAMES = {
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "auroc": "AUROC",
+    "average_precision": "average precision",
+    "ece": "calibration error (ECE)",
+    "brier": "Brier score",
+    "ndcg": "nDCG",
+    "map": "MAP",
+}
+"""Figures of a student, in their order -> how its card calls them."""
 _BY_ORDER = frozenset({"auroc", "average_precision", "ndcg", "map"})
-_FIGURES = ("f1", "accuracy", "auroc", "average_precision", "ece", "brier", "ndcg", "map")
 
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """How a student is made, whatever its kind.
+    """How a student is made, whatever its kind; InputError for a share or a name that cannot be.
 
     Attributes:
-        name: of the student.
+        name: letters, digits, `.`, `_` and `-`.
         held_out: the share of pairs that are held out, in whole questions, in (0, 1).
         curve: what calibrates it.
         seed: of the choice of questions and of the training.
-
-    Raises:
-        InputError: a share out of range, or a name with other characters than letters, digits,
-            `.`, `_` and `-`.
     """
 
     name: str
@@ -69,13 +77,11 @@ class Distillation:
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """What came of it.
+    """The student as it was written, and how well it does.
 
     Attributes:
-        student: as it was written.
         counts: pairs and questions asked, unscored, trained on and held out.
-        figures: on the held-out questions, against the teacher; the calibration that a pair's
-            figures rest on was fitted on other held-out questions.
+        figures: on the held-out questions, against the teacher, cross-fitted calibration.
     """
 
     student: Student
@@ -99,14 +105,9 @@ def example_of(pair: LabelledPair) -> Example:
 def split_questions(
     examples: Sequence[Example], share: float, seed: int
 ) -> tuple[list[Example], list[Example]]:
-    """Part examples into those to train on and those held out, by whole questions.
+    """Part examples into those to train on and those held out, by whole questions at random.
 
-    Questions are drawn at random until the share is reached, so that both parts hold both
-    verdicts; at least two are held out where there are four or more.
-
-    Raises:
-        InputError: there are fewer than two questions, all verdicts are the same, or there are no
-            two parts with both.
+    Both parts hold both verdicts; at least two questions are held out of four or more.
     """
     sizes = Counter(example.group for example in examples)
     if len(sizes) < 2:
@@ -148,8 +149,8 @@ def distil(
 ) -> Distilled:
     """Train a student, calibrate it on held-out questions and write its folder.
 
-    What is interrupted goes on when it is called again with the same pairs and plan: checkpoints
-    lie in `OUT.partial` until the student is written.
+    An interrupted call continues when it is repeated with the same pairs and plan: checkpoints lie
+    in `OUT.partial` until the student is written.
 
     Args:
         pairs: with verdicts; those without one are counted and left out.
@@ -160,7 +161,7 @@ def distil(
         replace: an existing student is replaced.
 
     Raises:
-        InputError: too few labels or questions, `out` exists or is no student, or `OUT.partial`
+        InputError: too few labels or questions, `out` exists or is not a student, or `OUT.partial`
             holds checkpoints of another training.
         PnyxError: a library is missing, or the training failed.
     """
@@ -183,7 +184,7 @@ def distil(
         scores = scorer.score(asked)
         curve, threshold, figures = calibrate(held, scores, plan.curve)
         student = _student(plan, trainer, trained, (curve, threshold), counts, figures)
-        folder.joinpath(CARD).write_text(student_card(student), encoding="utf-8")
+        folder.joinpath(CARD).write_text(_card(student), encoding="utf-8")
         student = write_manifest(folder, student)
     shutil.rmtree(work, ignore_errors=True)
     return Distilled(student, counts, figures)
@@ -247,19 +248,9 @@ def _work_folder(
 def calibrate(
     held: Sequence[Example], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
-    """Fit a curve and a threshold on pairs of questions that a student was not trained on.
+    """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures.
 
-    Args:
-        held: the pairs, with what is true of them.
-        scores: of the student, raw, or why there is none.
-        method: the kind of curve.
-
-    Returns:
-        The curve; the threshold with the best F1; and the figures: of verdicts and probabilities
-        by a curve and a threshold fitted on other questions, of the order by the raw scores.
-
-    Raises:
-        InputError: the pairs that have a score are all of one verdict.
+    Figures of verdicts and probabilities are cross-fitted, those of the order go by raw scores.
     """
     scored = [
         (example, score)
@@ -278,7 +269,7 @@ def calibrate(
     by_order, by_curve = (_measures(held, answers) for answers in (ordered, judged))
     figures = {
         name: by_order[name] if name in _BY_ORDER else by_curve[name]
-        for name in _FIGURES
+        for name in _NAMES
         if name in by_curve
     }
     curve = fit(method, raw, truth)
@@ -327,3 +318,55 @@ def _student(
         "seed": plan.seed,
     }
     return Student(plan.name, trainer.kind, trained.settings, *calibrated, card, about)
+
+
+def _card(student: Student) -> str:
+    """Return the card of a student as Markdown."""
+    about = student.about
+    counts: Mapping[str, Any] = about["counts"]
+    teachers = ", ".join(shorten(name, 80) for name in counts["teachers"]) or "not named"
+    unscored = f", {counts['unscored']} of them without a verdict and left out"
+    lines = [
+        f"# {student.name}",
+        "",
+        f"- **What**: {student.card}.",
+        f"- **Task**: is a document relevant to a question, under a definition of relevance? "
+        f"Yes from a probability of {student.threshold:.3f}.",
+        f"- **Teacher**: {_plain(teachers)}.",
+        f"- **Labels**: {counts['asked']} pairs of {counts['questions']} questions"
+        f"{unscored if counts['unscored'] else ''}; {counts['relevant']} relevant.",
+        f"- **Trained on** {counts['trained_on']} pairs; **calibrated and tested on** "
+        f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions.",
+        "- **Limits**: it imitates its teacher, against whose labels the figures are; on other "
+        "domains measure it anew (`pnyx measure relevance`).",
+        "",
+        *_figure_rows(about["figures"]),
+    ]
+    return "\n".join([*lines, "", f"Training: {_settings(about['training'])}.", ""])
+
+
+def _figure_rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = [
+        "| held-out questions | value | 95 % interval | scored of asked |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, row in figures.items():
+        low, high = row["low"], row["high"]
+        bounds = "-" if low is None else f"{low:.3f} to {high:.3f}"
+        value = "-" if row["value"] is None else f"{row['value']:.3f}"
+        lines.append(f"| {_NAMES[name]} | {value} | {bounds} | {row['scored']} of {row['asked']} |")
+    return lines
+
+
+def _settings(row: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{key} ({_settings(value)})"
+        if isinstance(value, Mapping)
+        else f"{key} {_plain(str(value))}"
+        for key, value in row.items()
+    )
+
+
+def _plain(text: str) -> str:
+    """Keep what a name holds from being read as Markdown or HTML."""
+    return "".join(c if c.isalnum() or c in " .,:;/@+-_#()" else " " for c in text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -20,11 +20,7 @@ __all__ = ["check_thresholds", "write_graded_qrels"]
 
 
 def check_thresholds(thresholds: Sequence[float]) -> None:
-    """Check thresholds on a probability.
-
-    Raises:
-        InputError: there is none, one is not in (0, 1], or they do not rise.
-    """
+    """Raise InputError unless thresholds rise and lie in (0, 1]."""
     shown = ",".join(f"{t:g}" for t in thresholds)
     if not thresholds or not all(0 < t <= 1 for t in thresholds):
         raise InputError(f"thresholds: found {shown or 'none'}, expected above 0, at most 1")
@@ -38,21 +34,18 @@ def write_graded_qrels(
     thresholds: Sequence[float] | None = None,
     unscored: UnscoredPairs | None = None,
 ) -> dict[int, int]:
-    """Write annotations as TREC qrels, topic by topic.
+    """Write annotations as TREC qrels, topic by topic; return how many lines have each grade.
 
-    A pair's grade is the judge's verdict, 1 or 0: what probability a judge says yes from is its
-    own (a student's is fitted). With thresholds it is how many of them the probability reaches:
-    0.3 and 0.7 give the grades 0, 1 and 2; a verdict without a probability counts as 1 or 0.
+    A pair's grade is the judge's verdict, 1 or 0. With thresholds it is how many of them the
+    probability reaches: 0.3 and 0.7 give the grades 0, 1 and 2; a verdict without a probability
+    counts as 1 or 0.
 
     Args:
         path: the file; `-` for standard output.
         annotations: each with question and document.
         thresholds: rising, each above 0 and at most 1; None for the verdicts.
-        unscored: what becomes of pairs without a verdict; by default they get no line, and with
+        unscored: policy for pairs without a verdict; by default they get no line, and with
             thresholds there is no file.
-
-    Returns:
-        Grade -> how many lines have it.
 
     Raises:
         InputError: a pair is unscored under `error`, or all are and get no line; one lacks
@@ -75,8 +68,13 @@ def write_graded_qrels(
             (twice, _), *_ = Counter(documents).most_common(1)
             shown = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
             raise InputError(f"topic {shown} come twice, which qrels cannot say")
+    qrels = (
+        Qrel(topic, document, grade)
+        for topic, (documents, grades) in topics.items()
+        for document, grade in zip(documents, grades, strict=True)
+    )
     with atomic_text(path) as stream:
-        write_qrels(stream, _qrels(topics))
+        write_qrels(stream, qrels)
     return {grade: found[grade] for grade in range(len(thresholds or (1,)) + 1)}
 
 
@@ -87,7 +85,6 @@ _Topics: TypeAlias = dict[str, tuple[list[str], "array[int]"]]
 def _graded(
     annotations: Iterable[Verdict], thresholds: Sequence[float] | None, policy: UnscoredPairs
 ) -> tuple[_Topics, int]:
-    """Return the grades, and how many pairs have no verdict."""
     names: dict[str, str] = {}
     topics: _Topics = {}
     missing = 0
@@ -105,9 +102,3 @@ def _graded(
         documents.append(names.setdefault(one.doc_id, one.doc_id))
         grades.append(grade)
     return topics, missing
-
-
-def _qrels(topics: _Topics) -> Iterator[Qrel]:
-    for topic, (documents, grades) in topics.items():
-        for document, grade in zip(documents, grades, strict=True):
-            yield Qrel(topic, document, grade)

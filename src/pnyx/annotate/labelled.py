@@ -1,21 +1,30 @@
-"""Pairs of question and document with their labels: what a teacher leaves and a student learns.
-
-The file is the format `labelled-pairs` (docs/formats.md): the relevance items as they were sampled,
-each with the teacher's verdict. People may write one by hand.
-"""
+"""Pairs of question and document with labels: the format `labelled-pairs` (docs/formats.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.items import PARTLY
+from pnyx.corpora.segment import trim
+from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, verdict_fields
+from pnyx.judge.questions import Shot
 from pnyx.judge.verdicts import Source, Verdict, read_verdicts, yes_or_no
 
-__all__ = ["FORMAT", "LABELLED", "LabelledPair", "group_of", "labelled_row", "read_labelled"]
+__all__ = [
+    "FORMAT",
+    "LABELLED",
+    "LabelledPair",
+    "ShotPool",
+    "group_of",
+    "labelled_row",
+    "read_labelled",
+]
 
 FORMAT = "labelled-pairs"
 LABELLED = "labelled.jsonl"
@@ -26,23 +35,19 @@ _VERDICT = ("value", "probability", "unscored", "judge", "partial", "explanation
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """A question and a document, and whether the document is relevant.
+    """A question and a document, and whether the document is relevant; empty where not given.
 
     Attributes:
         id: unique in the file.
-        question: its text, not blank.
-        document: the passage, not blank.
-        definition: what is relevant to the question; empty without one.
-        group: the question that the pair belongs to, and by which pairs are held out: its id, else
-            the item's group, else the words of the question.
-        doc_id: of the document; empty where the file names none.
+        definition: what is relevant to the question.
+        group: by which pairs are held out: the question's id, else the item's group, else the
+            words of the question.
         value: relevant or not; None where the teacher gave no verdict.
         probability: that it is relevant, in [0, 1]; None where the teacher gives none.
         partial: it is relevant, but only in part (`value` is True).
         weight: how many documents of the corpus the pair represents, above 0.
         unscored: why `value` is None, where the file says so.
-        judge: the teacher's name; empty where the file names none.
-        explanation: the teacher's reason in words; empty where it gave none.
+        judge: the teacher's name; `explanation` its reason in words.
         extra: all other fields of the line.
     """
 
@@ -84,12 +89,7 @@ def group_of(row: Mapping[str, Any]) -> str:
 
 
 def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    """Return a relevance item with the teacher's verdict, as a line of labelled pairs.
-
-    Args:
-        row: the item; all its fields go along, but a former verdict does not.
-        answer: to its question.
-    """
+    """Return a relevance item, without a former verdict, as a line of labelled pairs."""
     kept = {name: value for name, value in row.items() if name not in _VERDICT}
     verdict = verdict_fields(answer)
     named = {name: verdict[name] for name in ("value", "probability", "unscored", "judge")}
@@ -101,7 +101,6 @@ def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
 
 def _pair(one: Verdict) -> LabelledPair:
-    """Return the pair of a line that the format has checked."""
     fields = Fields(one.extra)
     word = one.value.strip().lower() if isinstance(one.value, str) else ""
     question, weight = fields.required("question"), fields.take("weight")
@@ -121,3 +120,53 @@ def _pair(one: Verdict) -> LabelledPair:
         explanation=fields.text("explanation"),
         extra=fields.rest,
     )
+
+
+_WORDS = 300
+
+
+class ShotPool:
+    """Labelled pairs to draw `count` examples from, half relevant and half not.
+
+    Each item is shown the first pairs of one shuffled order that are not its own: nearly all see
+    the same, in the same order, which servers can reuse.
+    """
+
+    def __init__(self, pairs: Iterable[LabelledPair], count: int = 4, seed: int = 0) -> None:
+        if count < 2 or count % 2:
+            raise InputError(f"{count} examples, expected an even number: half of them relevant")
+        self._half = count // 2
+        self._pairs = [pair for pair in pairs if pair.value is not None]
+        random.Random(seed).shuffle(self._pairs)
+        for value, name in ((True, "relevant"), (False, "irrelevant")):
+            found = sum(pair.value is value for pair in self._pairs)
+            if found < self._half:
+                raise InputError(f"found {found} {name} examples, expected at least {self._half}")
+
+    def shots(self, row: Mapping[str, Any]) -> tuple[Shot, ...]:
+        """Return the examples for a relevance item, documents cut to 300 words."""
+        chosen: list[tuple[int, LabelledPair]] = []
+        for value in (True, False):
+            chosen += islice(self._others(row, value), self._half)
+        if len(chosen) < 2 * self._half:
+            shown = shorten(str(row["id"]), 40)
+            raise InputError(
+                f"too few examples for {shown!r} but for its own question and document"
+            )
+        return tuple(
+            Shot(trim(pair.document, _WORDS), pair.question, bool(pair.value))
+            for _, pair in sorted(chosen, key=lambda placed: placed[0])
+        )
+
+    def _others(self, row: Mapping[str, Any], value: bool) -> Iterator[tuple[int, LabelledPair]]:
+        for place, pair in enumerate(self._pairs):
+            if pair.value is value and not _same(pair, row):
+                yield place, pair
+
+
+def _same(pair: LabelledPair, row: Mapping[str, Any]) -> bool:
+    """Say whether a pair is the item's own question and document, by name or by words."""
+    if pair.doc_id and pair.doc_id == str(row.get("doc_id")) and pair.group == group_of(row):
+        return True
+    same_question = pair.question.split() == str(row["question"]).split()
+    return same_question and pair.document.split() == str(row["document"]).split()

@@ -1,8 +1,6 @@
-"""Relevance items put in order, question by question, in place of being judged one by one.
+"""The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13): relevance items put in order.
 
-The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13): a window slides over the documents of a
-question from the back to the front. It gives an order and no probabilities, so what comes out is a
-TREC run and not labels.
+It gives an order and no probabilities, so the result is a TREC run and not labels.
 """
 
 from __future__ import annotations
@@ -30,12 +28,7 @@ _CONCURRENCY = 32
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The documents of one question.
-
-    Attributes:
-        ranking: the question, with its documents in their initial order.
-        doc_ids: of the documents.
-    """
+    """One question, its documents in their initial order, and their ids."""
 
     ranking: Ranking
     doc_ids: tuple[str, ...]
@@ -44,17 +37,7 @@ class Listed:
 def listed_by_question(
     rows: Iterable[tuple[int, Mapping[str, Any]]], path: str, *, definition: bool = True
 ) -> list[Listed]:
-    """Return the documents of each question: by `rank`, and behind them, in order, those without.
-
-    Args:
-        rows: relevance items with their lines, as the format gives them.
-        path: the file, for messages.
-        definition: whether the judge is told the question's definition.
-
-    Raises:
-        InputError: a document comes twice, a rank is no number, a question is worded in two ways,
-            asks for one side, or has an id that does not fit into a TREC run.
-    """
+    """Return the documents of each question of relevance items: by `rank`, then in order."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     seen: dict[tuple[str, str], int] = {}
     for line, row in rows:
@@ -100,16 +83,7 @@ def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> 
 
 
 class SlidingJudge:
-    """A judge that ranks any number of texts by another that ranks a window of them.
-
-    Args:
-        judge: ranks the windows.
-        how: window and step. The criterion of a question is its definition of relevance.
-
-    Attributes:
-        name, card: the judge's that ranks the windows.
-        counts: what went wrong so far, as in `Reranked.counts`, and `windows` and `kept`.
-    """
+    """Ranks any number of texts by a judge that ranks a window of them."""
 
     kinds: frozenset[type] = frozenset({Ranking})
 
@@ -119,11 +93,7 @@ class SlidingJudge:
         self.counts: Counter[str] = Counter()
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question through `emit`; see `pnyx.judge.base.Judge`.
-
-        A question is unscored where no window of it got an answer; otherwise such windows kept
-        their order, and the note `kept` counts them.
-        """
+        """Answer each question; unscored where no window was answered; else those are noted."""
 
         async def slide(item: tuple[int, Ranking]) -> None:
             position, asked = item
@@ -147,17 +117,7 @@ class SlidingJudge:
 def write_ranking(
     stream: IO[str], listed: Sequence[Listed], answers: Sequence[Answer], tag: str = "pnyx"
 ) -> None:
-    """Write a TREC run; a question without an answer keeps its initial order.
-
-    Args:
-        stream: a text file.
-        listed: the questions.
-        answers: one for each.
-        tag: name of the run; white space in it becomes `_`.
-
-    Raises:
-        InputError: an id does not fit into a run.
-    """
+    """Write a TREC run called `tag`; a question without an answer keeps its initial order."""
     tag = "_".join(tag.split()) or "pnyx"
     entries = (
         RunEntry(one.ranking.id, one.doc_ids[position], rank, float(len(order) - rank + 1), tag)

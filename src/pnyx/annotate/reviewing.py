@@ -1,8 +1,4 @@
-"""Where annotations and labels disagree: a sample for people to check (DIRAS, 4.1, App. M).
-
-Disagreements are sampled from strata: bins of the judge's confidence, each by what the labels say.
-The sample is a file that people fill in, JSONL or CSV; `pnyx.measure.reviewed` evaluates it.
-"""
+"""Where annotations and labels disagree: a sample for people to check (DIRAS, 4.1, App. M)."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from pnyx.files import MAX_LINE_BYTES, atomic_text, json_line, scan_lines
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.gold import Truth
 
-__all__ = ["EDGES", "Disagreement", "draw_disagreements", "read_review", "write_review"]
+__all__ = ["Disagreement", "draw_disagreements", "read_review", "write_review"]
 
 EDGES: tuple[float, ...] = (0.9, 0.95, 0.98)
 """Confidences that part the bins of DIRAS, Appendix M; an edge belongs to the bin below it."""
@@ -31,26 +27,18 @@ EDGES: tuple[float, ...] = (0.9, 0.95, 0.98)
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A pair on which the judge and the labels differ.
+    """A pair on which the judge and the labels differ; names and texts may be empty.
 
     Attributes:
-        id: of the pair.
-        question_id: of its question; may be empty.
-        doc_id: of its document; may be empty.
-        judge: who annotated it; may be empty.
-        value: what the judge says.
-        label: what the labels say: the opposite.
+        value: what the judge says, `label` the labels: the opposite.
         probability: the judge's, that it is relevant.
         confidence: the judge's in its own verdict.
         low, high: the bin: above `low`, at most `high`.
         stratum: number of the stratum, from 1.
-        stratum_size: how many disagreements there are in it.
-        drawn: how many of them were drawn.
+        stratum_size: how many disagreements there are in it; `drawn` of them were drawn.
         scored: how many annotations the file has, agreeing or not, without the unscored.
         above: edge of a bin -> how many of these have a higher confidence.
-        question: its text; empty where it is not at hand.
-        definition: what is relevant to it.
-        document: the passage.
+        definition: what is relevant to the question.
         right: who is right, as a person says: `judge`, `labels`, `unclear`, or nothing yet.
     """
 
@@ -85,12 +73,14 @@ def draw_disagreements(
 ) -> tuple[list[Disagreement], dict[str, int]]:
     """Draw disagreements, as many from each stratum, in a mixed order.
 
+    Strata are bins of the judge's confidence, each by what the labels say.
+
     Args:
         annotations: a judge's; unscored ones agree and disagree with nothing.
         truth: what the labels say.
-        per_stratum: how many to draw of each stratum; all where there are fewer. At least 1.
+        per_stratum: how many to draw of each stratum, at least 1; all where there are fewer.
         edges: confidences that part the bins, rising, between 0 and 1.
-        seed: of the draw.
+        seed: random seed.
 
     Returns:
         The sample, and the counts `annotations`, `scored`, `unscored`, `labelled` and
@@ -105,7 +95,27 @@ def draw_disagreements(
     if not all(a < b for a, b in itertools.pairwise(bounds)):  # NaN is neither
         shown = ",".join(f"{e:g}" for e in edges)
         raise InputError(f"edges: found {shown}, expected rising ones between 0 and 1")
+    strata, counts, above = _strata(annotations, truth, bounds)
+    rng = random.Random(seed)
+    drawn: list[Disagreement] = []
+    for _, stratum in sorted(strata.items()):
+        some = rng.sample(stratum, min(per_stratum, len(stratum)))
+        sizes: dict[str, Any] = {
+            "stratum_size": len(stratum),
+            "drawn": len(some),
+            "scored": counts["scored"],
+        }
+        drawn += [replace(found, **sizes, above=above) for found in some]
+    rng.shuffle(drawn)  # so that nobody sees from the place how sure the judge was
+    return drawn, counts
+
+
+def _strata(
+    annotations: Iterable[Verdict], truth: Truth, bounds: Sequence[float]
+) -> tuple[dict[int, list[Disagreement]], dict[str, int], dict[str, int]]:
+    """Return the disagreements by stratum, the counts, and those above each edge."""
     counts = dict.fromkeys(("annotations", "scored", "unscored", "labelled", "disagreements"), 0)
+    edges = bounds[1:-1]
     above = {f"{edge:g}": 0 for edge in edges}
     strata: dict[int, list[Disagreement]] = {}
     for one in annotations:
@@ -126,18 +136,7 @@ def draw_disagreements(
         number = 2 * place + (1 if label else 2)
         found = _disagreement(one, confidence, bounds[place : place + 2], number)
         strata.setdefault(number, []).append(found)
-    rng = random.Random(seed)
-    drawn: list[Disagreement] = []
-    for _, stratum in sorted(strata.items()):
-        some = rng.sample(stratum, min(per_stratum, len(stratum)))
-        known: dict[str, Any] = {
-            "stratum_size": len(stratum),
-            "drawn": len(some),
-            "scored": counts["scored"],
-        }
-        drawn += [replace(found, **known, above=above) for found in some]
-    rng.shuffle(drawn)  # so that nobody sees from the place how sure the judge was
-    return drawn, counts
+    return strata, counts, above
 
 
 def _disagreement(
@@ -167,11 +166,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\n", "'")
 
 
 def write_review(path: str | Path, found: Iterable[Disagreement]) -> None:
-    """Write disagreements for people to fill in: CSV for `.csv`, else JSONL; `-` is stdout.
-
-    Raises:
-        PnyxError: the file cannot be written.
-    """
+    """Write disagreements for people to fill in: CSV for `.csv`, else JSONL; `-` is stdout."""
     rows = [asdict(one) for one in found]
     with atomic_text(path) as stream:
         if _is_csv(path):

@@ -1,9 +1,4 @@
-"""Which pairs of question and document are labelled: some near the top, as many of the rest.
-
-The best documents alone would teach what a retriever finds relevant already, and all alike would
-hold hardly a relevant one. So DIRAS (section 2) takes as many within a retriever's first k as
-beyond them. Each pair carries the weight that undoes this choice: how many documents it stands for.
-"""
+"""Which pairs are labelled: some near the top, as many of the rest (DIRAS, section 2)."""
 
 from __future__ import annotations
 
@@ -23,16 +18,13 @@ __all__ = ["PairSample", "SampledPair", "sample_pairs"]
 
 @dataclass(frozen=True, slots=True)
 class PairSample:
-    """How pairs are drawn for each question.
+    """How pairs are drawn for each question; InputError for a number out of range.
 
     Attributes:
         k: how many of the best documents count as the top, at least 1.
         top: how many of these are drawn; all where there are fewer.
         rest: how many are drawn of all others.
         seed: a question's draw depends on it and on the question's id alone.
-
-    Raises:
-        InputError: a number out of range.
     """
 
     k: int = 20
@@ -55,9 +47,6 @@ class SampledPair:
     """A question and a document to label.
 
     Attributes:
-        question: with its definition, if it has one.
-        document: the record.
-        stratum: `top` or `rest`.
         rank: the document's, 1-based; None beyond the top.
         weight: how many documents of its stratum it stands for, at least 1.
     """
@@ -88,12 +77,7 @@ class SampledPair:
 def sample_pairs(
     searcher: Searcher, questions: Iterable[Question], plan: PairSample | None = None
 ) -> Iterator[SampledPair]:
-    """Draw pairs for each question, its top before the rest, each in the order of the index.
-
-    Args:
-        searcher: what ranks.
-        questions: with distinct ids.
-        plan: how many.
+    """Draw pairs for each question (ids distinct), its top first, each in the order of the index.
 
     Raises:
         InputError: a question's id comes twice, the searcher has another engine than an index
@@ -130,6 +114,5 @@ def _seed(seed: int, question_id: str) -> int:
 
 
 def _beyond(rng: random.Random, documents: int, top: set[int], wanted: int) -> list[int]:
-    """Draw document numbers that are not of the top, each with the same chance."""
     rest = [number for number in range(documents) if number not in top] if wanted else []
     return sorted(rng.sample(rest, wanted))

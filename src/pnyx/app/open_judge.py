@@ -51,7 +51,7 @@ class Opened:
 def default_judge(model: StoredModel | None) -> Judge:
     """Return the language model as a judge, or the packaged judge without one."""
     if model is None:
-        from pnyx.students.packaged import PackagedJudge
+        from pnyx.students.judge import PackagedJudge
 
         return PackagedJudge()
     from pnyx.judge.llm import LlmJudge
@@ -101,7 +101,7 @@ def open_judge(
 
             judge = Recalibrated(judge, read_calibration(spec.calibration))
         if spec.cascade is not None:
-            from pnyx.judge.cascade import cascade_from
+            from pnyx.judge.panel import cascade_from
 
             first = make.first(opened[-1] if cheap is not None else None)
             judge = cascade_from(spec.cascade, first, judge)
@@ -184,7 +184,7 @@ def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
 
 def _answered_before(spec: JudgeSpec) -> Judge:
     if spec.labels is not None:
-        from pnyx.judge.labels import HumanLabels
+        from pnyx.judge.lookup import HumanLabels
 
         return HumanLabels(spec.labels)
     from pnyx.judge.lookup import Lookup
@@ -234,7 +234,7 @@ class _Maker:
         """Return the judge that asks no language model: the named student, or the packaged one."""
         if self.spec.student is not None:
             return self._student("student", self.spec.student)
-        from pnyx.students.packaged import PackagedJudge
+        from pnyx.students.judge import PackagedJudge
 
         return PackagedJudge(self.task.name, as_perspectives=self.as_perspectives)
 
@@ -255,8 +255,7 @@ class _Maker:
         )
 
     def _llm(self, model: StoredModel, sample: int = 0) -> LlmJudge:
-        from pnyx.judge.asking import Asking
-        from pnyx.judge.llm import LlmJudge
+        from pnyx.judge.llm import Asking, LlmJudge
 
         prompt = self._prompt()
         asking = Asking(

@@ -27,8 +27,8 @@ from pnyx.measure.perspective_verdicts import Verdicts, verdicts_of_answers
 from pnyx.measure.perspectives import Questions, measure_perspectives
 from pnyx.models.embedding import embedder_from
 from pnyx.records import SIDES, Question, RunEntry
-from pnyx.runs.annotations import apply_judge
 from pnyx.runs.pairs import PairSource, pairs_of_views
+from pnyx.runs.results import apply_judge
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.scoring import Scoring

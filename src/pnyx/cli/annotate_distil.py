@@ -30,8 +30,8 @@ from pnyx.view.tables import Column, Table
 if TYPE_CHECKING:
     from pnyx.annotate.distil import Distilled
     from pnyx.annotate.labelled import LabelledPair
-    from pnyx.runs.annotations import Applied
     from pnyx.runs.pairs import PairSource
+    from pnyx.runs.results import Applied
     from pnyx.students.train.base import Trainer
 
 __all__ = ["DistilSpec", "apply", "distil"]
@@ -224,7 +224,7 @@ class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
     def check(self, *, as_json: bool, **inputs: str | None) -> None:
         """Refuse choices that would change nothing, and two results in one place."""
         from pnyx.annotate.grades import check_thresholds
-        from pnyx.runs.annotations import manifest_path
+        from pnyx.runs.results import manifest_path
 
         self.check_needs()
         if self.thresholds is not None:
@@ -282,7 +282,7 @@ def apply(
 
 
 def _apply(source: PairSource, opened: Opened, output: OutputSpec, spec: JudgeSpec) -> Applied:
-    from pnyx.runs.annotations import apply_judge
+    from pnyx.runs.results import apply_judge
 
     left = source.count
 

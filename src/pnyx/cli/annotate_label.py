@@ -179,8 +179,7 @@ def _questions(rows: Sequence[Mapping[str, Any]], own: LabelSpec) -> list[Suppor
         questions = [replace(question, guideline="") for question in questions]
     if own.examples is None:
         return questions
-    from pnyx.annotate.labelled import read_labelled
-    from pnyx.annotate.shots import ShotPool
+    from pnyx.annotate.labelled import ShotPool, read_labelled
 
     pairs = list(read_labelled(own.examples))
     try:

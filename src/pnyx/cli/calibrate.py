@@ -157,7 +157,7 @@ def _identity(path: Path) -> dict[str, str]:
 
 def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
     """Return the prompts that the manifest beside the answers names, if it is theirs."""
-    from pnyx.judge.results import MANIFEST
+    from pnyx.judge.answers import MANIFEST
 
     try:
         manifest = json.loads((answers.parent / MANIFEST).read_text(encoding="utf-8"))

@@ -118,11 +118,11 @@ def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
 
 def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     """Return a request as a judge makes it, and what reads P(yes) of a reply's tokens, if any."""
-    from pnyx.judge.asking import Asking
     from pnyx.judge.forms import form_of
+    from pnyx.judge.llm import Asking
     from pnyx.judge.prompting import load_prompt
     from pnyx.judge.questions import Support
-    from pnyx.judge.tokens import probability_of_yes
+    from pnyx.judge.reading import probability_of_yes
 
     prompt = load_prompt("support-direct")
     asking = Asking(prompts={"support": prompt}, max_tokens=_LONGEST_REPLY)

@@ -75,8 +75,7 @@ def packaged() -> dict[str, Any]:
     row |= {"tasks": [], "needs_llm": list(TASKS)}
     try:
         from pnyx.models.encoder import load_encoder
-        from pnyx.students.judge import load_perspective_student
-        from pnyx.students.packaged import PackagedJudge
+        from pnyx.students.judge import PackagedJudge, load_perspective_student
 
         encoder = load_encoder()
         length = float((encoder.encode(["A text of no importance."]) ** 2).sum())

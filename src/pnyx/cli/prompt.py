@@ -17,7 +17,7 @@ from pnyx.cli.params import Group, verb
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.asking import Asking
+    from pnyx.judge.llm import Asking
     from pnyx.judge.prompting import Prompt
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.models.replies import ChatRequest
@@ -83,7 +83,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
       pnyx prompt show quality --sample 2
       pnyx prompt show support --raw
     """
-    from pnyx.judge.asking import Asking
+    from pnyx.judge.llm import Asking
     from pnyx.judge.prompting import load_prompt, prompt_bytes
     from pnyx.judge.tasks import TASKS
 

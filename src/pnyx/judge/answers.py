@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
 
 __all__ = [
+    "ANSWERS",
+    "MANIFEST",
     "Answer",
     "Judged",
     "Missing",
@@ -17,6 +20,7 @@ __all__ = [
     "Unscored",
     "answer_of_row",
     "answer_rows",
+    "tally",
     "verdict_fields",
 ]
 
@@ -52,7 +56,7 @@ class Provenance:
 
     Attributes:
         judge: the judge's name as shown to people, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
-        prompt_hash: SHA-256 of the rendered prompt and its parameters; empty where there is none.
+        prompt_hash: SHA-256 of the rendered prompt and its parameters; empty without one.
         method: how the answer was obtained: `calibrated`, `token`, `stated`, `label` ...
         details: model, token counts, store key and whatever else explains the answer.
     """
@@ -98,11 +102,8 @@ class Judged:
 class Unscored:
     """No answer, and why. Never a zero, a coin flip or a NaN (docs/decisions/unscored.md).
 
-    Attributes:
-        reason: one short machine-readable word first, then detail, e.g. `refusal: ...`.
-        raw: what came back, if anything.
-        notes: as in `Judged`.
-        question: as in `Judged`.
+    `reason` is one short machine-readable word first, then detail, e.g. `refusal: ...`; `raw`,
+    `notes` and `question` are as in `Judged`.
     """
 
     reason: str
@@ -127,10 +128,9 @@ class Missing(str):
 
 
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
-    """Return the lines of `answers.jsonl` for one answer (the file contract in docs/formats.md).
+    """Return the lines of `answers.jsonl` for one answer: one for each dimension of a rating.
 
-    A rating has one line for each dimension; every other answer has one line. Unknown fields of
-    the item come first, so that they can never shadow a field of the answer.
+    Unknown fields of the item come first, so that they never shadow a field of the answer.
     """
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
     return [
@@ -162,3 +162,22 @@ def answer_of_row(row: Mapping[str, Any]) -> Answer:
         return Unscored(row["unscored"], by, notes=notes)
     texts = {name: row[name] for name in ("probability", "explanation", "evidence")}
     return Judged(row["value"], by, **texts, notes=notes)
+
+
+ANSWERS = "answers.jsonl"
+MANIFEST = "manifest.json"
+
+
+def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`."""
+    asked, reasons = 0, Counter[str]()
+    for row in rows:
+        asked += 1
+        if row["unscored"] is not None:
+            reasons[row["unscored"].partition(":")[0]] += 1
+    return {
+        "asked": asked,
+        "scored": asked - reasons.total(),
+        "unscored": reasons.total(),
+        "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+    }

@@ -13,6 +13,7 @@ from pnyx.models.flow import run_blocking
 __all__ = [
     "Emit",
     "Judge",
+    "answer_chunks",
     "answer_once",
     "ask",
     "ask_async",
@@ -51,20 +52,14 @@ class Judge(Protocol):
         """Answer each question exactly once through `emit`, as soon as its answer is known.
 
         A question that cannot be answered gets `Unscored`; an exception means that nothing more
-        can be asked (the endpoint is down, the key is refused).
-
-        Raises:
-            TypeError: a question is of a kind that is not in `kinds`; nothing was asked.
+        can be asked (the endpoint is down, the key is refused), TypeError that a question is not
+        of `kinds`.
         """
         ...
 
 
 def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> list[Q]:
-    """Return the questions of a judge that answers one kind only.
-
-    Raises:
-        TypeError: one of them is of another kind than the judge called `name` answers.
-    """
+    """Return the questions of a judge that answers one kind only; TypeError for another kind."""
     found: list[Q] = [question for question in questions if isinstance(question, kind)]
     if len(found) < len(questions):
         raise _foreign(name, next(q for q in questions if not isinstance(q, kind)))
@@ -72,11 +67,7 @@ def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> lis
 
 
 def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None:
-    """Check that a judge answers the kinds of all questions, before any is asked.
-
-    Raises:
-        TypeError: it does not.
-    """
+    """Raise TypeError where a judge does not answer the kind of a question."""
     for question in questions:
         if type(question) not in judge.kinds:
             raise _foreign(judge.name, question)
@@ -89,14 +80,12 @@ def _foreign(name: str, question: JudgeQuestion) -> TypeError:
 def ask(
     judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None = None
 ) -> list[Answer]:
-    """Ask a judge and wait: the sync door, usable in a script, a notebook or a web handler.
-
-    The event loop runs in a thread of its own, so a loop that is already running does no harm.
+    """Ask a judge and wait, usable in a script, a notebook or a web handler.
 
     Args:
         judge: any judge.
         questions: in the order in which the answers are returned.
-        on_answer: called as each answer arrives (for progress, or to write it down).
+        on_answer: called with position and answer as each arrives.
 
     Returns:
         One answer for each question, in order, with its question and thereby its item's id.
@@ -123,13 +112,24 @@ async def ask_async(
     return answers
 
 
-async def answer_once(judge: Judge, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-    """Ask a judge, and make sure that it answers each question once.
+async def answer_chunks(
+    asked: Sequence[tuple[int, Q]],
+    size: int,
+    judge: Callable[[list[Q]], Sequence[Answer]],
+    emit: Emit,
+) -> None:
+    """Answer questions, each with its position, in a worker thread, so many between two emits."""
+    import anyio
 
-    Raises:
-        TypeError: a question is of a kind that the judge does not answer; nothing was asked.
-        RuntimeError: it answers one twice, or not at all.
-    """
+    for start in range(0, len(asked), size):
+        chunk = asked[start : start + size]
+        answers = await anyio.to_thread.run_sync(judge, [question for _, question in chunk])
+        for (position, _), answer in zip(chunk, answers, strict=True):
+            emit(position, answer)
+
+
+async def answer_once(judge: Judge, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+    """Ask a judge; RuntimeError unless it answers each question once."""
     refuse_other_kinds(judge, questions)
     answered = bytearray(len(questions))
 

@@ -1,10 +1,6 @@
-"""The two claims behind a contentious question: what each side asserts, as a full sentence.
+"""What each side of a contentious question asserts, as a full sentence, by closed word lists.
 
-"Should social media be regulated?" asks for the side of "Social media should be regulated." and
-for that of "Social media should not be regulated." Turning one into the other needs the place
-where the subject ends and the verb begins. Without a parser that is a heuristic over closed word
-lists; where it is not sure it says so by falling back to "Yes: ..." and "No: ...", which is clumsy
-but never asserts something that was not asked.
+Where these are not sure, the sides are "Yes: ..." and "No: ...": clumsy, but never wrong.
 """
 
 from __future__ import annotations
@@ -83,15 +79,10 @@ _OPINION = re.compile(
 
 
 def claims(question: str) -> tuple[str, str]:
-    """Turn a question, a motion or a claim into what its two sides assert.
+    """Return (pro, con), what the two sides of a question, a motion or a claim assert.
 
-    Args:
-        question: any string; one sentence is meant.
-
-    Returns:
-        (pro, con), each one line. "Is golf a sport?" gives "Golf is a sport." and "Golf is not a
-        sport."; "This House would ban X" itself and "This House would not ban X."; what cannot
-        be taken apart safely gives "Yes: ..." and "No: ...".
+    "Is golf a sport?" gives "Golf is a sport." and "Golf is not a sport."; what cannot be taken
+    apart safely gives "Yes: ..." and "No: ...".
     """
     line = " ".join(question.split())
     core = re.sub(r"(?<![\s?!.…])[\s?!.…]++$", "", line)
@@ -128,16 +119,9 @@ does, so that no run is gone through twice."""
 
 
 def question_from(claim: str) -> str | None:
-    """Return the yes-no question that a claim answers with yes, where closed word lists suffice.
+    """Return the yes-no question that a claim answers with yes; None where that is not sure.
 
-    The opposite of `claims`, and checked by it: of the question it must give the claim back.
-
-    Args:
-        claim: any string; one sentence is meant. What ends in a question mark is returned as is.
-
-    Returns:
-        One line, e.g. "Is golf a sport?" for "Golf is a sport"; None where the place of the verb
-        is not sure, and for claims with a "not", whose question could be taken either way.
+    A claim that ends in a question mark is returned as it is; one with a "not" gives None.
     """
     line = " ".join(claim.split())
     if line.endswith("?"):
@@ -210,7 +194,6 @@ def _sentence(*parts: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """Lower the first letter of a word that is no name."""
     first = text.split(" ", 1)[0].lower()
     known = first in _PRONOUNS - {"i"} | _NOT_BEFORE_VERB
     return text[:1].lower() + text[1:] if known else text
@@ -229,10 +212,7 @@ def _from_question(words: list[str]) -> tuple[str, str] | None:
     subject, verb = " ".join(rest[:end]), rest[end:]
     if verb[0].lower() == "not":
         verb = verb[1:]
-        return (
-            _sentence(subject, auxiliary, "not", *verb),
-            _sentence(subject, auxiliary, *verb),
-        )
+        return (_sentence(subject, auxiliary, "not", *verb), _sentence(subject, auxiliary, *verb))
     verb[0] = verb[0].lower() if verb[0].istitle() else verb[0]  # "Should Water Be Banned?"
     con = _sentence(subject, auxiliary, "not", *verb)
     if verb[0] == "still":

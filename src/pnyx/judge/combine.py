@@ -1,7 +1,6 @@
 """Several answers to one question as one: majority, mean, mean rank.
 
-An `Unscored` is never a vote. More than half of those asked must have answered, else the
-combination is unscored too: what two of five judges could read says little about the five.
+An `Unscored` is no vote, and more than half of those asked must have answered.
 """
 
 from __future__ import annotations
@@ -39,12 +38,11 @@ T = TypeVar("T")
 def combine(
     question: JudgeQuestion, answers: Sequence[Answer], how: How = "auto", *, judge: str
 ) -> Answer:
-    """Return one answer made of several answers to the same question.
+    """Return one answer made of at least one answer to the same question.
 
     - Support: the majority; an even split goes to the side that the mean probability favours,
       if every vote states one. With `mean`, yes where the mean probability is at least .5. The
-      probability is the mean either way, in which a vote that states none counts as 1 or 0; so
-      where none states one it is the share of yes.
+      probability is the mean either way; a vote without one counts as 1 or 0.
     - Rating: for each dimension the mean (`auto`, `mean`) or the most frequent number, and where
       several are equally frequent the median of all votes (`majority`). A dimension without
       enough votes is None in the list, with its reason in `notes["dimensions"]`.
@@ -52,19 +50,14 @@ def combine(
       for nothing else more, is a "tie".
     - Ranking: by mean rank (Borda); texts of equal mean rank in the order of the first vote.
 
-    Any other even split is `Unscored("tie: ...")`. But for equal mean ranks and for whose
-    explanation is shown, the order of the answers does not matter.
-
-    Args:
-        question: what was asked.
-        answers: at least one; their order is that of `notes["votes"]`.
-        how: how votes are counted; a kind of question that knows one way only takes that.
-        judge: name of the combination, for the provenance.
+    Any other even split is `Unscored("tie: ...")`. But for equal mean ranks and the explanation
+    shown, the order of the answers does not matter. A kind that is counted in one way takes it
+    whatever `how` says; `judge` names the combination.
 
     Returns:
         The answer, with notes on votes, agreement and spread (both of at least two votes), the
-        explanation and evidence of the first vote for the value (of numbers and orders: the first
-        that is nearest), and all provenances in `details["members"]`.
+        explanation and evidence of the first vote for (or nearest to) the value, and all
+        provenances in `details["members"]`.
     """
     if not answers:
         raise ValueError("no answers to combine")
@@ -101,11 +94,7 @@ def _too_few(votes: Sequence[object]) -> Missing | None:
 
 
 def most_frequent(votes: Iterable[T]) -> tuple[list[T], float]:
-    """Return the votes that occur most often, each once, and the share of one of them.
-
-    Args:
-        votes: at least one; lists are compared by their items.
-    """
+    """Return the most frequent votes (of at least one), each once, and the share of one of them."""
     counts: Counter[Hashable] = Counter()
     first: dict[Hashable, T] = {}
     for vote in votes:
@@ -258,13 +247,7 @@ def _gap(row: Sequence[float | Missing], cells: Sequence[float | Missing]) -> fl
 
 
 class SelfAgreement(NamedTuple):
-    """How far repeats or judges agree with each other.
-
-    Attributes:
-        value: mean share of votes equal to the most frequent one, in (0, 1]; None without any.
-        scored: questions with at least two scored votes, ties included.
-        asked: all questions.
-    """
+    """How far repeats or judges agree with each other."""
 
     value: float | None
     scored: int
@@ -272,13 +255,10 @@ class SelfAgreement(NamedTuple):
 
 
 def self_agreement(answers: Sequence[Answer]) -> SelfAgreement:
-    """Return the mean agreement behind combined answers.
+    """Return the mean agreement behind answers of `combine`, `Panel` or `Repeats`.
 
     A split vote is disagreement, so ties count although they are unscored; the dimensions of a
-    rating are averaged first. What chance alone would give is not taken off.
-
-    Args:
-        answers: as `combine`, `Panel` or `Repeats` gave them.
+    rating are averaged first. Not corrected for chance.
     """
     shares = []
     for answer in answers:

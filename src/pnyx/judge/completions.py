@@ -1,10 +1,4 @@
-"""A chat model with its store: nothing is asked twice.
-
-A reply that was cut off is asked for once more with double the room (`StoredModel.whole`): models
-that think before they answer need it. Both replies are kept, each under its own request.
-
-Everything that asks a language model goes through `StoredModel`: judges, writers, annotation.
-"""
+"""A chat model with its store, through which everything asks: nothing is asked twice."""
 
 from __future__ import annotations
 
@@ -29,16 +23,7 @@ _NO_ROOM = ("too_long", "rejected", "not_in_store")
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the requests so far, and what the asked ones used.
-
-    Attributes:
-        asked: requests that went to the endpoint and got a reply.
-        from_store: requests answered by the store.
-        shared: requests that waited for an identical one in flight.
-        failed: requests that went to the endpoint and got none.
-        missing: requests that the store could not answer while nothing was to be asked.
-        tokens: totals of the replies that were asked for, by the server's own count.
-    """
+    """How requests were answered so far, and the tokens (by the server's count) of those asked."""
 
     asked: int = 0
     from_store: int = 0
@@ -58,8 +43,6 @@ class Counts:
 
 
 class _Flight:
-    """A request in flight, for identical ones to wait for."""
-
     def __init__(self) -> None:
         import anyio
 
@@ -76,20 +59,16 @@ class _Running:
 
 
 class StoredModel:
-    """A chat endpoint whose replies are kept.
-
-    Safe to use from several event loops and threads. From code that is not async:
-    `run_blocking(model.complete(request))` (`pnyx.judge.base.run_blocking`).
+    """A chat endpoint whose replies are kept; safe to use from several event loops and threads.
 
     Args:
         endpoint: the model.
         store: where its replies are kept.
         concurrency: how many questions a judge works on at once, at least 1; by default as many
-            as the endpoint ever takes. How many requests it takes now is its own affair
-            (`pnyx.models.pace`).
+            as the endpoint ever takes (its own limit adapts: `pnyx.models.pace`).
         offline: ask nothing; what the store does not hold fails again as it failed before, or
-            with `not_in_store`, and is listed in `missing`. This is how stored replies are judged
-            anew after a parser changed, and how a run is planned.
+            with `not_in_store`, and is listed in `missing`: to plan a run, or to judge stored
+            replies anew after a parser changed.
     """
 
     def __init__(
@@ -124,10 +103,9 @@ class StoredModel:
         return request_key(self.endpoint.model, request)
 
     async def complete(self, request: ChatRequest) -> Reply | CallFailed:
-        """Return the stored reply, or ask and store.
+        """Return the stored reply, or ask, commit the reply to the store, and return it.
 
-        A reply is committed to the store before it is returned. Of a failure only the reason is
-        kept: the request is asked again next time.
+        Of a failure only the reason is kept: the request is asked again next time.
 
         Raises:
             ModelError: the endpoint cannot be used at all.
@@ -152,18 +130,11 @@ class StoredModel:
     async def whole(
         self, request: ChatRequest, most: int | None = None
     ) -> tuple[ChatRequest, Reply | CallFailed]:
-        """Do what `complete` does, and ask once more where the reply was cut off.
+        """Do what `complete` does, and ask once more with more room after a cut-off reply.
 
-        Args:
-            request: what is asked first.
-            most: the most tokens that a reply may have; twice those of the request without.
-
-        Returns:
-            What was asked last, and its outcome. Where the second try is refused for its length,
-            or must not be made (`offline`), the first counts.
-
-        Raises:
-            ModelError: the endpoint cannot be used at all.
+        By default `most` is twice the request's tokens. Returns what was asked last, and its
+        outcome; where the second try is refused for its length, or must not be made (`offline`),
+        the first counts.
         """
         outcome = await self.complete(request)
         room = 2 * request.max_tokens if most is None else min(2 * request.max_tokens, most)

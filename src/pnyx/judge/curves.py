@@ -1,7 +1,6 @@
-"""Curves from a judge's probability of yes to a better one, fitted on labels.
+"""Monotone curves from a judge's probability of yes to a better one.
 
-Every curve is monotone: it corrects how sure a judge says it is, never the order of its
-answers. Why these three: docs/decisions/recalibration.md.
+Why these three: docs/decisions/recalibration.md.
 """
 
 from __future__ import annotations
@@ -50,12 +49,7 @@ STRICT: Mapping[str, Any] = {"strict": True, "allow_inf_nan": False}
 
 @dataclass(frozen=True, slots=True)
 class Isotonic:
-    """A monotone polyline, level before its first and after its last knot.
-
-    Attributes:
-        x: the judge's probabilities, strictly increasing, at least one.
-        y: the share of yes there, in [0, 1], never decreasing.
-    """
+    """A monotone polyline through (x, y), level before its first and after its last knot."""
 
     __pydantic_config__ = STRICT
 
@@ -79,12 +73,7 @@ class Isotonic:
 
 @dataclass(frozen=True, slots=True)
 class Platt:
-    """P(yes) = logistic(slope x log-odds + intercept).
-
-    Attributes:
-        slope: at least 0; 0 where the probabilities say nothing of the labels.
-        intercept: log-odds of yes where the judge says 1/2.
-    """
+    """P(yes) = logistic(slope x log-odds + intercept), with a slope of at least 0."""
 
     __pydantic_config__ = STRICT
 
@@ -102,11 +91,7 @@ class Platt:
 
 @dataclass(frozen=True, slots=True)
 class Temperature:
-    """P(yes) = logistic(log-odds / temperature); 1/2 stays 1/2.
-
-    Attributes:
-        temperature: above 1 for a judge that is too sure of itself; within `TEMPERATURES`.
-    """
+    """P(yes) = logistic(log-odds / temperature); 1/2 stays 1/2. Within `TEMPERATURES`."""
 
     __pydantic_config__ = STRICT
 
@@ -126,16 +111,7 @@ Curve: TypeAlias = Isotonic | Platt | Temperature
 
 
 def fit(name: CurveName, probabilities: Sequence[float], labels: Sequence[bool]) -> Curve:
-    """Fit a curve.
-
-    Args:
-        name: `isotonic`, `platt` or `temperature`.
-        probabilities: the judge's probabilities of yes, in [0, 1]; at least one.
-        labels: the truth of each.
-
-    Raises:
-        ValueError: not one label for each, none at all, or a probability out of range.
-    """
+    """Fit a curve to probabilities of yes in [0, 1], at least one, each with its label."""
     p = np.asarray(probabilities, dtype=np.float64)
     y = np.asarray(labels, dtype=np.float64)
     if p.shape != y.shape or p.ndim != 1 or p.size == 0:
@@ -219,15 +195,9 @@ FITS: dict[str, Callable[[Floats, Floats], Curve]] = {
 
 
 def folds_of(groups: Sequence[Hashable], most: int = 5) -> list[int]:
-    """Return the fold of each answer, so that no group lies in two folds.
+    """Return the fold of each answer, from 0, so that no group lies in two folds.
 
-    Args:
-        groups: the topic of each answer; where all are in one, each answer is a group of its own.
-        most: the largest number of folds.
-
-    Returns:
-        Numbers from 0; the largest groups are dealt first, each to the fold with fewest answers,
-        so the same groups give the same folds.
+    Where all are of one group, each answer is a group. The same groups give the same folds.
     """
     sizes = Counter(groups)
     if len(sizes) < 2:
@@ -247,17 +217,9 @@ def crossfit(
     folds: Sequence[int],
     choose: Callable[[Sequence[float], Sequence[bool]], float],
 ) -> list[tuple[float, bool] | None]:
-    """Return what a curve and threshold that were fitted on the other folds make of each answer.
+    """Return probability and verdict of each answer by a curve fitted on the other folds.
 
-    Args:
-        name: of the curve.
-        probabilities: the judge's, in [0, 1].
-        labels: the truth of each.
-        folds: see `folds_of`.
-        choose: from probabilities and labels to the lowest probability that counts as yes.
-
-    Returns:
-        Probability and verdict of each; None where the other folds hold one class only.
+    None where these hold one class only. `choose` returns the lowest probability of a yes.
     """
     p, y, fold = np.asarray(probabilities), np.asarray(labels, dtype=bool), np.asarray(folds)
     out: list[tuple[float, bool] | None] = [None] * len(p)
@@ -274,17 +236,7 @@ def crossfit(
 
 
 def best_f1_threshold(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
-    """Return the lowest probability that counts as yes where that gives the best F1.
-
-    Halfway between two neighbouring probabilities; of equally good thresholds the highest.
-
-    Args:
-        probabilities: of yes, at least one.
-        labels: the truth of each; at least one is true.
-
-    Raises:
-        ValueError: no label is true, so F1 is nowhere above 0.
-    """
+    """Return the lowest probability of a yes that gives the best F1, of equal ones the highest."""
     y = np.asarray(labels, dtype=bool)
     if not y.any():
         raise ValueError("no label is yes: F1 has no best threshold")

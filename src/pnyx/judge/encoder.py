@@ -1,13 +1,12 @@
-"""The packaged judge, which needs only a CPU: calibrated similarity of the packaged encoder.
+"""Calibrated similarity of the packaged encoder as a judge: weak, and its card says so.
 
-It is weak and says so: its `card` carries the accuracy measured on pairs labelled by people. How
-the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
+How the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -18,7 +17,7 @@ import numpy.typing as npt
 
 from pnyx.errors import PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, of_kind
+from pnyx.judge.base import Emit, answer_chunks, of_kind
 from pnyx.judge.curves import logistic
 from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
@@ -38,11 +37,7 @@ class Calibration:
     """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
 
     Attributes:
-        task: `support`, `relevance` or `relevance+guideline`.
-        weights: feature name to weight; the probability rises with a feature of positive weight.
-        intercept: log-odds where all features are 0.
-        threshold: the lowest probability that counts as yes. It maximises F1 on the fitted pairs,
-            so where few pairs are positive it lies below 0.5.
+        threshold: the lowest probability of a yes: the one with the best F1 on the fitted pairs.
         data: which labelled pairs it was fitted on, and how many.
         figures: held-out measures (AUROC, AP, F1, Brier ...) by name.
     """
@@ -61,17 +56,7 @@ class Calibration:
 
 
 def load_calibrations(name: str) -> tuple[dict[str, Any], dict[str, Calibration]]:
-    """Read the packaged calibrations of an encoder.
-
-    Args:
-        name: the encoder's, e.g. `minilm-int8`.
-
-    Returns:
-        The file's own fields (`judge`, `card`, `fitted` ...) and the calibrations by task.
-
-    Raises:
-        PnyxError: there is none, or it is damaged.
-    """
+    """Return the packaged file on an encoder (`judge`, `card` ...), its calibrations by task."""
     file = resources.files("pnyx.judge") / "calibrations" / f"{name}.json"
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -88,22 +73,12 @@ class EncoderJudge:
       and whether it repeats, or repeats and contradicts, the passage's own words.
     - `relevance`: the same similarity to the question and, where given, its relevance definition.
 
-    The same question gets the same bits alone and among others.
-
-    Args:
-        encoder: a loaded encoder; the packaged one by default.
-        calibrations: by task; the packaged ones by default (fitting new ones needs others).
-
-    Attributes:
-        name: `minilm-int8@1`; the number changes with the calibration.
-        kinds: {Support}.
-        cards: task -> held-out figures in one line.
+    The same question gets the same bits alone and among others. Encoder and calibrations (by
+    task) are the packaged ones by default; `cards` holds held-out figures by task.
     """
 
     def __init__(
-        self,
-        encoder: Encoder | None = None,
-        calibrations: Mapping[str, Calibration] | None = None,
+        self, encoder: Encoder | None = None, calibrations: Mapping[str, Calibration] | None = None
     ) -> None:
         self._given = encoder
         self.cards: Mapping[str, str] = {}
@@ -128,16 +103,10 @@ class EncoderJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
-        import anyio
-
         asked = sorted(
             enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
         )
-        for start in range(0, len(asked), _CHUNK):
-            chunk = asked[start : start + _CHUNK]
-            answers = await anyio.to_thread.run_sync(self._judge, [q for _, q in chunk])
-            for (position, _), answer in zip(chunk, answers, strict=True):
-                emit(position, answer)
+        await answer_chunks(asked, _CHUNK, self._judge, emit)
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
         """Return what the calibrations see of each question, or why it cannot be judged."""
@@ -171,7 +140,7 @@ class EncoderJudge:
         needed: dict[str, None] = {}
         for question, problem in zip(questions, problems, strict=True):
             if not problem:
-                needed.update(dict.fromkeys(_texts(question, passages[question.text])))
+                needed.update(dict.fromkeys((_query(question), *passages[question.text].windows)))
         texts = list(needed)
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         return [
@@ -180,7 +149,6 @@ class EncoderJudge:
         ]
 
     def _problem(self, question: Support) -> str:
-        """Return why a question cannot be judged, or the empty string."""
         if problem := blank(question):
             return problem
         if _calibration_name(question) not in self._calibrations:
@@ -190,9 +158,7 @@ class EncoderJudge:
     def _scores(
         self, question: Support, passage: Passage, vectors: Vectors
     ) -> tuple[dict[str, float], str]:
-        """Return the features of one question and the sentence that decided."""
-        query = vectors[_query(question)]
-        windows = _stack(vectors, passage.windows) @ query
+        windows = np.stack([vectors[text] for text in passage.windows]) @ vectors[_query(question)]
         unique = list(dict.fromkeys(passage.sentences))
         sentences = windows[: len(unique)]  # the windows begin with the sentences, each once
         features = {"similarity": round(float(windows.max()), 6)}
@@ -209,15 +175,4 @@ def _calibration_name(question: Support) -> str:
 
 def _query(question: Support) -> str:
     """Return what is compared with the windows; a definition is worth more than the model."""
-    if question.task == "relevance":
-        return question.sought
-    return question.statement
-
-
-def _texts(question: Support, passage: Passage) -> Iterable[str]:
-    """Return all that must be embedded to answer a question."""
-    return (_query(question), *passage.windows)
-
-
-def _stack(vectors: Vectors, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    return np.stack([vectors[text] for text in texts])
+    return question.sought if question.task == "relevance" else question.statement

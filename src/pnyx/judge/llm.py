@@ -1,45 +1,37 @@
 """A language model as a judge: a prompt, a strict reading of its reply, a probability.
 
-How a question is asked: several that share a text may go in one call (`batch`). A reply that was
-cut off is asked for once more with twice the limit; if it is cut off again, or a call is too long
-for the window, the call is split in two. A reply that cannot be read gets one
-repair turn, and its answer says so. What then cannot be read is `Unscored`: no verdict is ever
-extracted from other text.
+What cannot be read after one repair turn is `Unscored`: docs/decisions/judge-engine.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.asking import Asking, Item, Probability
-from pnyx.judge.base import Emit
+from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import Reading, form_of
+from pnyx.judge.passages import find_words
+from pnyx.judge.prompting import Prompt, load_prompt
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
-from pnyx.judge.quotes import find_words
-from pnyx.judge.reading import UnreadableReply, cut_reason, repair_turn
+from pnyx.judge.reading import UnreadableReply, cut_reason, probability_of_yes, repair_turn
 from pnyx.judge.tasks import TASKS
-from pnyx.judge.tokens import probability_of_yes
 from pnyx.models.flow import run_all
 from pnyx.models.replies import CallFailed, ChatRequest, Reply
 
-__all__ = ["LlmJudge", "find_evidence"]
+__all__ = ["Asking", "Item", "LlmJudge", "Probability", "find_evidence"]
 
 _MAX_EVIDENCE = 4000
+_STOPS_ALL = ("budget", "not_in_store")
+"""Failures that are about the run and not about one request."""
 _METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stated"}
 
 
 class LlmJudge:
-    """Asks a chat model; answers all four kinds of question.
-
-    Args:
-        model: the model with its store.
-        asking: which prompts, how many questions a call, how P(yes) is had ...
-    """
+    """Asks a chat model as `asking` says; answers all four kinds of question."""
 
     kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
 
@@ -63,10 +55,9 @@ class LlmJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        refuse_other_kinds(self, questions)
         asked: list[Item] = []
         for position, question in enumerate(questions):
-            if type(question) not in self.kinds:
-                raise TypeError(f"{self.name} does not answer {type(question).__name__} questions")
             if problem := blank(question) or _no_task(question):
                 emit(position, Unscored(problem, Provenance(self.name)))
             else:
@@ -81,7 +72,6 @@ class LlmJudge:
             await run_all(self.asking.units(asked), settle, workers=self.model.concurrency)
 
     async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
-        """Ask until every question of one call has its answer."""
         if questions[0].swapped is None:
             return await self._call(questions)
         return [await self._both_ways(questions[0])]
@@ -127,7 +117,6 @@ class LlmJudge:
         error: UnreadableReply,
         most: int,
     ) -> list[Answer]:
-        """Ask once more, with a repair turn."""
         again, outcome = await self.model.whole(repair_turn(request, reply, error), most)
         problem = error
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
@@ -138,7 +127,7 @@ class LlmJudge:
             else:
                 notes = {"repaired": True}
                 return await self._completed(questions, readings, again, outcome, notes)
-        elif isinstance(outcome, CallFailed) and _stops_all(outcome):
+        elif isinstance(outcome, CallFailed) and outcome.reason.startswith(_STOPS_ALL):
             return self._failed(questions, again, outcome)
         if len(questions) > 1:
             return await self._split(questions)
@@ -254,11 +243,6 @@ def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
     return cut_reason(outcome, request) is not None
 
 
-def _stops_all(outcome: CallFailed) -> bool:
-    """Say whether a failure is about the run and not about this request."""
-    return outcome.reason.startswith(("budget", "not_in_store"))
-
-
 def _probability(
     wanted: Probability, token: float | None, stated: float | None
 ) -> tuple[float | None, str, dict[str, float]]:
@@ -272,11 +256,7 @@ def _probability(
 
 
 def find_evidence(quote: str, text: str) -> str:
-    """Return the span of `text` that a quote repeats word for word, or an empty string.
-
-    White space may differ; the span is returned as it stands in the text. Quotation marks or an
-    ellipsis that a model puts around its quote are passed over.
-    """
+    """Return the span of `text` that a quote repeats but for white space, or an empty string."""
     quote = quote.strip(" \t\r\n\"'“”‘’….")
     words = quote.split()
     if not words or len(quote) > _MAX_EVIDENCE:
@@ -285,3 +265,93 @@ def find_evidence(quote: str, text: str) -> str:
         return quote
     found = find_words(text, words)
     return text[slice(*found)] if found else ""
+
+
+_ALTERNATIVES = 10
+"""Alternatives asked for of each token: more than the spellings of yes and no that occur."""
+
+Probability: TypeAlias = Literal["auto", "ask", "tok", "both"]
+PROBABILITIES: tuple[str, ...] = get_args(Probability)
+"""How P(yes) is had: `tok` from the tokens, `ask` as the model states it, `both` the mean of the
+two, `auto` from the tokens where the endpoint gives them and as stated otherwise."""
+
+Item: TypeAlias = tuple[int, Any]
+"""A question with its position in the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How questions become requests; ValueError or InputError for a value that does not fit.
+
+    Attributes:
+        prompts: task -> prompt, where it is not to be the task's usual one.
+        probability: see `PROBABILITIES`; for Support.
+        batch: how many Support questions about one text share a call, at least 1.
+        sample: number of the repeat: 0 asks in the order given, others reorder what they can
+            (dimensions, documents, statements).
+        temperature: 0 for the likeliest reply.
+        max_tokens: the longest reply, in place of the prompt's own limit (of which a second try
+            gets the double).
+    """
+
+    prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
+    probability: Probability = "auto"
+    batch: int = 1
+    sample: int = 0
+    temperature: float = 0.0
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.probability not in PROBABILITIES:
+            raise ValueError(
+                f"probability is {self.probability!r}, expected one of {', '.join(PROBABILITIES)}"
+            )
+        if self.batch < 1:
+            raise ValueError(f"batch is {self.batch}, expected at least 1")
+        for name, prompt in self.prompts.items():
+            prompt.check_inputs(form_of(prompt, TASKS[name].kind).inputs)
+
+    def prompt(self, questions: Sequence[Any]) -> Prompt:
+        """Return the prompt that questions of one call get."""
+        task = TASKS[questions[0].task]
+        own = self.prompts.get(task.name)
+        if len(questions) > 1 and not (own and "statements" in own.inputs):
+            return load_prompt(task.many)
+        return own or load_prompt(task.prompts[0])
+
+    def request(self, questions: Sequence[Any]) -> ChatRequest:
+        """Return exactly what is sent first for the questions of one call."""
+        prompt = self.prompt(questions)
+        request = form_of(prompt).request(prompt, questions, self.sample)
+        wants_tokens = questions[0].yes_no and self.probability != "ask"
+        return replace(
+            request,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens or request.max_tokens,
+            sample=self.sample,
+            logprobs=_ALTERNATIVES if wants_tokens else 0,
+        )
+
+    def most_tokens(self, request: ChatRequest) -> int:
+        """Return how long a reply to a first request's second try may be, at most `max_tokens`."""
+        return self.max_tokens or 2 * request.max_tokens
+
+    def units(self, asked: Sequence[Item]) -> list[list[Item]]:
+        """Return the calls to make, each with its questions.
+
+        Calls that begin with the same text are adjacent, so that servers can reuse the prompt.
+        """
+        units = []
+        for items in _grouped(asked, lambda question: question.beginning):
+            size = self.batch if TASKS[items[0][1].task].many else 1
+            alike = _grouped(items, lambda question: question.shared) if size > 1 else [items]
+            for group in alike:
+                units += [group[i : i + size] for i in range(0, len(group), size)]
+        return units
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Any], Hashable]) -> list[list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item[1]), []).append(item)
+    return list(groups.values())

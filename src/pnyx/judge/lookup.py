@@ -1,18 +1,20 @@
-"""A former run's answers as a judge: what was judged once is looked up, not asked again."""
+"""Answers from files as judges: those of a former run, and people's labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from pnyx.corpora.items import PARTLY
 from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Answer, Missing, Provenance
+from pnyx.judge.answers import Answer, Missing, Provenance, Value
 from pnyx.judge.base import Emit
+from pnyx.judge.combine import most_frequent
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.verdicts import Source, Verdict, of_one_judge, read_verdicts, shown_value
 
-__all__ = ["Lookup"]
+__all__ = ["HumanLabels", "Lookup"]
 
 _NO_ANSWER = "lookup: no answer"
 
@@ -20,8 +22,8 @@ _NO_ANSWER = "lookup: no answer"
 class Lookup:
     """Answers with the answers of a former run, joined by id, task and dimension.
 
-    An id that is not there is unscored, and so is what was unscored then, for the same reason.
-    Only the id is compared: of a text that was changed under its id the old answer is given.
+    An unknown id is unscored, and so is what was unscored then, for the same reason. Only the id is
+    compared: a text that was changed under its id gets the old answer.
 
     Args:
         source: a results folder, its answers.jsonl, `-`, such rows, or what `pnyx.ask` returned.
@@ -40,29 +42,16 @@ class Lookup:
         self._rows = {(one.id, one.task, one.dimension): one for one in chosen}
         self._judge = next(iter(self._rows.values())).judge
         self._tasks = frozenset(task for _, task, _ in self._rows)
-
-    @property
-    def name(self) -> str:
-        """`lookup:FILE(JUDGE)`."""
-        return f"lookup:{shorten(Path(self._source).name)}({shorten(self._judge)})"
-
-    @property
-    def card(self) -> str:
-        """How many answers there are, of how many items."""
+        self.name = f"lookup:{shorten(Path(self._source).name)}({shorten(self._judge)})"
         items = len({(identifier, task) for identifier, task, _ in self._rows})
         scored = sum(row.value is not None for row in self._rows.values())
-        return (
+        self.card = (
             f"answers of a former run: {scored} of {len(self._rows)} scored, of {items} items; "
             f"as good as {shorten(self._judge)}"
         )
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question through `emit`; see `pnyx.judge.base.Judge`.
-
-        Raises:
-            InputError: a question is of a task that the former run was not about; nothing was
-                emitted.
-        """
+        """Answer each question; InputError, before any, for a task that the former run lacks."""
         for question in questions:
             if question.task not in self._tasks:
                 known = ", ".join(shorten(task, 40) for task in sorted(self._tasks))
@@ -109,3 +98,79 @@ def _fields(rows: Sequence[Verdict]) -> dict[str, Any]:
     stored = {name: scored.extra.get(name) for name in ("explanation", "evidence")}
     stored["probability"] = scored.probability
     return {name: value for name, value in stored.items() if value is not None}
+
+
+class HumanLabels:
+    """Answers by looking up what people said; where annotators differ, the majority counts.
+
+    Of a rating, a dimension without a label (or with a tie) is None in the list of values, with
+    its reason in `notes["dimensions"]`.
+
+    Args:
+        path: labels JSONL: `id`, `value`; optional `annotator`, `dimension` (ratings), `gain`,
+            `uncertain`, `group`. Several lines may label one id.
+
+    Raises:
+        InputError: a line is not a label, or one annotator labels one thing twice.
+    """
+
+    kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
+
+    def __init__(self, path: str | Path) -> None:
+        self._votes: dict[tuple[str, str], list[Value]] = {}
+        annotators: set[str] = set()
+        for one in read_verdicts(str(path), "labels"):
+            self._votes.setdefault(one.key, []).append(one.value)
+            if one.annotator:
+                annotators.add(one.annotator)
+        self.name = f"labels:{'-' if str(path) == '-' else Path(path).name}"
+        votes = sum(map(len, self._votes.values()))
+        people = f" by {len(annotators)} annotators" if annotators else ""
+        self.card = f"people's labels: {votes} labels of {len(self._votes)} items{people}"
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        for position, question in enumerate(questions):
+            emit(position, self._answer(question))
+
+    def _answer(self, question: JudgeQuestion) -> Answer:
+        found = [self._label(question, dimension) for dimension in question.cells]
+        shares = {
+            dimension or "value": label.share
+            for dimension, label in zip(question.cells, found, strict=True)
+            if label.value is not None
+        }
+        details = {"agreeing": shares} if shares else {}
+        provenance = Provenance(self.name, method="label", details=details)
+        cells = [Missing(label.reason) if label.value is None else label.value for label in found]
+        notes = {"partial": True} if any(label.partial for label in found) else {}
+        return question.compose(cells, provenance, notes=notes)
+
+    def _label(self, question: JudgeQuestion, dimension: str) -> _Label:
+        votes = self._votes.get((question.id, dimension))
+        if votes is None:
+            return _Label(reason="no label")
+        read = [question.value_of(vote) for vote in votes]
+        if None in read:
+            found = shorten(repr(votes[read.index(None)]), 40)
+            return _Label(reason=f"label: {found} is no answer to the question")
+        winners, share = most_frequent(read)
+        if len(winners) > 1:
+            return _Label(reason="tie")
+        return _Label(winners[0], share, partial=winners[0] is True and _partial(votes, read))
+
+
+class _Label(NamedTuple):
+    """What people say of one thing, and how many of them; or the reason why that is open."""
+
+    value: Any = None
+    share: float = 0.0
+    reason: str = ""
+    partial: bool = False
+
+
+def _partial(votes: Sequence[Value], read: Sequence[Any]) -> bool:
+    """Say whether most of those who said yes said that it is only in part."""
+    said = [vote for vote, yes in zip(votes, read, strict=True) if yes is True]
+    in_part = sum(isinstance(vote, str) and vote.strip().lower() == PARTLY for vote in said)
+    return 2 * in_part > len(said)

@@ -1,20 +1,22 @@
-"""The parts of a passage that the encoder's judge compares: sentences, windows, wording."""
+"""The parts of a passage that judges compare or quote: sentences, windows, wording."""
 
 from __future__ import annotations
 
 import difflib
 import itertools
 import re
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pnyx.corpora.segment import split_sentences
 
 __all__ = [
     "MAX_WINDOW",
-    "NEGATORS",
     "Passage",
     "Wording",
+    "find_words",
     "is_negator",
     "read_passage",
     "read_sentences",
@@ -43,12 +45,7 @@ NEGATORS = frozenset("not no never cannot without nor neither none nobody nothin
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text cut up for the encoder.
-
-    Attributes:
-        sentences: verbatim substrings of the text, in order, at most `MAX_SENTENCES`.
-        windows: the sentences, and each run of two and of three of them, joined by a space.
-    """
+    """Sentences of a text, verbatim and in order, and the runs of one to three of them."""
 
     sentences: tuple[str, ...]
     windows: tuple[str, ...]
@@ -58,11 +55,8 @@ class Passage:
 class Wording:
     """How far a statement repeats a passage's own words.
 
-    Attributes:
-        copy: 0 if less than 60 % of the statement's words occur in one window in the same
-            order, rising to 1 where all do.
-        conflict: `copy` if the differing words include a negation, or a number that the window
-            lacks; otherwise 0.
+    `copy` rises from 0, where 60 % of its words occur in one window in the same order, to 1, where
+    all do; `conflict` is `copy` where the others hold a negation or another number, else 0.
     """
 
     copy: float
@@ -110,11 +104,7 @@ def is_negator(word: str) -> bool:
 
 
 def wording(statement: str, passage: Passage) -> Wording:
-    """Compare a statement word by word with the window that holds most of its words.
-
-    Similarity cannot tell "is safe" from "is not safe", nor 12 % from 21 %; near a verbatim copy
-    the differing words can.
-    """
+    """Compare a statement word by word with the window that holds most of its words."""
     wanted = tokens(statement)[:_MAX_WORDS]
     if not wanted:
         return Wording(0.0, 0.0)
@@ -150,3 +140,42 @@ def _closest(wanted: Counter[str], passage: Passage) -> list[str] | None:
         if share > best_share:
             best, best_share = words, share
     return best
+
+
+_SPACED = re.compile(r"\S+")
+
+
+def find_words(
+    text: str, words: Sequence[str], *, ignore_case: bool = False
+) -> tuple[int, int] | None:
+    """Return (start, end) of where words stand in a row in a text, or None.
+
+    The first may end a word of the text, the last begin one; white space counts as one space.
+    """
+    if not words:
+        return None
+    starts, places, pieces, length = [], [], [], 0
+    for found in _SPACED.finditer(text):
+        starts.append(found.start())
+        places.append(length)
+        pieces.append(found.group())
+        length += len(pieces[-1]) + 1
+    said, wanted = " ".join(pieces), " ".join(words)
+    if ignore_case:
+        said, wanted = _lowered(said), _lowered(wanted)
+    place = said.find(wanted)
+    if place < 0:
+        return None
+
+    def back(position: int) -> int:
+        word = bisect_right(places, position) - 1
+        return starts[word] + position - places[word]
+
+    return back(place), back(place + len(wanted) - 1) + 1
+
+
+def _lowered(text: str) -> str:
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)

@@ -1,9 +1,4 @@
-"""Does a document support a perspective (BERDS, Appendix A)? Its items: pairs of both.
-
-BERDS retrieves passages of 100 words, and its judge reads one at a time. A longer document is cut
-into such passages here, each judged separately; it supports what one of them supports
-(`pnyx.measure.perspective_verdicts`).
-"""
+"""Items that ask whether a document supports a perspective (BERDS, Appendix A)."""
 
 from __future__ import annotations
 
@@ -34,8 +29,8 @@ def ask_perspectives(
 ) -> Iterator[Support]:
     """Yield the question whether a document supports each of a question's perspectives.
 
-    What belongs to one passage stands together, so that a judge reads it once. `question_id`,
-    `doc_id`, `perspective_id` and `text_id` go along to the answers, of a document that is cut also
+    What belongs to one passage is adjacent, so that a judge reads it once. `question_id`, `doc_id`,
+    `perspective_id` and `text_id` are carried to the answers, for a document that is cut also
     `passage`, from 1, and `passages`, how many there are.
 
     Args:

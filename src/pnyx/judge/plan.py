@@ -1,9 +1,6 @@
-"""What a run would ask, before anything is asked.
+"""What a run would ask, before anything is asked: the judge answers from the store alone.
 
-The judge answers from the store alone (`StoredModel(offline=True)`), so the plan knows what is
-stored already, what a cascade would pass on, and how questions fall into calls. Replies that were
-cut off and wait for a second try are counted; how many more there will be is expected from the
-stored replies to similar requests. Repair turns, splits and failed attempts cannot be foreseen.
+Second tries are estimated; repair turns, splits and failed attempts cannot be foreseen.
 """
 
 from __future__ import annotations
@@ -34,12 +31,9 @@ class PlannedModel:
     """What one model would be asked.
 
     Attributes:
-        model: its name.
-        from_store: requests that the store answers.
-        estimate: of the requests that it does not, expected second tries included.
+        estimate: of the requests that the store does not answer, expected second tries included.
         second_tries: of those, how many are expected to ask again after a reply that is cut off.
-        learnt_from: how many stored replies of this model the estimate's ranges rest on; 0 where
-            they are bounds.
+        learnt_from: stored replies that the estimate's ranges rest on; 0 where they are bounds.
     """
 
     model: str
@@ -55,17 +49,7 @@ def plan_run(
     questions: Sequence[JudgeQuestion],
     prices: Mapping[str, Price | None],
 ) -> list[PlannedModel]:
-    """Return what a judge would ask its models.
-
-    Args:
-        judge: asks `models`, all of them offline.
-        models: each once.
-        questions: what the judge is to answer.
-        prices: by the model's name; None where it is not known.
-
-    Raises:
-        ValueError: a model is not offline.
-    """
+    """Return what a judge would ask its models, all offline; a price of None is not known."""
     if not all(model.offline for model in models):
         raise ValueError("a plan needs models that are offline")
     ask(judge, questions)
@@ -75,12 +59,7 @@ def plan_run(
 def planned_models(
     models: Sequence[StoredModel], prices: Mapping[str, Price | None]
 ) -> list[PlannedModel]:
-    """Return what offline models would have been asked, had they been asked.
-
-    Args:
-        models: each once; their `missing` requests are estimated.
-        prices: by the model's name; None where it is not known.
-    """
+    """Return what offline models would have been asked, had they been asked."""
     planned = []
     for model in models:
         rows = list(islice(_past(model), _PAST))
@@ -94,7 +73,6 @@ def planned_models(
 
 
 def _past(model: StoredModel) -> Iterator[StoredRow]:
-    """Yield the stored replies to requests that resemble the missing ones."""
     wanted = {_first_words(request) for request in model.missing.values()}
     for row in islice(model.store.rows(model=model.name, skip_damaged=True), _LOOKED_AT):
         if _first_words(row.request) in wanted:
@@ -102,20 +80,17 @@ def _past(model: StoredModel) -> Iterator[StoredRow]:
 
 
 def _second_tries(model: StoredModel, past: Sequence[StoredRow]) -> list[ChatRequest]:
-    """Return the second tries to expect of the missing requests: as large a share as in the past.
-
-    A share of what was tried again, not of what was cut off: a limit of the user's allows none.
-    """
+    """Return the second tries to expect of the missing requests: a share as large as before."""
     firsts = [row for row in past if not _is_second(model, row.request)]
-    tried = [row for row in firsts if row.reply.finish_reason == "length" and _again(model, row)]
+    cut = [row.request for row in firsts if row.reply.finish_reason == "length"]
+    tried = [r for r in cut if model.store.get(model.key(_roomier(r))) is not None]
     missing = [r for r in model.missing.values() if not _is_second(model, r)]
     expected = math.ceil(len(missing) * len(tried) / max(1, len(firsts)))
-    return [replace(request, max_tokens=2 * request.max_tokens) for request in missing[:expected]]
+    return [_roomier(request) for request in missing[:expected]]
 
 
-def _again(model: StoredModel, row: StoredRow) -> bool:
-    roomier = replace(row.request, max_tokens=2 * row.request.max_tokens)
-    return model.store.get(model.key(roomier)) is not None
+def _roomier(request: ChatRequest) -> ChatRequest:
+    return replace(request, max_tokens=2 * request.max_tokens)
 
 
 def _is_second(model: StoredModel, request: ChatRequest) -> bool:

@@ -13,8 +13,7 @@ from typing import Any
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import guarded, open_binary
-from pnyx.judge.blocks import block
-from pnyx.judge.templates import TemplateFault, check_template, listed_inputs, rendered
+from pnyx.judge.templates import TemplateFault, block, check_template, listed_inputs, rendered
 from pnyx.models.replies import ChatRequest, Message
 
 __all__ = [
@@ -39,20 +38,15 @@ class Prompt:
     """A prompt file.
 
     Attributes:
-        name: the task it is for.
+        name: as in its file's; the task it is for, unless `task` says otherwise.
         version: raised with every change of wording.
         language: of the wording, as a BCP 47 tag.
         source: the paper that the question comes from.
         inputs: the names that `render` needs, each a text or a list of texts.
-        max_tokens: the longest reply asked for.
-        task: the task whose questions it asks.
-        per_item_tokens: how much longer the reply may be for each listed item.
-        form: how its questions are put and its replies read (`pnyx.judge.forms.FORMS`); empty for
-            a prompt that is put to no items.
-        system: template of the system message; `block(label, text)` is available in both.
-        user: template of the user message.
+        max_tokens: the longest reply asked for, `per_item_tokens` longer for each listed item.
+        form: a key of `pnyx.judge.forms.FORMS`; empty for a prompt that is put to no items.
+        system, user: templates; `block(label, text)` is available in both.
         hash: SHA-256 of the file.
-        path: where it was read, for errors.
     """
 
     name: str
@@ -75,12 +69,7 @@ class Prompt:
         return f"{self.name}@{self.version}"
 
     def render(self, **inputs: str | Sequence[str]) -> tuple[Message, ...]:
-        """Return the messages for given inputs.
-
-        Raises:
-            TypeError: an input is missing or unknown.
-            InputError: the template does not fit what the inputs are.
-        """
+        """Return the messages; TypeError for other inputs, InputError where they do not fit."""
         if set(inputs) != set(self.inputs):
             wanted, found = ", ".join(sorted(self.inputs)), ", ".join(sorted(inputs))
             raise TypeError(f"prompt {self.label} needs the inputs {wanted}; found {found}")
@@ -95,14 +84,7 @@ class Prompt:
         return tuple(messages)
 
     def check_inputs(self, there: Mapping[str, bool]) -> None:
-        """Check that a prompt asks for what there is.
-
-        Args:
-            there: name -> whether it is a list (True) or a text.
-
-        Raises:
-            InputError: an input is not there, or a list is taken for a text or the reverse.
-        """
+        """Check that what a prompt asks for is there: name -> whether it is a list or a text."""
         known = ", ".join(sorted(there))
         for name in self.inputs:
             if name not in there:
@@ -128,13 +110,7 @@ class Prompt:
         items: int = 0,
         schema: Mapping[str, Any] | None = None,
     ) -> ChatRequest:
-        """Return the whole request for given inputs; its `hash` is the rendered prompt's.
-
-        Args:
-            inputs: as for `render`.
-            items: how many items the reply must speak of one by one.
-            schema: JSON schema of the reply.
-        """
+        """Return the request for inputs, with room for `items` and a reply's JSON schema."""
         return ChatRequest(
             messages=self.render(**inputs),
             schema=schema,
@@ -162,16 +138,7 @@ _RANGES = {
 
 
 def parse_prompt(content: bytes, *, path: str) -> Prompt:
-    """Read a prompt file.
-
-    Args:
-        content: the file's bytes: TOML with the fields of `Prompt`.
-        path: shown in errors.
-
-    Raises:
-        InputError: not TOML, a field is missing, unknown, of the wrong type or out of range, or a
-            template is broken or does what a prompt may not.
-    """
+    """Read a prompt file (TOML); InputError for a bad field or template."""
     table = _table(content, path)
     inputs = table["inputs"]
     if not all(isinstance(name, str) and name.isidentifier() for name in inputs):
@@ -193,7 +160,6 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
 
 
 def _table(content: bytes, path: str) -> dict[str, Any]:
-    """Return the fields of a prompt file, each of its type and within its range."""
     try:
         table = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -237,20 +203,12 @@ def _line_of(content: bytes, template: str, line: int | None) -> tuple[int | Non
 
 
 def load_prompt(name: str) -> Prompt:
-    """Return a prompt: a packaged one by its name, or a file whose path ends in `.toml`.
-
-    Raises:
-        InputError: there is none, or it is no prompt file.
-    """
+    """Return a prompt: a packaged one by its name, or a file whose path ends in `.toml`."""
     return parse_prompt(prompt_bytes(name), path=name) if _is_path(name) else _packaged(name)
 
 
 def prompt_bytes(name: str) -> bytes:
-    """Return the file of a prompt; see `load_prompt`.
-
-    Raises:
-        InputError: there is none, or it is too long.
-    """
+    """Return the file of a prompt; see `load_prompt`."""
     if not _is_path(name):
         if name not in prompt_names():
             raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")

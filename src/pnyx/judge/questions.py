@@ -1,8 +1,6 @@
 """The four kinds of question that every task asks a judge (docs/architecture.md, "The one idea").
 
-`Task` names what the question is asked for (`support`, `relevance`, `stance`, ...): it selects the
-prompt of a language model and the calibration of the packaged encoder; the kind fixes the shape
-of the answer: its lines in a file, which values it may have, how several are combined.
+A question's task selects prompt and calibration; its kind fixes the shape of the answer.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ class _Kind:
 
     Attributes:
         id: unique within one run over an items file.
-        task: `support`, `relevance`, `quality` ...: what is asked.
         group: the topic of the item, for per-topic measures; may be empty.
         extra: unknown fields of the items file, carried to the answers.
         judged: the fields that must hold words.
@@ -83,14 +80,7 @@ class _Kind:
         notes: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Answer:
-        """Return an answer that is put together line by line.
-
-        Args:
-            cells: for each of `cells` its value, or `Missing` with the reason why there is none.
-            provenance: of the answer.
-            notes: further notes.
-            fields: further fields of `Judged`.
-        """
+        """Return an answer put together of `cells`: each a value or `Missing` with a reason."""
         (cell,) = cells
         if isinstance(cell, Missing):
             return Unscored(str(cell), provenance, notes=notes or {})
@@ -103,13 +93,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An answered question that is shown before the one that is asked (few-shot).
-
-    Attributes:
-        text: as in `Support`.
-        statement: as in `Support`.
-        yes: what people answered.
-    """
+    """An answered question that is shown before the one that is asked (few-shot)."""
 
     text: str
     statement: str
@@ -121,8 +105,7 @@ class Support(_Kind):
     """Does `text` support `statement`? Answered by a bool with the probability of yes.
 
     Attributes:
-        text: the passage that is judged.
-        statement: what the passage must support, or the question it must help to answer.
+        statement: what the text must support, or the question it must help to answer.
         question: the contentious question behind the statement, if any.
         guideline: a relevance definition or other instruction for the judge.
         shots: examples for a prompt that shows some.
@@ -168,7 +151,6 @@ class Rating(_Kind):
     """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
 
     Attributes:
-        text: what is rated.
         dimensions: their names, at least one.
         scale: lowest and highest value, both possible.
         question: what the text is about, if anything.
@@ -215,7 +197,7 @@ class Rating(_Kind):
     ) -> Answer:
         """Return a number for one dimension, a list for several (None where one is unscored).
 
-        Where all are unscored, `Unscored` with the reason (of several: the first).
+        Where all are unscored, `Unscored` with the (first) reason.
         """
         pairs = zip(self.dimensions, cells, strict=True)
         reasons = {name: str(cell) for name, cell in pairs if isinstance(cell, Missing)}
@@ -254,7 +236,6 @@ class Rating(_Kind):
 
 
 def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str, Any]:
-    """Return what the notes say of one dimension of a rating."""
     kept = {}
     for name, note in notes.items():
         if name in ("dimensions", "reasons"):  # each line has fields of its own for these
@@ -271,10 +252,7 @@ class Preference(_Kind):
     """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
 
     Attributes:
-        a: one text.
-        b: the other.
-        question: what both are about.
-        criterion: what makes one better, if the prompt's own idea of it is not to count.
+        criterion: what makes one better, if not the prompt's own idea of it.
         documents: what both rest on, if that is to be seen.
     """
 
@@ -299,12 +277,7 @@ class Preference(_Kind):
         return value if value in ("a", "b", "tie") else None
 
     def settled(self, given: Judged, turned: Judged) -> Judged:
-        """Return one answer from those to (a, b) and (b, a): a verdict that turns round is a tie.
-
-        Args:
-            given: the answer to this question.
-            turned: the answer to `swapped`, in its terms.
-        """
+        """Return one answer from those given and turned: a verdict that turns round is a tie."""
         orders = [str(given.value), {"a": "b", "b": "a"}.get(str(turned.value), "tie")]
         value = orders[0] if orders[0] == orders[1] else "tie"
         return replace(given, value=value, notes={**given.notes, **turned.notes, "orders": orders})
@@ -315,7 +288,6 @@ class Ranking(_Kind):
     """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
 
     Attributes:
-        query: what the texts are to serve.
         texts: at least one, in their order so far.
         criterion: what makes a text better, e.g. a definition of relevance or a side to argue.
     """
@@ -341,11 +313,7 @@ JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
 
 
 def blank(question: JudgeQuestion) -> str:
-    """Return why a question has nothing to judge, or an empty string where it has.
-
-    A text of white space and signs supports nothing; a judge that is asked all the same makes an
-    answer up.
-    """
+    """Return why a question has no words to judge (a judge would make an answer up), or ""."""
     for name in question.judged:
         value = getattr(question, name)
         texts = (value,) if isinstance(value, str) else value

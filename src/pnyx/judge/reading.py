@@ -1,12 +1,14 @@
-"""A language model's reply: its agreed shape, asked for and read; nothing else is taken."""
+"""A language model's reply: its agreed shape, asked for and read, and probabilities by token."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.errors import shorten
@@ -18,6 +20,7 @@ from pnyx.models.replies import (
     ChatRequest,
     Message,
     Reply,
+    Token,
     is_oversized,
 )
 
@@ -31,13 +34,13 @@ __all__ = [
     "ask_structured",
     "cut_reason",
     "one_object",
+    "probability_of_yes",
     "repair_turn",
     "schema_of",
     "validated",
     "validated_value",
     "word_spans",
 ]
-
 
 M = TypeVar("M", bound="BaseModel")
 
@@ -47,10 +50,7 @@ class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
 
 
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
-    """Return why a reply is no whole answer, or None where it is one.
-
-    The first word is machine-readable: `length`, `refusal`, `content_filter` or `oversized`.
-    """
+    """Return why a reply is not a whole answer (one word first), or None where it is."""
     if reply.finish_reason == "oversized" or is_oversized(reply.text):  # of an old store
         return f"oversized: the reply is longer than {MAX_REPLY_BYTES // 2**20} MB"
     if reply.finish_reason == "refusal":
@@ -64,11 +64,7 @@ def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
 
 @cache
 def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema that is sent for a reply of a shape.
-
-    Closed objects with every field required, as the strict modes of servers want them. Lengths
-    are checked, but not sent: few servers hold a model to them.
-    """
+    """Return the JSON schema that is sent for a reply of a shape: closed, every field required."""
     schema = shape.model_json_schema()
     return _sent(schema, schema.get("$defs", {}))
 
@@ -88,29 +84,12 @@ def _sent(part: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]
 
 
 def validated(model: type[BaseModel], text: str) -> Any:
-    """Read a reply into a pydantic model.
-
-    Args:
-        model: the agreed shape.
-        text: the reply; see `one_object`.
-
-    Returns:
-        An instance of `model`.
-
-    Raises:
-        UnreadableReply: the reply is anything else.
-    """
+    """Read a reply's one object as a pydantic model; UnreadableReply if it is anything else."""
     return validated_value(model, one_object(text), "")
 
 
 def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
-    """Read a decoded part of a reply into a pydantic model; see `validated`.
-
-    Args:
-        model: the agreed shape.
-        value: decoded JSON.
-        name: where in the reply it stands, for the error.
-    """
+    """Read decoded JSON, named `name` in errors, as a pydantic model."""
     from pydantic import ValidationError
 
     try:
@@ -128,16 +107,9 @@ _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply; an object with a key twice is none.
+    """Decode the only JSON object of a reply, alone or in one fence, behind a `<think>` block.
 
-    Half characters and NUL become U+FFFD (`files.clean_text`): a verdict is not lost over them,
-    and every file can hold what is read.
-
-    Args:
-        text: the object, alone or in one Markdown fence; a leading `<think>` block is passed over.
-
-    Raises:
-        UnreadableReply: anything else.
+    Half characters and NUL become U+FFFD. A key that comes twice makes it unreadable.
     """
     start, end = _object_span(text)
     text = text[start:end].strip()
@@ -184,13 +156,7 @@ _COLON = re.compile(r"\s*:")
 
 
 def word_spans(text: str, key: str) -> list[tuple[int, int]]:
-    """Return where the string values of each `"key"` stand in a readable reply, without quotes.
-
-    Args:
-        text: a reply that `one_object` reads.
-        key: found at any depth, in the order of the text; text inside of strings is never taken
-            for a key.
-    """
+    """Return where the string values of each `"key"` at any depth stand in a readable reply."""
     start, end = _object_span(text)
     spans = []
     named = False
@@ -222,16 +188,7 @@ def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> C
 async def ask_structured(
     model: StoredModel, request: ChatRequest, shape: type[M]
 ) -> tuple[M | None, list[str]]:
-    """Return what the reply says, or None, and what went wrong on the way.
-
-    A reply that is not of the shape gets one repair turn, which is said; a call that failed and a
-    reply that was cut off even with double the room (`StoredModel.whole`) get none.
-
-    Args:
-        model: what is asked; its replies are in the store before they are read.
-        request: of a prompt that asks for JSON of that shape.
-        shape: of the reply; its schema is sent along.
-    """
+    """Return the reply as a `shape`, or None, and what went wrong; it may get one repair turn."""
     request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens
@@ -248,3 +205,62 @@ async def ask_structured(
         else:
             return read, ["the reply was read after a repair turn"] if problems else []
     return None, problems
+
+
+_LEAST = 1e-6
+"""Answers are kept to 6 decimals."""
+
+
+def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
+    """Return P(yes) / (P(yes) + P(no)) where the answer's word begins, summed over spellings.
+
+    Where only one of the two is among the alternatives, the other gets the most that it can have.
+    From 1e-6 to 1 - 1e-6; None where tokens are missing or do not spell the text, or neither word
+    is there. Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
+    """
+    found = _token_at(reply, span[0])
+    if found is None:
+        return None
+    token, before = found
+    yes = _mass(token, before, "yes")
+    no = _mass(token, before, "no")
+    if yes is None and no is None:
+        return None
+    listed = [math.exp(logprob) for _, logprob in token.alternatives]
+    most = min(*listed, max(0.0, 1.0 - math.fsum(listed)))
+    yes, no = (most if yes is None else yes), (most if no is None else no)
+    if yes + no == 0.0:  # listed, but so unlikely that no float holds it
+        return None
+    return min(max(yes / (yes + no), _LEAST), 1.0 - _LEAST)
+
+
+def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
+    if not reply.tokens:
+        return None
+    try:
+        pieces = [token.text.encode("utf-8", "surrogateescape") for token in reply.tokens]
+    except UnicodeEncodeError:  # half characters: out of a damaged store
+        return None
+    offset = b"".join(pieces).find(reply.text.encode("utf-8", "replace"))
+    if offset < 0:
+        return None
+    place = offset + len(reply.text[:start].encode("utf-8", "replace"))
+    for token, piece in zip(reply.tokens, pieces, strict=True):
+        if place < len(piece):
+            return token, piece[:place].decode("utf-8", "replace")
+        place -= len(piece)
+    return None
+
+
+def _mass(token: Token, before: str, word: str) -> float | None:
+    """Return the probability of all alternatives that begin to spell `word`; None without any."""
+    likely = [math.exp(p) for text, p in token.alternatives if _spells(text, before, word)]
+    return sum(likely) if likely else None
+
+
+def _spells(text: str, before: str, word: str) -> bool:
+    begun = bool(before) and text.startswith(before)
+    text = text[len(before) :] if begun else text.lstrip().removeprefix('"')
+    said = text.strip().strip('"').lower()
+    first_word = "".join(takewhile(str.isalpha, said))
+    return bool(said) and (word.startswith(said) or first_word == word)

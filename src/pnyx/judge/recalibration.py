@@ -1,8 +1,4 @@
-"""A judge whose probabilities are recalibrated by a curve that was fitted on labels.
-
-The curve, its threshold, what it was fitted on and how well it did lie in one JSON file, written
-by `pnyx calibrate`.
-"""
+"""A judge whose probabilities are recalibrated by a curve from a file of `pnyx calibrate`."""
 
 from __future__ import annotations
 
@@ -51,8 +47,7 @@ class Recalibration:
         curve: from the judge's probability of yes to the recalibrated one.
         threshold: the lowest recalibrated probability that counts as yes, in [0, 1].
         sure: where the judge's answer stands, for a cascade; None where that was not asked for.
-        prompts: the prompts of the run whose answers these are, as in its manifest; empty where
-            that is not known.
+        prompts: those of the run that it was fitted on, as in its manifest; empty if unknown.
         about: counts, figures and files of the fit, ready for JSON.
     """
 
@@ -105,11 +100,7 @@ class Recalibration:
 
 
 def write_calibration(path: str | Path, calibration: Recalibration) -> None:
-    """Write a calibration's file, all or nothing.
-
-    Raises:
-        PnyxError: the file cannot be written.
-    """
+    """Write a calibration's file, all or nothing; PnyxError where that fails."""
     text = json.dumps(calibration.row(), indent=1, ensure_ascii=False, allow_nan=False)
     with atomic_text(path) as stream:
         stream.write(text + "\n")
@@ -119,8 +110,7 @@ def read_calibration(path: str | Path) -> Recalibration:
     """Read a calibration's file and check each number in it.
 
     Raises:
-        InputError: the file is no calibration, is of a newer version, or a number in it cannot be
-            (a curve that falls, a probability above 1).
+        InputError: it is not a calibration, is of a newer version, or a number in it cannot be.
     """
     lines, size = [], 0
     for _, line in read_lines(path):
@@ -142,11 +132,7 @@ def read_calibration(path: str | Path) -> Recalibration:
 
 
 def curve_from(method: Any, parameters: Any) -> Curve:
-    """Return the curve that was written down as its name and its numbers.
-
-    Raises:
-        InputError: there is no such curve, or it cannot have these numbers.
-    """
+    """Return the curve that was written as its name and its numbers, or raise InputError."""
     curves: dict[Any, Any] = {"isotonic": Isotonic, "platt": Platt, "temperature": Temperature}
     if not isinstance(method, str) or method not in curves:
         expected = ", ".join(curves)
@@ -158,17 +144,7 @@ def curve_from(method: Any, parameters: Any) -> Curve:
 
 
 def checked(kind: type[T], row: Any, within: str = "") -> T:
-    """Return decoded JSON as an instance of a dataclass, each field of its type.
-
-    Args:
-        kind: a dataclass whose `__pydantic_config__` is `STRICT`; what its `__post_init__` says is
-            wrong is an error like any other.
-        row: what was read.
-        within: where it stands in the file, for the error.
-
-    Raises:
-        InputError: names the first field that is not what it should be.
-    """
+    """Return decoded JSON as a strict pydantic type; InputError names the first wrong field."""
     from pydantic import TypeAdapter, ValidationError
 
     try:
@@ -189,15 +165,8 @@ def checked(kind: type[T], row: Any, within: str = "") -> T:
 class Recalibrated:
     """A judge with recalibrated probabilities of yes; its verdicts follow from these.
 
-    An answer without a probability, or whose probability was obtained otherwise (or with another
-    prompt) than those that the curve was fitted on, is `Unscored("uncalibrated: ...")`.
-
-    Args:
-        judge: the judge that is asked.
-        calibration: fitted on answers of this judge.
-
-    Attributes:
-        kinds: {Support}.
+    An answer without a probability, or with one that was obtained otherwise (or with another
+    prompt) than those of the fit, is `Unscored("uncalibrated: ...")`.
 
     Raises:
         InputError: the calibration was made for another judge, or the judge answers no Support
@@ -230,11 +199,7 @@ class Recalibrated:
         return f"{card}{'; ' if card else ''}recalibrated ({self.calibration.method}){count}"
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question through `emit`; see `pnyx.judge.base.Judge`.
-
-        Raises:
-            InputError: a question is of another task than the calibration; nothing was asked.
-        """
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
         for question in of_kind(Support, questions, self.name):
             if question.task != self.calibration.task:
                 made, found = shorten(self.calibration.task, 40), shorten(question.task, 40)

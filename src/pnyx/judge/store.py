@@ -1,7 +1,6 @@
-"""The judgement store: every reply of a language model, paid for once (docs/decisions).
+"""The judgement store: every reply of a language model, paid for once, in one SQLite file.
 
-One SQLite file that people may query themselves. A reply's key is what was asked, not
-where: the same model behind another address finds the same replies.
+A reply's key is what was asked, not where (docs/decisions/judgement-store.md).
 """
 
 from __future__ import annotations
@@ -90,12 +89,11 @@ class Store:
             put its `-wal` and `-shm` files beside it.)
 
     Attributes:
-        path: the file.
         version: of its layout.
         damaged: keys of the damaged replies that `get` met -> what is wrong with them.
 
     Raises:
-        InputError: the file is no judgement store, one of a newer Pnyx, or (`read_only`) missing.
+        InputError: the file is not a judgement store, is of a newer Pnyx, or (`read_only`) missing.
         PnyxError: it cannot be opened or written.
     """
 
@@ -131,11 +129,7 @@ class Store:
 
     @classmethod
     def for_reading(cls, path: str | Path | None = None) -> Store:
-        """Open a store read-only; where there is none, one that is empty and not on disk.
-
-        Raises:
-            InputError: there is something else.
-        """
+        """Open a store read-only; where there is none, an empty one that is not on disk."""
         named = default_store_path() if path is None else Path(path)
         if os.path.lexists(named):
             return cls(named, read_only=True)
@@ -159,10 +153,7 @@ class Store:
             self._connection.close()
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the reply at `key`, or None.
-
-        A damaged reply is none: it is noted in `damaged`, and `put` replaces it.
-        """
+        """Return the reply at `key`, or None; a damaged one is noted, and `put` replaces it."""
         select = f"SELECT {', '.join(selected(self.version))} FROM replies WHERE key = ?"  # noqa: S608
         try:
             return next(map(self._sound, self.execute(select, (key,))), None)
@@ -187,15 +178,10 @@ class Store:
         if self.version < FIRST_WITH_FAILURES:
             return None
         rows = self.execute("SELECT * FROM failures WHERE key = ?", (key,))
-        if not rows or (self._has_checksums and checksum(rows[0][:-1]) != rows[0][-1]):
-            return None
-        return str(rows[0][2])
+        return str(rows[0][2]) if rows and self._checks(rows[0]) else None
 
     def put_row(self, row: StoredRow) -> Outcome:
-        """Add a row as it is, with its date; what the store has at its key stays.
-
-        The key is taken on trust: `StoredRow.check_key`.
-        """
+        """Add a row as it is, its key unchecked; what is there already stays."""
         return self.put_columns(row.columns())
 
     def put_columns(self, columns: Sequence[Any]) -> Outcome:
@@ -207,16 +193,10 @@ class Store:
         return "present" if text == columns[COLUMNS.index("reply_text")] else "conflict"
 
     def rows(self, *, model: str | None = None, skip_damaged: bool = False) -> Iterator[StoredRow]:
-        """Yield all rows, or those of one model, in the order of their keys, each checked.
+        """Yield all rows, or those of one model, by key, each checked.
 
-        What is put meanwhile may or may not be among them.
-
-        Args:
-            model: of this one.
-            skip_damaged: leave out what is damaged.
-
-        Raises:
-            InputError: a row is damaged, or was written by a newer Pnyx.
+        What is put meanwhile may or may not be among them. InputError where a row is damaged
+        (unless that is skipped) or was written by a newer Pnyx.
         """
         which = ("", ()) if model is None else ("WHERE model = ?", (model,))
         for values, _, damage in self.scan(*which):
@@ -234,9 +214,7 @@ class Store:
     ) -> Iterator[tuple[tuple[Any, ...], StoredReply | None, str | None]]:
         """Yield the values of `COLUMNS`, the reply, or what is wrong with it, by key.
 
-        Args:
-            where: a condition in SQL, `WHERE` included.
-            values: its parameters.
+        `where` is a condition in SQL, `WHERE` included, with its parameters in `values`.
         """
         names = ", ".join(selected(self.version))
         select = f"SELECT {names} FROM replies {where} ORDER BY key"  # noqa: S608
@@ -266,10 +244,7 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all that is done within at once, or, after an error, nothing of it.
-
-        Other processes and threads wait meanwhile, for at most 30 s.
-        """
+        """Commit all that is done within at once, or, after an error, nothing of it."""
         with self._lock:
             self.execute("BEGIN IMMEDIATE")
             try:
@@ -280,14 +255,13 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    @property
-    def _has_checksums(self) -> bool:
-        """Whether rows have checksums; old stores get them when they are written."""
-        return self.version >= FIRST_WITH_CHECKSUMS
+    def _checks(self, row: Sequence[Any]) -> bool:
+        """Whether a row's checksum fits; old stores get them when they are written."""
+        return self.version < FIRST_WITH_CHECKSUMS or checksum(row[:-1]) == row[-1]
 
     def _sound(self, row: Sequence[Any]) -> StoredReply:
         """Return the reply that a row holds; ValueError where it is damaged."""
-        if self._has_checksums and checksum(row[:-1]) != row[-1]:
+        if not self._checks(row):
             raise ValueError("is damaged (its checksum does not fit)")
         try:
             return StoredReply(*reply_from_columns(row[:-1]))
@@ -323,7 +297,6 @@ class Store:
             )
 
     def _check_tables(self) -> None:
-        """Check that what will be read is a store's plain tables."""
         self.execute("PRAGMA cell_size_check = ON")
         try:
             check_plain(self.execute, "_pnyx_migrations")
@@ -344,7 +317,6 @@ class Store:
             migrate(self.execute, self._migrations_done())
 
     def _migrations_done(self) -> int:
-        """Return the version of the file; a newer one is refused."""
         ((done,),) = self.execute("SELECT coalesce(max(number), 0) FROM _pnyx_migrations")
         if type(done) is int and 0 <= done <= len(MIGRATIONS):
             return done

@@ -21,7 +21,6 @@ __all__ = [
     "FIRST_WITH_CHECKSUMS",
     "FIRST_WITH_FAILURES",
     "MIGRATIONS",
-    "Execute",
     "check_plain",
     "check_tables",
     "checksum",
@@ -57,14 +56,9 @@ def open_writable(path: Path) -> sqlite3.Connection:
 
 
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open a store that is not changed, nor need be writable, nor its folder.
+    """Open a store that is not changed, and say whether SQLite takes it for unchanging.
 
-    Also returns whether SQLite takes the file for one that nobody changes: it then notices no
-    change, and whoever reads must (`file_state`).
-
-    Raises:
-        InputError: there is no such file.
-        PnyxError: its last rows are in a write-ahead log that cannot be opened there.
+    It then notices no change, and whoever reads must (`file_state`).
     """
     if not path.is_file():
         found = "is no file" if path.exists() else "does not exist"
@@ -130,11 +124,7 @@ def file_state(path: Path) -> tuple[int, ...] | None:
 
 
 def checksum(values: Sequence[object]) -> bytes:
-    """Return 16 bytes that change with any value of a row, its kind included.
-
-    Args:
-        values: as SQLite gives them; text that is no UTF-8 has `surrogateescape`.
-    """
+    """Return 16 bytes that change with any value of a row, its kind included."""
     parts = list[bytes]()
     for value in values:
         if isinstance(value, str):
@@ -159,7 +149,6 @@ def selected(version: int) -> tuple[str, ...]:
 
 
 def _add_checksums(execute: Execute) -> None:
-    """Give every row the checksum of what it holds now."""
     for table, columns in (("replies", COLUMNS), ("failures", FAILURE_COLUMNS)):
         execute(f"ALTER TABLE {table} ADD COLUMN checksum BLOB")
         for row in _rows(execute, table, columns):
@@ -223,11 +212,7 @@ def migrate(execute: Execute, done: int) -> None:
 
 
 def check_tables(execute: Execute, version: int) -> None:
-    """Check that what will be read of a store, maybe a stranger's, is the plain tables of it.
-
-    Raises:
-        ValueError: it has not the tables of a store of that version.
-    """
+    """Raise ValueError unless the tables of a store, maybe a stranger's, are plain and complete."""
     last = ("checksum",) if version >= FIRST_WITH_CHECKSUMS else ()
     expected = {"replies": tuple(name for name in selected(version) if name != "NULL")}
     if version >= FIRST_WITH_FAILURES:

@@ -62,16 +62,7 @@ def request_key(model: str, request: ChatRequest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """A reply with what was asked, when (UTC, ISO 8601) and by which Pnyx.
-
-    Attributes:
-        key: its address, `request_key(model, request)`.
-        model: the model asked for; `reply.model` is the name that the server gave.
-        request: what was asked. What the address leaves out (the schema's name) is the default.
-        reply: what the model said.
-        created_at: `2026-01-31T09:30:00+00:00`.
-        pnyx_version: the version that asked.
-    """
+    """A reply at its key (`request_key`), with when (UTC, ISO 8601) and by which Pnyx."""
 
     key: str
     model: str
@@ -115,11 +106,7 @@ class StoredRow:
         return text if _is_whole(text) else json.dumps(value, allow_nan=False)
 
     def check_key(self) -> None:
-        """Check that the key is the address of the request.
-
-        Raises:
-            ValueError: it is another; the row would answer a question that was not asked.
-        """
+        """Raise ValueError where the key is not the address of the request: another was asked."""
         expected = request_key(self.model, self.request)
         if self.key != expected:
             raise ValueError(
@@ -129,33 +116,19 @@ class StoredRow:
 
 
 def row_from_columns(values: Sequence[object]) -> StoredRow:
-    """Return the row that the values of `COLUMNS` hold.
-
-    Raises:
-        ValueError: one is not what it must be.
-    """
+    """Return the row that the values of `COLUMNS` hold; ValueError where one is wrong."""
     row = {"key": values[0], "request": _json_object(values[2], "request")}
     return row_from_object({**row, **_without_request(values)})
 
 
 def reply_from_columns(values: Sequence[object]) -> tuple[Reply, str, str]:
-    """Return reply, `created_at` and `pnyx_version` out of the values of `COLUMNS`.
-
-    All but the key and the request is checked.
-
-    Raises:
-        ValueError: one is not what it must be.
-    """
+    """Return reply, `created_at` and `pnyx_version`; key and request are not checked."""
     row = _checked(0, _without_request(values))
     return _reply(row["reply"]), row["created_at"], row["pnyx_version"]
 
 
 def row_from_object(value: Mapping[str, Any]) -> StoredRow:
-    """Return the row that a line of JSON holds. Its key is not checked; see `check_key`.
-
-    Raises:
-        ValueError: a field is missing, unknown or not what it must be.
-    """
+    """Return the row of a line of JSON, its key not checked; ValueError for a wrong field."""
     row = _checked(1, value)
     row |= {"request": _request(row["request"]), "reply": _reply(row["reply"])}
     return StoredRow(**row)
@@ -275,7 +248,6 @@ def _plain(tokens: tuple[Token, ...] | None) -> list[Any] | None:
 
 
 def _unpacked(packed: object) -> object:
-    """Return the JSON value of a foreign column of tokens."""
     if packed is None:
         return None
     if not isinstance(packed, bytes):

@@ -35,10 +35,7 @@ _TOKEN_COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 
 @dataclass(slots=True)
 class TokenTotal:
-    """Tokens by the servers' own count: their sum (None where no reply states it, which is not 0).
-
-    `replies` is how many replies state it.
-    """
+    """Tokens by the servers' count (None where no reply states it), and the replies with one."""
 
     total: int | None = None
     replies: int = 0
@@ -46,14 +43,7 @@ class TokenTotal:
 
 @dataclass(slots=True)
 class ModelStats:
-    """The replies of one model, by the name that was asked for.
-
-    Attributes:
-        first: when the earliest was asked for (UTC, ISO 8601), `last` the latest.
-        finish_reasons: how many ended in which way, the most frequent first.
-        tokens: `prompt_tokens`, `cached_tokens` (part of the former) and `completion_tokens`.
-        with_alternatives: how many carry their tokens' alternatives with probabilities.
-    """
+    """The replies of one model: when first and last asked for (UTC, ISO 8601), how they ended."""
 
     model: str
     first: str
@@ -68,14 +58,7 @@ class ModelStats:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """What a store holds.
-
-    Attributes:
-        bytes: size on disk, the write-ahead log included.
-        replies: of all models, and the damaged ones.
-        models: by name.
-        damaged: replies that cannot be read, or whose checksum does not fit; of no model.
-    """
+    """What a store holds; `bytes` counts the write-ahead log, `damaged` replies are of no model."""
 
     path: str
     bytes: int
@@ -90,15 +73,7 @@ class StoreStats:
 
 
 def store_stats(path: str | Path | None = None) -> StoreStats:
-    """Count what a store holds, without changing it.
-
-    Args:
-        path: the store; `default_store_path()` without.
-
-    Raises:
-        InputError: there is none, or it is no store.
-        PnyxError: its file is damaged as a whole.
-    """
+    """Count what a store holds, without changing it."""
     with Store(path, read_only=True) as store:
         models: dict[str, ModelStats] = {}
         total = damaged = 0
@@ -117,7 +92,6 @@ def store_stats(path: str | Path | None = None) -> StoreStats:
 
 
 def _add(models: dict[str, ModelStats], name: str, stored: StoredReply) -> None:
-    """Add a reply to what its model has."""
     reply, when = stored.reply, stored.created_at
     model = models.setdefault(name, ModelStats(name, when, when))
     model.first, model.last = min(model.first, when), max(model.last, when)
@@ -138,11 +112,7 @@ def _bytes_on_disk(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What was deleted, or, in a dry run, would be.
-
-    `content_bytes` is what the replies' texts take, `bytes_before` and `bytes_after` are the size
-    on disk; `not_compacted` says why the file could not be made smaller, None where it was.
-    """
+    """What was deleted, or, in a dry run, would be; sizes in bytes."""
 
     path: str
     replies: int
@@ -166,23 +136,9 @@ def clear_store(
     damaged: bool = False,
     dry_run: bool = False,
 ) -> Cleared:
-    """Delete the replies that meet all criteria that are given, and make the file smaller.
+    """Delete the replies that meet all given criteria (at least one), and make the file smaller.
 
-    Other processes may use the store meanwhile. After being killed at any moment, the store is
-    whole and either all of the replies or none are deleted.
-
-    Args:
-        path: the store; `default_store_path()` without.
-        older_than: asked for longer ago than this.
-        model: of this model, by the name that was asked for.
-        finish: that ended in this way: `length`, `refusal` ...
-        damaged: that cannot be read, or whose checksum does not fit.
-        dry_run: only count them.
-
-    Raises:
-        ValueError: no criterion is given.
-        InputError: there is no such store.
-        PnyxError: another process does not let go of it.
+    Others may use the store meanwhile. A kill at any moment leaves all of the replies or none.
     """
     criteria: dict[str, str] = {}
     if older_than is not None:
@@ -255,20 +211,7 @@ def _compact(store: Store) -> str | None:
 def export_store(
     path: str | Path | None = None, out: str | Path = "-", *, model: str | None = None
 ) -> int:
-    """Write all replies as JSON Lines, sorted by key: equal stores make equal files.
-
-    Args:
-        path: the store; `default_store_path()` without.
-        out: the file to write, all or nothing; compressed where it ends in `.gz`; `-` is standard
-            output.
-        model: only the replies of this model.
-
-    Returns:
-        How many replies were written.
-
-    Raises:
-        InputError: there is no such store, it is damaged, or `out` is the store itself.
-    """
+    """Write all replies (of `model`) as JSON Lines, sorted by key; return how many."""
     with Store(path, read_only=True) as store:
         if _is_same_file(store.path, out):
             raise InputError("is the store itself, expected another file to write", path=out)
@@ -281,7 +224,6 @@ def export_store(
 
 
 def _is_same_file(one: Path, other: str | Path) -> bool:
-    """Whether both names are of one file that exists."""
     try:
         return one.samefile(other)
     except (OSError, ValueError):
@@ -290,11 +232,7 @@ def _is_same_file(one: Path, other: str | Path) -> bool:
 
 @dataclass(slots=True)
 class MergedSource:
-    """What became of the replies of one file.
-
-    They were `added`, `present` already with the same text, or `conflicts`: there with another
-    text, which stays.
-    """
+    """How many replies of one file were added, present, or in conflict (the store's text stays)."""
 
     path: str
     replies: int = 0
@@ -308,16 +246,8 @@ def merge_stores(
 ) -> list[MergedSource]:
     """Add the replies of other stores and of exported files to a store, in one transaction.
 
-    Nothing in a source is trusted: each reply's key must be the address of its request, and no
-    SQL of a source is run. All sources are read and checked before the target is opened.
-
-    Args:
-        sources: judgement stores or files that `export_store` wrote.
-        target: the store, made where there is none; `default_store_path()` without.
-
-    Raises:
-        InputError: a source cannot be read or is not what it must be; the target is as it was.
-        PnyxError: the target cannot be written.
+    Nothing in a source is trusted: each key must be the address of its request, and no SQL of a
+    source is run. All sources are read and checked before the target is opened.
     """
     target = default_store_path() if target is None else Path(target)
     merged = [MergedSource(str(source)) for source in sources]
@@ -337,10 +267,7 @@ def merge_stores(
 
 @contextlib.contextmanager
 def _staged(sources: Sequence[str]) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Yield the number of its source and the columns of every row, all of them checked before.
-
-    They wait on disk, in a file without a name that ends with this process.
-    """
+    """Yield number of source and columns of every row, all checked, from a nameless file."""
     names, marks = ", ".join(COLUMNS), ", ".join("?" * (len(COLUMNS) + 1))
     try:
         with contextlib.closing(sqlite3.connect("", isolation_level=None)) as staging:

@@ -1,7 +1,6 @@
-"""Selective answers: where a judge is sure enough to stand, with a bound on the share of errors.
+"""Selective answers: where a judge is sure, with a bound on the share of errors.
 
-The widest region of low probabilities in which *no*, and of high ones in which *yes*, is wrong
-in at most a stated share of answers. Why the bound holds: docs/decisions/recalibration.md.
+Why the bound holds: docs/decisions/recalibration.md.
 """
 
 from __future__ import annotations
@@ -32,10 +31,8 @@ class Side:
     """The sure answers of one verdict among the labelled ones.
 
     Attributes:
-        kept: how many.
-        errors: how many of them people contradict.
-        bound: upper 95 % bound (Clopper-Pearson, one-sided) on their share of errors, for the
-            effective numbers of answers where these come in groups; None where none is kept.
+        bound: upper 95 % bound (Clopper-Pearson, one-sided) on their share of errors, for effective
+            numbers of answers; None where none is kept.
         design_effect: by how much groups inflate the variance of the errors; 1 without groups.
     """
 
@@ -57,9 +54,9 @@ class Sure:
     """Where a judge's answer stands.
 
     Attributes:
-        error: the largest share of errors that was asked for, of each side apart.
-        low: a *no* stands where the judge's own probability is at most this; None: no *no* stands.
-        high: a *yes* stands where it is at least this; None: no *yes* stands.
+        error: the largest share of errors that was asked for, for yes and no separately.
+        low: a *no* stands where the judge's own probability is at most this; None: never.
+        high: a *yes* stands where it is at least this; None: never.
         no: what was found below `low`.
         yes: what was found above `high`.
         labelled: how many labelled answers this was chosen on.
@@ -93,12 +90,7 @@ class Sure:
         return (self.no.kept + self.yes.kept) / self.labelled
 
     def keeps(self, probability: float, *, verdict: bool) -> bool:
-        """Return whether an answer stands.
-
-        Args:
-            probability: of yes, the judge's own, before any recalibration.
-            verdict: the judge's yes or no.
-        """
+        """Return whether a verdict stands, by the probability of yes before any recalibration."""
         if verdict:
             return self.high is not None and probability >= self.high
         return self.low is not None and probability <= self.low
@@ -131,9 +123,8 @@ def choose_thresholds(
     """Choose the widest regions in which a judge's verdict is wrong in at most `error` of answers.
 
     With a probability of at least 95 % over the draw of the labelled answers, the share of errors
-    below `low` is at most `error` among further answers of the same kind; so it is above `high`.
-    Each side is a statement of its own: both hold together with at least 90 %. With `groups` this
-    is approximate, as their effect on the variance is itself estimated.
+    below `low` is at most `error` among further answers of the same kind; so it is above `high`;
+    both hold together with at least 90 %. With `groups` this is approximate.
 
     Args:
         probabilities: of yes, as the judge gives them, in [0, 1].
@@ -169,17 +160,9 @@ def _widest(
 ) -> tuple[float | None, Side]:
     """Return the highest score up to which the error is surely at most `error`.
 
-    The regions are fixed by the scores alone, never by labels, and tested from the narrowest to
-    the widest by the fallback procedure (Wiens 2003): each of two starting points has an equal
-    part of the 5 %, a region that passes hands what it was tested at to the next wider one. The
-    chance that any region passes whose error is too large then stays at 5 %.
-
-    Args:
-        scores: sure answers have low ones.
-        wrong: which answers are errors.
-        allowed: those with the verdict of this side; all come before the others by score.
-        error: as in `choose_thresholds`.
-        groups: the number of each answer's group, or None.
+    The regions are fixed by the scores alone and tested from the narrowest to the widest by the
+    fallback procedure (Wiens 2003): each of two starting points has half of the 5 %, and a region
+    that passes hands its level to the next. `allowed` answers come before the others by score.
     """
     effect = 1.0
     if groups is not None and allowed.any():
@@ -205,10 +188,7 @@ def _widest(
 def _regions(
     scores: Floats, part: float, error: float, effect: float
 ) -> tuple[list[float], list[bool]]:
-    """Return where nested regions end, sizes growing by a factor, and at which a part starts.
-
-    The narrowest holds just enough answers to pass without a single error.
-    """
+    """Return where nested regions end, growing by a factor, and at which ones a level starts."""
     ordered = np.sort(scores)
     fewest = math.ceil(effect * math.ceil(math.log(part) / math.log1p(-error)))
     if fewest > len(ordered):
@@ -222,10 +202,7 @@ def _regions(
 
 
 def _design_effect(wrong: Bools, groups: npt.NDArray[np.int_]) -> float:
-    """Return by how much groups inflate the variance of the share of errors, at least 1.
-
-    The linearised variance of a ratio over clusters to that of independent answers (Kish 1965).
-    """
+    """Return how far groups inflate the variance of the share of errors, at least 1 (Kish 1965)."""
     share, count = float(wrong.mean()), len(wrong)
     sizes = np.bincount(groups)
     totals = np.bincount(groups, weights=wrong)
@@ -238,22 +215,13 @@ def _design_effect(wrong: Bools, groups: npt.NDArray[np.int_]) -> float:
 
 
 def _effective(errors: int, kept: int, effect: float) -> tuple[int, int]:
-    """Return what independent answers would say as much, rounded to the careful side.
-
-    After Korn and Graubard (1998), who put effective numbers into Clopper and Pearson's bound.
-    """
+    """Return effective errors and answers, rounded carefully (Korn and Graubard 1998)."""
     of = math.floor(kept / effect)
     return min(of, math.ceil(errors / effect)), of
 
 
 def error_bound(errors: int, kept: int, confidence: float = CONFIDENCE) -> float:
-    """Return the one-sided upper bound of Clopper and Pearson (1934) on a share of errors.
-
-    Args:
-        errors: 0 <= errors <= kept.
-        kept: number of answers; 0 gives 1.
-        confidence: in (0, 1).
-    """
+    """Return Clopper and Pearson's one-sided upper bound (1934) on a share of errors."""
     if errors >= kept:
         return 1.0
     low, high = errors / kept, 1.0

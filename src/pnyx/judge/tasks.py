@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pnyx.corpora.base import Options, scanned, strict
@@ -26,12 +26,9 @@ class Task:
     """A task.
 
     Attributes:
-        name: as given on the command line.
-        kind: class of its questions.
         asks: what it asks, in one line.
         prompts: names of its packaged prompts, the usual one first.
-        items: format of its items file, as `pnyx validate` knows it.
-        example: one line of its items file.
+        items: format of its items file, as `pnyx validate` knows it; `example` is a line of it.
         question: makes the question of a line that the format has checked.
         many: the packaged prompt that asks several questions about one text; empty without one.
     """
@@ -46,20 +43,10 @@ class Task:
     many: str = ""
 
     def read(self, path: str) -> list[JudgeQuestion]:
-        """Read an items file: JSONL, one question a line, ids unique.
-
-        Args:
-            path: the file, or `-`.
-
-        Raises:
-            InputError: a line is no such item, an id comes twice, or there is no item at all.
-        """
-
-        def question(row: dict[str, Any]) -> JudgeQuestion:
-            return self.question(Fields(row))
-
+        """Read an items file: JSONL, one question a line, ids unique."""
         rows = FORMATS[self.items].scan(path, Options())
-        return [q for _, q in strict(scanned(path, question, rows=rows), path, "items")]
+        found = scanned(path, lambda row: self.question(Fields(row)), rows=rows)
+        return [question for _, question in strict(found, path, "items")]
 
 
 def ask_relevance(
@@ -72,17 +59,7 @@ def ask_relevance(
     group: str = "",
     extra: Mapping[str, Any] | None = None,
 ) -> Support:
-    """Make the question whether a document helps to answer `question`, or to argue one side of it.
-
-    Args:
-        item_id: unique among the questions of a run.
-        question: the contentious question.
-        document: the text that is judged.
-        definition: what makes a document relevant; worth more than a better judge (DIRAS).
-        stance: the side that the document must help to argue (ConQRet); None for either.
-        group: the topic, for per-topic measures.
-        extra: fields that go along to the answers.
-    """
+    """Ask whether a document helps to answer `question`, or to argue one side (`stance`) of it."""
     return Support(
         id=item_id,
         text=document,
@@ -106,16 +83,10 @@ def ask_stance(
     extra: Mapping[str, Any] | None = None,
 ) -> Support:
     """Make the question whether a text argues for one side of `question`; see `ask_relevance`."""
-    return Support(
-        id=item_id,
-        text=text,
-        statement=claims(question)[SIDES.index(side)],
-        task="stance",
-        question=question,
-        guideline=guideline,
-        group=group,
-        extra=extra or {},
+    asked = ask_relevance(
+        item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
     )
+    return replace(asked, task="stance")
 
 
 def question_of(row: Mapping[str, Any]) -> Support:
@@ -130,8 +101,7 @@ def _support(fields: Fields) -> Support:
         statement=fields.required("statement"),
         question=fields.text("question"),
         guideline=fields.text("guideline"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
@@ -144,8 +114,7 @@ def _relevance(fields: Fields) -> Support:
         fields.required("document"),
         definition=fields.text("definition"),
         stance=stance,
-        group=_group(fields),
-        extra=_carried(fields, stance=stance or ""),
+        **_shared(fields, stance=stance or ""),
     )
 
 
@@ -160,8 +129,7 @@ def _stance(fields: Fields) -> Support:
         fields.required("text"),
         stance,
         guideline=fields.text("guideline"),
-        group=_group(fields),
-        extra=_carried(fields, stance=stance),
+        **_shared(fields, stance=stance),
     )
 
 
@@ -178,8 +146,7 @@ def _quality(fields: Fields) -> Rating:
         question=fields.text("topic"),
         stance=fields.text("stance"),
         documents=_texts(fields, "documents"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
@@ -191,8 +158,7 @@ def _preference(fields: Fields) -> Preference:
         question=fields.required("question"),
         criterion=fields.text("criterion"),
         documents=_texts(fields, "documents"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
@@ -202,24 +168,19 @@ def _ranking(fields: Fields) -> Ranking:
         query=fields.required("query"),
         texts=_texts(fields, "documents"),
         criterion=fields.text("criterion"),
-        group=_group(fields),
-        extra=_carried(fields),
+        **_shared(fields),
     )
 
 
-def _group(fields: Fields) -> str:
-    """Return the topic of an item, empty where it has none; a number counts as its digits."""
-    value = fields.rest.get("group")
-    return fields.identifier("group") if value not in (None, "") else fields.text("group")
-
-
-def _carried(fields: Fields, **known: str) -> Mapping[str, Any]:
-    """Return what goes along to the answers: `known` fields that are there, and all unknown."""
-    return {**{name: value for name, value in known.items() if value}, **fields.rest}
+def _shared(fields: Fields, **known: str) -> dict[str, Any]:
+    """Return the group (a number counts as its digits) and what the answers carry along."""
+    stated = fields.rest.get("group") not in (None, "")
+    group = fields.identifier("group") if stated else fields.text("group")
+    carried = {name: value for name, value in known.items() if value}
+    return {"group": group, "extra": {**carried, **fields.rest}}
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:
-    """Return a list of texts, or of objects that each have a `text`; empty where absent."""
     value = fields.rest.pop(name, None) or ()
     return tuple(item["text"] if isinstance(item, dict) else item for item in value)
 
@@ -302,14 +263,10 @@ TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 
 def read_items(path: str, task: str) -> list[JudgeQuestion]:
-    """Read an items file as `pnyx judge TASK` does.
+    """Read an items file as `pnyx judge TASK` does: JSONL, `-` for standard input.
 
-    Args:
-        path: JSONL; `-` is standard input. docs/formats.md has the fields of each task.
-        task: a name of `TASKS`.
-
-    Returns:
-        The questions to ask of a judge, in the order of the file.
+    docs/formats.md has the fields of each task (a name of `TASKS`). Returns the questions to ask of
+    a judge, in the order of the file.
 
     Raises:
         InputError: there is no such task, or a line is broken.

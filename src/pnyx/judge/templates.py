@@ -1,26 +1,34 @@
-"""The small language of prompt templates: a part of Jinja that can only place given texts.
+"""Prompt templates: a part of Jinja that can only place given texts.
 
-A template may be a stranger's. So it is checked before anything of it runs: it can print inputs
-and blocks, choose (`if`) and go through a list once (`for`), and nothing else. No calculation, no
-attribute, no loop within a loop: what it makes is as long as its inputs allow, and no longer.
+A template may be a stranger's, so it is checked before anything of it runs: it can print inputs and
+blocks, choose (`if`) and loop over a list once (`for`), and nothing else.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import shorten
-from pnyx.judge.blocks import block
+from pnyx.files import clean_text
 from pnyx.judge.questions import Shot
 
 if TYPE_CHECKING:
     import jinja2
     from jinja2 import nodes
 
-__all__ = ["TemplateFault", "check_template", "listed_inputs", "rendered"]
+__all__ = [
+    "TemplateFault",
+    "block",
+    "check_template",
+    "listed_inputs",
+    "rendered",
+    "without_control_tokens",
+]
 
 _BLOCK = "block"
 _LOOP = {"index", "index0", "first", "last", "length"}
@@ -41,24 +49,13 @@ class TemplateFault(ValueError):  # noqa: N818 - reads as what it is
 
 
 def check_template(source: str, inputs: Sequence[str]) -> None:
-    """Check that a template only places inputs.
-
-    Args:
-        source: the template.
-        inputs: the names that it may use.
-
-    Raises:
-        TemplateFault: it is broken, uses another name, or does something else.
-    """
+    """Raise TemplateFault where a template does anything but place `inputs`."""
     _Check(inputs).template(_parsed(source))
 
 
 @lru_cache(maxsize=256)
 def listed_inputs(source: str) -> Mapping[str, bool]:
-    """Return, of the inputs a checked template uses, whether as a list (True) or as a text.
-
-    What is only asked whether it is there (`if`) is not among them.
-    """
+    """Return which inputs a checked template uses beyond `if`: as a list (True) or as a text."""
     found: dict[str, bool] = {}
     for node, name, as_list in _uses(_parsed(source)):
         if found.setdefault(name, as_list) != as_list:
@@ -69,11 +66,7 @@ def listed_inputs(source: str) -> Mapping[str, bool]:
 
 
 def rendered(source: str, inputs: Mapping[str, Any]) -> str:
-    """Return what a checked template becomes.
-
-    Raises:
-        TemplateFault: it becomes longer than any model reads, or an input does not fit.
-    """
+    """Return what a checked template becomes; TemplateFault: too long, or inputs do not fit."""
     for name, value in inputs.items():
         if not isinstance(value, str) and len(value) > _MAX_LIST:
             raise TemplateFault(f"{shorten(name, 40)!r} has more than {_MAX_LIST:,} entries")
@@ -109,7 +102,6 @@ def _errors() -> type[Exception]:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> jinja2.Template:
-    """Compile a template once: it is rendered for every question."""
     return _environment().from_string(source)
 
 
@@ -127,11 +119,7 @@ def _parsed(source: str) -> nodes.Template:
 
 
 class _Check:
-    """Goes through a template's tree and refuses what is not on the lists above.
-
-    What a test compares costs no more than it is long, and what is printed is counted, so that
-    no template can work for long without getting anywhere.
-    """
+    """Refuses what is not on the lists above: no template can work for long without printing."""
 
     def __init__(self, inputs: Sequence[str]) -> None:
         self._inputs = set(inputs)
@@ -168,7 +156,6 @@ class _Check:
                 raise TemplateFault("found a calculation, expected an input", child.lineno)
 
     def _value(self, node: Any, loop: frozenset[str]) -> None:
-        """Check what is printed or compared."""
         kind = type(node).__name__
         if kind == "Const" and isinstance(node.value, str | int | bool | None):
             return
@@ -193,7 +180,6 @@ class _Check:
             )
 
     def _attribute(self, node: Any, loop: frozenset[str]) -> None:
-        """`loop.index` and the like, or a field of what a list of examples holds."""
         owner = node.node.name if type(node.node).__name__ == "Name" else ""
         known = _LOOP if owner == "loop" else _FIELDS
         if not owner or owner not in loop or node.attr not in known:
@@ -259,3 +245,69 @@ def _uses(tree: nodes.Template) -> Iterator[tuple[nodes.Node, str, bool]]:
     for part in (*printed, *blocks):
         if isinstance(part, nodes.Name) and part.name not in loops:
             yield part, part.name, False
+
+
+_BAR = "|\uff5c"
+"""`<|im_start|>`; DeepSeek writes its tokens with the full-width bar."""
+
+_TAGS = (
+    # Sentences, padding, masks, sides of a pair.
+    *("s", "bos", "eos", "unk", "pad", "mask", "cls", "sep", "sop", "eop", "eod", "eot", "eoh"),
+    *("eoa", "bom", "eom", "null", "cap"),
+    # Turns and who speaks.
+    *("role", "turn", "system", "user", "assistant", "human", "ai", "bot", "observation", "用户"),
+    # Thinking, tools, answers.
+    *("think", "thinking", "thought", "answer", "tool", "tools", "function", "functions"),
+    *("response", "results"),
+    # Pictures, sound, places in them.
+    *("img", "image", "imagepatch", "images", "video", "audio", "speech", "box", "quad", "ref"),
+    # Code models.
+    *("filename", "reponame", "empty_output", "global-img", "multimodal"),
+)
+_BRACKETED = (
+    *("IMG", "AUDIO", "PREFIX", "MIDDLE", "SUFFIX", "ARGS", "THINK", "BOS", "EOS", "PAD", "UNK"),
+    *("CLS", "SEP", "MASK", "gMASK", "sMASK", "multimodal"),
+)
+
+_CONTROL = re.compile(
+    "|".join(
+        (
+            # Any word within bars: <|eot_id|>, <|turn>, <turn|>, [|user|]; so are its halves.
+            rf"[<\[](?=[{_BAR}])",
+            rf"[<\[](?=[^\s<>\[\]{_BAR}]{{1,40}}[{_BAR}][>\]])",
+            # Tags without attributes that are no HTML: <start_of_turn>, </tool_call>, <SPECIAL_12>,
+            # <extra_id_0>, <minimax:tool_call>, <unused7>; and those that one has to know.
+            r"<(?=/?\w{0,40}_\w{0,40}>)",
+            r"<(?=/?[a-z]{1,20}:[a-z][a-z_]{0,40}>)",
+            r"<(?=(?:unused|reserved|special|mask:|extra|0x)[0-9a-f]{1,6}>)",
+            rf"<(?=/?(?i:{'|'.join(_TAGS)})>)",
+            r"<(?=<?/?SYS>>)|<(?=</SYS>>)",
+            # Words in brackets: [/INST], [TOOL_RESULTS], [gMASK].
+            r"\[(?=/?(?i:INST)\])|\[(?=/?[A-Z]{1,20}_[A-Z_]{1,20}\])",
+            rf"\[(?=/?(?:{'|'.join(_BRACKETED)})\])",
+            # MiniMax: ]~b], ]~!b[, [e~[, ]<]image[>[; Falcon: >>QUESTION<<.
+            r"[\[\]](?=[a-z]?~!?[a-z]?[\[\]])|\](?=<\])|\[(?=>\[)",
+            r">(?=>[A-Z]{1,20}<<)",
+        )
+    )
+)
+"""The first character of what a chat template or a tokenizer gives a meaning to. A space is put
+behind it. By shape where a shape is unlike prose, HTML and code, by name otherwise."""
+
+
+def without_control_tokens(text: str) -> str:
+    """Return a text whose control tokens of chat templates are broken up by a space."""
+    return _CONTROL.sub(lambda match: match.group() + " ", text)
+
+
+def block(label: str, text: str) -> str:
+    """Return untrusted text between marks that it cannot contain, its control tokens broken up.
+
+    The marks depend on the text alone: requests about one document share their beginning.
+    """
+    text = without_control_tokens(clean_text(text))
+    nonce, salt = "", 0
+    while not nonce or nonce in text:  # a second round is needed once in never
+        nonce = hashlib.sha256(f"{salt}\n{text}".encode()).hexdigest()[:16]
+        salt += 1
+    return f"<<<{label} {nonce}\n{text}\n{label} {nonce}>>>"

@@ -12,8 +12,7 @@ from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, stric
 from pnyx.corpora.fields import Fields, number
 from pnyx.corpora.items import ITEM_FORMATS, LABEL_WORDS
 from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Answer, Judged, Unscored, answer_rows
-from pnyx.judge.results import ANSWERS
+from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
 __all__ = [
     "Source",
@@ -29,22 +28,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge or a person says of one item.
+    """What a judge or a person says of one item; empty where the file does not say.
 
     Attributes:
         id: of the item.
-        question_id: of its question, else its group; empty where neither is named.
-        doc_id: of the document; empty where none is named.
+        question_id: of its question, else its group.
         value: the answer; None where it is unscored.
         probability: of yes, in [0, 1]; None where none is stated.
-        unscored: why there is no value; empty where there is one.
-        judge: who said so; empty where the file does not say.
+        unscored: why there is no value.
+        judge: who said so; `annotator` of a person's label.
         extra: all other fields of the line.
-        task: what was asked; empty where the file does not say.
-        dimension: of a rating.
-        perspective_id: of the perspective; empty where none is named.
-        group: the item's group; empty where none is named.
-        annotator: of a person's label.
+        task: what was asked; `dimension` of a rating.
         line: of the file, or the number in a list.
     """
 
@@ -83,17 +77,10 @@ Source: TypeAlias = str | Path | Iterable[Mapping[str, Any] | Answer | Verdict]
 def read_verdicts(
     source: Source, form: str | None = "answers", *, files: tuple[str, ...] = (ANSWERS,)
 ) -> Iterator[Verdict]:
-    """Yield the verdicts of a source, streaming; also the unscored.
+    """Yield the verdicts of a source, streaming, also the unscored.
 
-    Args:
-        source: JSONL, gzip or not; Parquet; a results folder; `-`; or verdicts in memory.
-        form: the format (`ITEM_FORMATS`) that the lines must have; None for whatever has an id, a
-            value and a probability.
-        files: what is looked for in a results folder.
-
-    Raises:
-        InputError: at the first fault, naming file and line; also where there is no line.
-        MissingExtra: the file is Parquet and pyarrow is not installed.
+    `form` is the format (`ITEM_FORMATS`) of its lines; None takes whatever has an id, a value and
+    a probability. `files` are looked for in a results folder. InputError at the first fault.
     """
     if not isinstance(source, str | Path):
         yield from _in_memory(source, form)
@@ -151,11 +138,7 @@ def _rows(item: Any, form: str | None) -> list[dict[str, Any]]:
 
 
 def file_of(path: str | Path, files: tuple[str, ...] = (ANSWERS,)) -> str:
-    """Return a file, or that of a results folder.
-
-    Raises:
-        InputError: the folder holds none, or its run has not ended.
-    """
+    """Return a file, or that of a results folder; InputError where it holds none."""
     folder = Path(path)
     if str(path) == "-" or not folder.is_dir():
         return str(path)
@@ -174,18 +157,7 @@ def of_one_judge(
     check: Callable[[Verdict], Verdict] | None = None,
     what: str = "answers",
 ) -> Iterator[Verdict]:
-    """Yield one judge's verdicts.
-
-    Args:
-        verdicts: of one judge, or of several of which one is named.
-        judge: whose count; None where there is only one.
-        source: where they come from, to say so.
-        check: applied to each that counts; its InputError gets file and line.
-        what: they are.
-
-    Raises:
-        InputError: there are several judges and none is named, or not the one that is.
-    """
+    """Yield one judge's verdicts, each through `check`; InputError where several need a name."""
     path = file_of(source) if isinstance(source, str | Path) else "rows"
     names: dict[str, None] = {}
     found = False
@@ -238,11 +210,7 @@ def _annotation(verdict: Verdict) -> Verdict:
 
 
 def yes_or_no(value: Any) -> bool | None:
-    """Return a value of yes or no, None where it is open; people may write words.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """Return a value of yes or no (people may write words), None where it is open."""
     if value is None or isinstance(value, bool):
         return value
     word = value.strip().lower() if isinstance(value, str) else ""

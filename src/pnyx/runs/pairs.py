@@ -1,7 +1,4 @@
-"""The items that a judge is asked about, one after the other: a file's, a run's, an index's.
-
-None of these is held in memory as a whole, so there may be millions.
-"""
+"""The items that a judge is asked about, streamed: of a file, a run or an index."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PairSource:
-    """Items that can be gone through, and again from the start.
+    """Items that can be iterated over again and again.
 
     Attributes:
         make: returns an iterator over the items, always the same ones in the same order.
@@ -53,11 +50,7 @@ class PairSource:
 
 
 def file_hash(path: str | Path) -> str | None:
-    """Return SHA-256 of a file, or of all files of a folder by name; None of what is neither.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return SHA-256 of a file, or of all files of a folder by name; None if it is neither."""
     found = Path(path)
     if str(path) != "-" and found.is_dir():
         names = sorted(p for p in found.rglob("*") if p.is_file())
@@ -75,8 +68,8 @@ def file_hash(path: str | Path) -> str | None:
 def pairs_of_items(path: str | Path) -> PairSource:
     """Return the pairs of a relevance items file, in its order.
 
-    A file is read through once first, so that a fault in its last line shows before anything is
-    judged; standard input and pipes cannot be.
+    A file (not standard input or a pipe) is read through once first, so that a fault in its last
+    line shows before anything is judged.
 
     Raises:
         InputError: the file has a fault, or holds no items.
@@ -95,7 +88,7 @@ def pairs_of_run(
 ) -> PairSource:
     """Return a pair for each of the first `depth` documents of each topic in a TREC run.
 
-    A pair's id is `TOPIC/DOCUMENT`; its `question_id`, `doc_id` and `rank` go along.
+    A pair's id is `TOPIC/DOCUMENT`; its `question_id`, `doc_id` and `rank` are carried along.
 
     Args:
         run: TREC run file, in trec_eval's order.
@@ -156,21 +149,7 @@ def pairs_of_perspectives(
     depth: int,
     words: int = PASSAGE_WORDS,
 ) -> PairSource:
-    """Pair the first `depth` documents of each question in TREC runs with its perspectives.
-
-    Each pair is asked about once, however many runs hold the document.
-
-    Args:
-        runs: TREC run files.
-        index: index folder that holds their documents.
-        perspectives: file of perspectives; of BERDS's query expansion, those that count.
-        depth: how many documents of each question and run, by score, at least 1.
-        words: longest passage; 0 leaves documents whole.
-
-    Raises:
-        InputError: a file is broken, a question of a run has no perspectives, a document is not in
-            the index, or two pairs would have the same id.
-    """
+    """Pair each question's first `depth` documents in TREC runs with its perspectives."""
     views = by_question(read_perspectives(perspectives, gold=True))
     opened = Index.open(index)
     lacks = f"has no perspectives in {perspectives}"
@@ -184,17 +163,7 @@ def pairs_of_views(
     found: Iterable[tuple[str, Iterable[str]]],
     words: int = PASSAGE_WORDS,
 ) -> PairSource:
-    """Pair documents with the perspectives on their questions, each pair once.
-
-    Args:
-        index: holds the documents.
-        views: question -> its perspectives.
-        found: questions, also several times, with ids of documents.
-        words: longest passage; 0 leaves documents whole.
-
-    Raises:
-        InputError: two pairs would have the same id.
-    """
+    """Pair documents of an index with the perspectives on their questions, each pair once."""
     pooled: dict[str, dict[str, None]] = {}
     for topic, documents in found:
         pooled.setdefault(topic, {}).update(dict.fromkeys(documents))
@@ -222,12 +191,7 @@ def pairs_of_views(
 def _first(
     run: str, index: Index, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the topics of a run with their first documents, best first.
-
-    Raises:
-        InputError: the run is broken or empty, a topic is not among `topics`, or a document not in
-            the index.
-    """
+    """Yield the topics of a run with their first documents, best first; all must be known."""
     for topic, documents in rankings_of(read_run(run)).by_topic.items():
         if topic not in topics:
             raise InputError(f"topic {shorten(topic)!r} {shorten(lacks, 120)}", path=run)

@@ -94,7 +94,7 @@ class IndexPerspectives:
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
         """See `PerspectiveSource`."""
         from pnyx.models.encoder import load_encoder
-        from pnyx.students.packaged import PackagedJudge
+        from pnyx.students.judge import PackagedJudge
 
         encoder, judge = load_encoder(), self._judge or PackagedJudge("stance")
         return [self._find(question, encoder, judge) for question in questions]

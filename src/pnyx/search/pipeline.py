@@ -273,7 +273,7 @@ class Searcher:
 
     def _supporting(self) -> Judge:
         if self._judge is None:
-            from pnyx.students.packaged import PackagedJudge
+            from pnyx.students.judge import PackagedJudge
 
             self._judge = PackagedJudge()
         return self._judge

@@ -85,13 +85,7 @@ class Base:
 def find_base(name: str, *, revision: str = "") -> Base:
     """Return the base that a user names; local files are looked into, not loaded.
 
-    Args:
-        name: `local` (the weights of `--llm local`), a GGUF file, a folder with `config.json` and
-            safetensors, or `OWNER/MODEL` on the hub.
-        revision: of a model on the hub; the newest by default.
-
-    Raises:
-        InputError: it is none of these, or its files are not what they must be.
+    `name` is `local`, a GGUF file, a folder with safetensors, or `OWNER/MODEL` on the hub.
     """
     if name == PACKAGED:
         path = packaged_weights()
@@ -123,11 +117,7 @@ def _folder(path: Path) -> Base:
 
 
 def base_of(name: str, expected: str, revision: str) -> Base:
-    """Return the base that a student was trained on, by what `Base.row` said of it.
-
-    Raises:
-        InputError: it is not to be found here, or is another model.
-    """
+    """Return the base that a student was trained on; InputError: not here, or another model."""
     place = os.environ.get(ELSEWHERE) or name
     try:
         base = find_base(place, revision=revision)
@@ -161,11 +151,7 @@ def load_tokenizer(base: Base) -> Any:
 
 
 def load_model(base: Base, *, four_bit: bool) -> Any:
-    """Return the base on the GPU in bf16 where there is one, else on the CPU in fp32.
-
-    Raises:
-        PnyxError: it cannot be loaded, or 4 bits (QLoRA) are asked for without a CUDA GPU.
-    """
+    """Return the base on the GPU in bf16 where there is one, else on the CPU in fp32."""
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
 
@@ -212,10 +198,7 @@ def revision_of(model: Any) -> str:
 
 
 def attach_adapter(model: Any, *, rank: int, alpha: int, dropout: float) -> Any:
-    """Return the model with a fresh low-rank adapter on each linear layer but the output's.
-
-    The adapter is scaled by alpha / rank; dropout, in [0, 1), is for the training.
-    """
+    """Return the model with a fresh adapter (scaled by alpha / rank) on its linear layers."""
     from peft import LoraConfig, get_peft_model
 
     settings = LoraConfig(

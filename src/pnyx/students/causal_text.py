@@ -1,8 +1,6 @@
 """What a causal student reads and writes, as token numbers: the same in training and in use.
 
-Text that nobody trusts (document, definition, question) is put into tokens by itself, with the
-control tokens of the model read as plain letters: a document that holds `<|im_end|>` or
-`</document>` cannot end its block. Only the document is cut where all does not fit.
+Untrusted text is tokenized by itself, control tokens as plain letters: it cannot end its block.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import resources
 from typing import Any
 
@@ -46,19 +44,9 @@ def label() -> str:
 
 
 def render(tokenizer: Any, *, reason: bool) -> dict[str, str]:
-    """Return the prompt in the chat template of a model, with marks where texts go in.
+    """Return the prompts `defined` and `undefined` (no definition) in a model's chat template.
 
-    It is kept with the student: a template may print the day's date.
-
-    Args:
-        tokenizer: of transformers; without a chat template the prompt stands alone.
-        reason: the reply gives a reason first.
-
-    Returns:
-        `defined` and `undefined`: with a definition of relevance, and without.
-
-    Raises:
-        PnyxError: the template leaves out what it is given.
+    Marks stand where texts go. Kept with the student: a template may print the day's date.
     """
     wording = _wording()
     form = wording["form"]["reason" if reason else "direct"].strip()
@@ -93,11 +81,7 @@ def _in_template(tokenizer: Any, text: str) -> str:
 
 
 def check_rendered(rendered: Any) -> Mapping[str, str]:
-    """Return prompts of a student's folder, after making sure that they are as `render` makes them.
-
-    Raises:
-        InputError: one is missing, or has places for other texts.
-    """
+    """Return prompts of a student's folder if they are as `render` makes them, else InputError."""
     expected = {"defined": ["definition", "document", "question"]}
     expected["undefined"] = ["document", "question"]
     if not isinstance(rendered, Mapping):
@@ -121,22 +105,12 @@ def stated(text: str) -> float | str:
 class Texts:
     """Turns questions and replies into token numbers; several threads may use it.
 
-    Args:
-        tokenizer: of transformers.
-        rendered: see `render`.
-        reason: replies give a reason first.
-        source_tokens: length of the longest prompt.
-        target_tokens: length of the longest reply.
-
     Attributes:
         yes, no: tokens that say yes and no, each by itself.
         opener: how each reply begins.
         answer: what stands before the verdict, where a reason comes first.
-        end: the token that ends a reply.
-        pad: any token to pad with.
-
-    Raises:
-        InputError: the tokenizer has no single token for yes and for no, or none that ends.
+        end, pad: the token that ends a reply, and any to pad with.
+        source_tokens, target_tokens: length of the longest prompt and reply.
     """
 
     def __init__(
@@ -152,7 +126,7 @@ class Texts:
         self._lock = threading.Lock()
         self._rendered = rendered
         self._data = lru_cache(maxsize=1024)(self._untrusted)
-        self._own: Callable[[str], Ids] = lru_cache(maxsize=64)(self._template)
+        self._own: Callable[[str], Ids] = lru_cache(maxsize=64)(partial(self._ids, split=False))
         if tokenizer.eos_token_id is None:
             raise InputError("base: its tokenizer has no token that ends a text")
         self.end: int = tokenizer.eos_token_id
@@ -181,10 +155,7 @@ class Texts:
         raise InputError("base: its tokenizer has no token of their own for Yes and No")
 
     def prompt(self, question: Support) -> Ids | str:
-        """Return what the student is asked, or why that cannot be.
-
-        The document is cut at its end where all is longer than `source_tokens`.
-        """
+        """Return what is asked, the document cut to `source_tokens`, or why it cannot be."""
         rendered = self._rendered["defined" if question.guideline.strip() else "undefined"]
         given = {"definition": question.guideline, "question": question.statement}
         pieces = _PART.split(rendered)  # own text and names of parts, in turn
@@ -219,17 +190,14 @@ class Texts:
         with self._lock:
             return str(self._tokenizer.decode(ids, skip_special_tokens=True))
 
-    def _template(self, text: str) -> Ids:
+    def _ids(self, text: str, *, split: bool) -> Ids:
+        """Return the tokens of a text; `split` reads control tokens as plain letters."""
         with self._lock:
             ids: Ids = self._tokenizer(
-                text, add_special_tokens=False, split_special_tokens=False, verbose=False
+                text, add_special_tokens=False, split_special_tokens=split, verbose=False
             ).input_ids
         return ids
 
     def _untrusted(self, text: str) -> Ids:
-        text = _TAG.sub("< ", clean_text(text))
-        with self._lock:
-            ids: Ids = self._tokenizer(
-                text, add_special_tokens=False, split_special_tokens=True, verbose=False
-            ).input_ids
+        ids = self._ids(_TAG.sub("< ", clean_text(text)), split=True)
         return [i for i in ids if i not in self._control]

@@ -1,8 +1,6 @@
-"""Scores pairs by several students whose errors differ: the mean of their standardised values.
+"""Scores pairs by several students: the mean of their standardised values.
 
-The parts of `combined` are a fine-tuned encoder (`late-interaction`), shared words (`lexical`) and
-an encoder as it is (`closeness`). Each is brought to mean 0 and deviation 1 and added with equal
-weight (Montague and Aslam, CIKM 2001). docs/decisions/student.md has figures.
+docs/decisions/student.md has figures.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from pnyx.students.logistic import FEATURES_VERSION, closeness
 
 __all__ = [
     "CLOSENESS",
-    "LATE",
     "LEAST_DEVIATION",
     "LEXICAL",
     "PARTS",
@@ -48,13 +45,7 @@ Part: TypeAlias = Callable[[Sequence[Support]], list[float | str]]
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """Location and scale of a part's values, on pairs of questions that it was not trained on.
-
-    Attributes:
-        mean: of its values.
-        deviation: their standard deviation, above 0.
-        weight: how much the part counts beside the others; above 0.
-    """
+    """Location and scale of a part's values on unseen questions, and the part's weight."""
 
     mean: float
     deviation: float
@@ -66,11 +57,7 @@ class Standard:
 
 
 class CombinedScorer:
-    """Adds what its parts say: the log-odds of a score are the mean of the standardised values.
-
-    Args:
-        parts: each with what its values are compared to.
-    """
+    """Adds what its parts say: the log-odds of a score are the mean of the standardised values."""
 
     def __init__(self, parts: Sequence[tuple[Part, Standard]]) -> None:
         self._parts = tuple(parts)
@@ -85,7 +72,6 @@ class CombinedScorer:
 
 
 def _combine(values: Sequence[float | str]) -> float | str:
-    """Return the score of a pair of which the parts say so much, or the first reason against it."""
     numbers = []
     for value in values:
         if isinstance(value, str):
@@ -95,15 +81,7 @@ def _combine(values: Sequence[float | str]) -> float | str:
 
 
 def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Part]:
-    """Open the parts of a combined student.
-
-    Args:
-        folder: holds the files of the trained parts.
-        settings: of each of `PARTS`.
-
-    Raises:
-        InputError: the files or settings of a part are not what it needs.
-    """
+    """Open the parts of a combined student, each by its settings."""
     openers: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
         LATE: lambda own: _log_odds_of(late.load(folder, own)),
         LEXICAL: lambda own: _log_odds_of(lexical.load(folder, own)),
@@ -140,11 +118,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
 def read_parts(
     settings: Mapping[str, Any], names: Sequence[str]
 ) -> dict[str, tuple[Mapping[str, Any], Standard]]:
-    """Return the settings and the standard of each part, in the order of `names`.
-
-    Raises:
-        InputError: the parts are others, or a number is missing or out of range.
-    """
+    """Return the settings and the standard of each part, in the order of `names`."""
     parts = settings.get("parts")
     if not isinstance(parts, dict) or set(parts) != set(names):
         found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts

@@ -1,9 +1,4 @@
-"""A student on disk: a folder with a manifest, weights that cannot execute, and a card.
-
-student.json    what it is, its calibration, what it was trained on, how well it did
-card.md         the same for people
-...             weights: safetensors, ONNX and the tokenizer's JSON; each with its SHA-256
-"""
+"""A student on disk: a folder with student.json, card.md and weights that cannot execute."""
 
 from __future__ import annotations
 
@@ -21,9 +16,9 @@ from pnyx._version import __version__
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.curves import Curve
-from pnyx.judge.recalibration import curve_from
+from pnyx.judge.recalibration import checked, curve_from
 
-__all__ = ["CARD", "MANIFEST", "Student", "check_name", "checked", "read_student", "write_manifest"]
+__all__ = ["CARD", "MANIFEST", "Student", "check_name", "read_student", "write_manifest"]
 
 MANIFEST = "student.json"
 CARD = "card.md"
@@ -90,11 +85,7 @@ class Student:
 
 
 def check_name(name: str) -> None:
-    """Check that a student can have this name.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Raise InputError unless a student can have this name."""
     if not _NAME.fullmatch(name):
         raise InputError(
             f"a student cannot be called {shorten(name, 40)!r}, expected letters, digits, '.', '_' "
@@ -103,11 +94,7 @@ def check_name(name: str) -> None:
 
 
 def write_manifest(folder: Path, student: Student) -> Student:
-    """Write the manifest of a folder that holds the weights already; return it with their hashes.
-
-    Raises:
-        InputError: the name cannot be one.
-    """
+    """Write the manifest of a folder that holds the weights; return it with their hashes."""
     check_name(student.name)
     names = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, CARD))
     files = {name: _sha256(folder / name) for name in names}
@@ -117,27 +104,8 @@ def write_manifest(folder: Path, student: Student) -> Student:
     return student
 
 
-def checked(model: Any, row: Any) -> Any:
-    """Return a decoded JSON object as a pydantic model.
-
-    Raises:
-        InputError: names the first field that is not what it should be.
-    """
-    import pydantic
-
-    try:
-        return model.model_validate(row)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(shorten(part, 40) for part in first["loc"]) or "student"
-        expected = first["msg"].removeprefix("Input should be ")
-        found = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
-        raise InputError(f"{name}: found {found}, expected {expected}") from error
-
-
 @functools.cache
 def _manifest() -> Any:
-    """Build the manifest's shape on first use: pydantic is slow to import."""
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, allow_inf_nan=False)
@@ -158,15 +126,11 @@ def _manifest() -> Any:
 
 
 def read_student(folder: str | Path, task: str = "relevance") -> Student:
-    """Read a student's manifest and check each of its files against it.
-
-    Args:
-        folder: of the student.
-        task: what it is to answer.
+    """Read the manifest of a student for a task, and check each of its files against it.
 
     Raises:
-        InputError: the folder is no student, is of a newer version or answers another task, or a
-            file in it is missing, damaged or unknown.
+        InputError: the folder is not a student, is of a newer version or answers another task, or
+            a file in it is missing, damaged or unknown.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
@@ -183,7 +147,11 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
     except InputError as error:
         raise InputError(error.problem, path=path) from error
     for name, expected in student.files.items():
-        _check(Path(folder) / name, expected)
+        weights = Path(folder) / name
+        if not weights.is_file():
+            raise InputError("is missing: train or copy the student again", path=weights)
+        if _sha256(weights) != expected:
+            raise InputError("is damaged: its SHA-256 differs from the manifest's", path=weights)
     for found_path in sorted(Path(folder).iterdir()):  # hidden files are never read
         name = found_path.name
         if name not in (MANIFEST, CARD, *student.files) and not name.startswith("."):
@@ -201,13 +169,6 @@ def _student(row: Mapping[str, Any], task: str) -> Student:
     same = {name: getattr(found, name) for name in ("name", "kind", "settings", "card", "about")}
     curve = curve_from(given.method, given.parameters)
     return Student(**same, curve=curve, threshold=given.threshold, files=found.files, task=task)
-
-
-def _check(path: Path, expected: str) -> None:
-    if not path.is_file():
-        raise InputError("is missing: train or copy the student again", path=path)
-    if _sha256(path) != expected:
-        raise InputError("is damaged: its SHA-256 differs from the manifest's", path=path)
 
 
 def _sha256(path: Path) -> str:

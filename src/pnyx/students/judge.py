@@ -1,4 +1,7 @@
-"""The judge that a student is: it scores pairs with its weights and calibrates the scores."""
+"""Students as judges, and the packaged judge, which answers each task by its best packaged model.
+
+Which that is: docs/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,34 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, of_kind
+from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind
+from pnyx.judge.claims import NO_OPPOSITE, opposite
+from pnyx.judge.curves import log_odds, logistic
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.students.files import Student, read_student
 
+if TYPE_CHECKING:
+    from pnyx.judge.encoder import EncoderJudge
+
 __all__ = [
     "SCORERS",
+    "PackagedJudge",
     "Score",
     "Scorer",
+    "SideJudge",
     "StudentJudge",
     "load_perspective_student",
     "load_scorer",
     "open_student",
 ]
 
-_CHUNK = 256
-"""Questions scored between two emits."""
+_CHUNK, _SIDES_CHUNK = 256, 64
+"""Questions answered between two emits, by a student and of sides."""
 
 SCORERS: Mapping[str, str] = {
     "combined": "pnyx.students.combined",
@@ -48,24 +59,11 @@ class Scorer(Protocol):
     """Scores questions of a student's task with its weights."""
 
     def score(self, questions: Sequence[Support]) -> list[Score]:
-        """Return one score for each question, in order; the same alone and among others.
-
-        It is called by one thread at a time.
-        """
+        """Return a score for each question, the same alone and among others; by one thread."""
 
 
 def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
-    """Load the weights of a student.
-
-    Args:
-        kind: a key of `SCORERS`.
-        folder: holds the weights.
-        settings: what the training left beside them.
-
-    Raises:
-        InputError: there is no such kind, or the weights are not what the kind needs.
-        PnyxError: the library that runs it is not installed.
-    """
+    """Load the weights of a student of a kind in `SCORERS`, with the settings its training left."""
     if kind not in SCORERS:
         problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
         raise InputError(problem)
@@ -82,7 +80,6 @@ class StudentJudge:
 
     Attributes:
         name: `student:NAME@` and the first 8 digits of the student's hash.
-        kinds: {Support}.
         card: what it is and how well it did on questions that it was not trained on.
     """
 
@@ -95,21 +92,12 @@ class StudentJudge:
         self._busy = threading.Lock()  # a cascade asks again while an answer is under way
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question through `emit`, those about the same text together.
-
-        A question of another task than the student's is `Unscored`, as is one without words.
-        """
-        import anyio
-
+        """Answer each question, those about the same text together; unscored if of another task."""
         asked = sorted(
             enumerate(of_kind(Support, questions, self.name)),
             key=lambda pair: (pair[1].text, pair[1].statement),
         )
-        for start in range(0, len(asked), _CHUNK):
-            chunk = asked[start : start + _CHUNK]
-            answers = await anyio.to_thread.run_sync(self.judge, [q for _, q in chunk])
-            for (position, _), answer in zip(chunk, answers, strict=True):
-                emit(position, answer)
+        await answer_chunks(asked, _CHUNK, self.judge, emit)
 
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer questions in this thread."""
@@ -155,7 +143,7 @@ def open_student(folder: str | Path) -> StudentJudge:
     """Open a student that `pnyx annotate distil` wrote.
 
     Raises:
-        InputError: it is no student's folder, or a file in it is missing or damaged.
+        InputError: it is not a student's folder, or a file in it is missing or damaged.
         PnyxError: the library that runs it is not installed.
     """
     student = read_student(folder)
@@ -167,14 +155,11 @@ def open_student(folder: str | Path) -> StudentJudge:
 
 @functools.cache
 def load_perspective_student() -> StudentJudge:
-    """Open the packaged detector of perspectives; the second call returns the same one.
+    """Open the packaged detector of perspectives, once.
 
     It answers Support questions of the task `support`: whether a passage, outright or by
-    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it.
-    docs/decisions/perspective-detector.md says how it was made.
-
-    Raises:
-        PnyxError: a file of it is missing or damaged.
+    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it
+    (docs/decisions/perspective-detector.md). PnyxError where a file is missing or damaged.
     """
     import pnyx.models
 
@@ -197,3 +182,167 @@ class _Deferred:
 
     def score(self, questions: Sequence[Support]) -> list[Score]:
         return self._load().score(questions)
+
+
+_SLOPE = 0.815
+"""From a difference of log-odds to the log-odds of a side (benchmarks/berds/sides.py)."""
+
+_SIDES_CARD = (
+    "stance: the right one of two sides .68 [.63, .73], AUROC .76 (432 arguments of the 56 "
+    "Debatewise pages by which the detector was chosen; the encoder's stance head .55, AUROC .56), "
+    "121 of 180 passages of unseen pages"
+)
+
+
+class PackagedJudge:
+    """Answers Support questions of every task, each by the packaged model that is best at it.
+
+    An answer's provenance names the model, which is loaded when it is first asked.
+
+    Args:
+        task: what is to be asked, if that is one task alone: name and card are then those of its
+            model.
+        as_perspectives: whether support means that a passage, outright or by implication, speaks
+            for a perspective (BERDS, Appendix A), not that a sentence follows from it.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, task: str | None = None, *, as_perspectives: bool = False) -> None:
+        self._as_perspectives = as_perspectives
+        self._models = {
+            name: self._model(name)
+            for name in ("support", "relevance", "stance")
+            if task in (None, name)
+        }
+        if not self._models:
+            raise InputError(
+                f"task {shorten(str(task), 40)} needs a language model (--llm) or --labels: the "
+                "packaged encoder answers yes/no questions only"
+            )
+
+    def _model(self, task: str) -> Judge:
+        if task == "stance":
+            return _side_judge()
+        if task == "support" and self._as_perspectives:
+            return load_perspective_student()
+        return _encoder_judge()
+
+    @property
+    def name(self) -> str:
+        """The model's name; `packaged(NAME, ...)` of several."""
+        names = list(dict.fromkeys(model.name for model in self._models.values()))
+        return names[0] if len(names) == 1 else f"packaged({', '.join(names)})"
+
+    @property
+    def card(self) -> str:
+        """For each task the figures of its model."""
+        if self._models.keys() == {"support"} and self._as_perspectives:
+            return self._models["support"].card
+        cards: dict[str, list[str]] = {}
+        for task, model in self._models.items():
+            own = getattr(model, "cards", {}).get(task, model.card)
+            cards.setdefault(model.name, []).append(own)
+        shown = [f"{name}: {'; '.join(own)}" for name, own in cards.items()]
+        parts = shown if len(shown) > 1 else next(iter(cards.values()))
+        return "; ".join([*parts, "weak: hints only"])
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        by_model: dict[int, tuple[Judge, list[int]]] = {}
+        for position, question in enumerate(of_kind(Support, questions, self.name)):
+            model = self._models.get(question.task)
+            problem = blank(question)
+            if model is None and not problem:
+                problem = f"task: no packaged model for {shorten(question.task, 40)!r}"
+            if problem or model is None:
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                by_model.setdefault(id(model), (model, []))[1].append(position)
+        for model, positions in by_model.values():
+            own = [questions[position] for position in positions]
+
+            def put(place: int, answer: Answer, at: list[int] = positions) -> None:
+                emit(at[place], answer)
+
+            await model.answer(own, put)
+
+
+class SideJudge:
+    """Answers stance questions by a judge of support, asked for the claim and for its opposite.
+
+    P(yes) is a logistic of the difference of the two log-odds, so both sides add to one. It
+    presumes that the text is on topic.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+    cards: Mapping[str, str] = MappingProxyType({"stance": _SIDES_CARD})
+
+    card = f"{_SIDES_CARD}; weak: hints only"
+
+    def __init__(self, judge: StudentJudge) -> None:
+        self._judge, self.name = judge, f"{judge.name}+sides"
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`, those about the same text together."""
+        asked = sorted(
+            enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
+        )
+        for start in range(0, len(asked), _SIDES_CHUNK):
+            await self._answer(asked[start : start + _SIDES_CHUNK], emit)
+
+    async def _answer(self, asked: Sequence[tuple[int, Support]], emit: Emit) -> None:
+        """Ask for both statements of each question, each pair of text and statement once."""
+        todo: dict[tuple[str, str], Support] = {}
+        open_ones = []
+        for position, question in asked:
+            other = opposite(question.statement)
+            if problem := blank(question) or _not_a_side(question, other):
+                emit(position, Unscored(problem, self._provenance()))
+                continue
+            pair = [(question.text, statement) for statement in (question.statement, other or "")]
+            todo |= {key: Support(question.id, *key) for key in pair}
+            open_ones.append((position, pair))
+        found: dict[int, Answer] = {}
+        await self._judge.answer(list(todo.values()), found.__setitem__)
+        answers = dict(zip(todo, (found[place] for place in range(len(todo))), strict=True))
+        for position, pair in open_ones:
+            emit(position, self._verdict(*(answers[key] for key in pair)))
+
+    def _verdict(self, claim: Answer, other: Answer) -> Answer:
+        stated = []
+        for answer in (claim, other):
+            if isinstance(answer, Unscored):
+                return Unscored(answer.reason, self._provenance())
+            if answer.probability is None:
+                return Unscored("probability: none is stated", self._provenance())
+            stated.append(answer.probability)
+        p, q = stated
+        side = round(float(logistic(_SLOPE * (log_odds([p]) - log_odds([q])))[0]), 6)
+        return Judged(
+            value=side >= 0.5,
+            probability=side,
+            provenance=self._provenance(claim=p, opposite=q),
+            explanation=f"for the claim {p:.2f}, for its opposite {q:.2f}; yes from 0.50",
+        )
+
+    def _provenance(self, **details: float) -> Provenance:
+        return Provenance(self.name, method="student", details=details)
+
+
+def _not_a_side(question: Support, other: str | None) -> str:
+    if question.task != "stance":
+        return f"task: it answers stance, not {shorten(question.task, 40)!r}"
+    return NO_OPPOSITE if other is None else ""
+
+
+@functools.cache
+def _encoder_judge() -> EncoderJudge:
+    from pnyx.judge.encoder import EncoderJudge
+
+    return EncoderJudge()
+
+
+@functools.cache
+def _side_judge() -> SideJudge:
+    return SideJudge(load_perspective_student())

@@ -1,8 +1,4 @@
-"""Scores pairs with a fine-tuned encoder by late interaction.
-
-Question, definition and passage are encoded apart, and only their sentences' vectors meet: each
-question and each passage is encoded once, however many pairs it is in.
-"""
+"""Scores pairs by late interaction: texts are encoded separately, only their sentences meet."""
 
 from __future__ import annotations
 
@@ -64,13 +60,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of tokens.
-
-    Attributes:
-        ids: int64 [tokens], the special ones at both ends included.
-        sentences: int64 [tokens], the number of the sentence within the piece, from 0 and without
-            a gap; -1 for the special tokens.
-    """
+    """A run of token ids and the number of each one's sentence, from 0; -1 for the special ones."""
 
     ids: Ints
     sentences: Ints
@@ -97,15 +87,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def pieces_of(tokenizer: Any, text: str) -> list[Piece]:
-    """Cut a text into pieces of at most `MAX_TOKENS` tokens, between sentences where possible.
-
-    Args:
-        tokenizer: of `read_tokenizer`.
-        text: any.
-
-    Returns:
-        At least one piece; the text after the last of them is not read.
-    """
+    """Cut a text into pieces of at most `MAX_TOKENS` tokens, at sentences where possible."""
     text = text[:_MAX_CHARACTERS]
     encoded = tokenizer.encode(encodable(text))
     ends = [end for _, end in sentence_spans(text)]
@@ -138,12 +120,7 @@ def _cuts(owners: Ints, most: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class TextVectors:
-    """A text as late interaction sees it.
-
-    Attributes:
-        pieces: float32 [pieces, dimensions], unit rows: the mean of each piece's tokens.
-        sentences: float32 [sentences, dimensions], unit rows: the mean of each sentence's tokens.
-    """
+    """Unit rows, float32 [.., dimensions]: the mean of each piece's or sentence's tokens."""
 
     pieces: Floats
     sentences: Floats
@@ -152,13 +129,7 @@ class TextVectors:
 def interact(
     passage: TextVectors, question: TextVectors, definition: TextVectors
 ) -> npt.NDArray[np.float64]:
-    """Return the features of a pair, float64 [len(FEATURES)], in [-1, 1]; see `FEATURES`.
-
-    Args:
-        passage: that is judged.
-        question: alone.
-        definition: question and definition in one.
-    """
+    """Return the features of a pair, float64 [len(FEATURES)], in [-1, 1]; see `FEATURES`."""
     asked, whole = question.pieces[0], definition.pieces[0]
     parts = np.sort((passage.sentences @ definition.sentences.T).max(axis=0))
     return np.array(
@@ -176,13 +147,9 @@ def interact(
 
 
 class LateScorer(LinearScorer):
-    """Encodes each text once, and scores pairs by a linear function of how their sentences meet.
+    """Encodes each text once, and scores pairs by a linear function of `FEATURES`.
 
-    Args:
-        run: from token ids, int64 [1, tokens], to hidden states, float32 [1, tokens, dimensions].
-        tokenizer: of `read_tokenizer`.
-        weights: of `FEATURES`.
-        intercept: log-odds where all features are 0.
+    `run` maps token ids, int64 [1, tokens], to hidden states, float32 [1, tokens, dimensions].
     """
 
     def __init__(
@@ -202,7 +169,6 @@ class LateScorer(LinearScorer):
         return np.stack([interact(*(known[text] for text in own)) for own in texts])
 
     def _encoded(self, texts: Iterable[str]) -> dict[str, TextVectors]:
-        """Return the vectors of texts, each encoded at most once."""
         wanted = list(dict.fromkeys(texts))
         found = {text: self._recent[text] for text in wanted if text in self._recent}
         new = [text for text in wanted if text not in found]
@@ -245,11 +211,7 @@ def _unit(rows: Floats) -> Floats:
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> LateScorer:
-    """Load a late-interaction student.
-
-    Raises:
-        InputError: its files or numbers are not what it needs.
-    """
+    """Load a late-interaction student."""
     weights = settings.get("weights")
     given = [*weights, settings.get("intercept")] if isinstance(weights, list) else []
     if len(given) != len(FEATURES) + 1:

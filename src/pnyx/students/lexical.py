@@ -80,10 +80,8 @@ class _Text:
 class _Asked:
     """What is looked for; columns are the terms of question and definition.
 
-    `held`, [2 + parts, columns], are weights of the question, of the definition and of each part as
-    shares of their sums; `like`, [1 + parts, columns], squared weights of the definition and of
-    each part over their vectors' norms; `phrases`, for two terms that follow each other, the shares
-    of their weights in the question's and in the definition's.
+    `held`: weights of question, definition and parts as shares of their sums; `like`: squared
+    weights of definition and parts over their norms; `phrases`: shares of two adjacent terms.
     """
 
     columns: Mapping[str, int]
@@ -112,12 +110,7 @@ class _Squares(dict[str, float]):
 
 
 class Lexicon:
-    """Words, how much each of them says, and the features that come of it.
-
-    Args:
-        weights: inverse document frequency of each term that is known.
-        unseen: of all others.
-    """
+    """Inverse document frequency of known terms and of `unseen` ones; features of pairs."""
 
     def __init__(self, weights: Mapping[str, float], unseen: float) -> None:
         self.weights, self.unseen = weights, unseen
@@ -207,7 +200,6 @@ class Lexicon:
 
 
 def _compare(text: _Text, asked: _Asked) -> list[float]:
-    """Return the features of a pair."""
     stands = np.zeros((len(text.bags), len(asked.columns)))
     columns = asked.columns
     for row, bag in enumerate(text.bags):
@@ -241,17 +233,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _summary(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return mean, maximum and the mean of the highest."""
     ordered = sorted(values)
     return _mean(ordered), ordered[-1], _mean(ordered[-_BEST:])
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
-    """Load a lexical student.
-
-    Raises:
-        InputError: it was fitted to other features, or its words or weights are not usable.
-    """
+    """Load a lexical student."""
     check_version(settings, FEATURES_VERSION)
     words = _words(folder / WORDS)
     weights, idf = read_arrays(folder, "weights", "idf")
@@ -267,7 +254,6 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
 
 
 def _words(path: Path) -> list[str]:
-    """Return the words of a student, each once and in order."""
     if not path.is_file():
         raise InputError(f"{WORDS}: is missing")
     text = " ".join(line for _, line in read_lines(path))

@@ -25,13 +25,7 @@ def logistic(z: Any) -> Any:
 
 
 class LinearScorer:
-    """P(yes) = logistic(features @ weights + intercept).
-
-    Args:
-        features: of questions, float64 [n, features].
-        weights: float64 [features].
-        intercept: log-odds where all features are 0.
-    """
+    """P(yes) = logistic(features @ weights + intercept), with features float64 [n, features]."""
 
     def __init__(
         self,
@@ -49,22 +43,14 @@ class LinearScorer:
 
 
 def check_version(settings: Mapping[str, Any], expected: int) -> None:
-    """Check that weights were fitted to features that mean what they mean today.
-
-    Raises:
-        InputError: they were not.
-    """
+    """Raise InputError unless weights were fitted to features that mean what they mean today."""
     if settings.get("features") != expected:
         found = shorten(settings.get("features"), 20)
         raise InputError(f"features: found version {found}, expected {expected}: distil it")
 
 
 def read_arrays(folder: Path, *names: str) -> list[Floats]:
-    """Return arrays of `WEIGHTS` in a student's folder.
-
-    Raises:
-        InputError: the file cannot be read, or one is not in it.
-    """
+    """Return arrays of `WEIGHTS` in a student's folder."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 

@@ -42,11 +42,9 @@ _SCALE = 20.0
 
 
 def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Floats:
-    """Return the features of pairs, which have words in text and statement.
+    """Return the cosines of `FEATURES`, then products of passage's and definition's vectors.
 
-    Returns:
-        Float64 [n, len(FEATURES) + encoder.dimensions]: the cosines of `FEATURES`, then the
-        products, coordinate by coordinate, of the passage's and the definition's vectors times 20.
+    Float64 [n, len(FEATURES) + encoder.dimensions]; the products are scaled by 20.
     """
     texts: dict[str, None] = {}
     parts = {text: _parts(text) for q in questions for text in (q.text, q.sought)}
@@ -78,10 +76,7 @@ def similarity_features(encoder: Encoder, questions: Sequence[Support]) -> Float
 
 
 def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
-    """Return the one feature "passage-definition" of pairs, to the same bits: float64 [n].
-
-    It embeds no parts of the definition, which stand in no other pair.
-    """
+    """Return the one feature "passage-definition" of pairs, to the same bits: float64 [n]."""
     parts = {q.text: _parts(q.text) for q in questions}
     texts = dict.fromkeys(part for own in parts.values() for part in own)
     vectors = _vectors(encoder, texts | dict.fromkeys(q.sought for q in questions))
@@ -109,12 +104,7 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
-    """Load a logistic student.
-
-    Raises:
-        InputError: it was fitted on another encoder or to other features, or its weights are of
-            another shape.
-    """
+    """Load a logistic student."""
     check_version(settings, FEATURES_VERSION)
     encoder = load_encoder(str(settings.get("encoder")))
     (weights,) = read_arrays(folder, "weights")

@@ -1,7 +1,6 @@
 """A causal language model with a LoRA adapter scores a pair by its own reply (DIRAS, 3.3).
 
-Tok: the probability of Yes against No where the reply gives its verdict. Ask: the confidence that
-the reply states. A student that was taught to give reasons writes the reason first.
+Tok: P(Yes) against P(No) where the reply gives its verdict. Ask: the confidence that it states.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Support
+from pnyx.judge.recalibration import checked
 from pnyx.students.causal import (
     adapter_weights,
     attach_adapter,
@@ -23,7 +23,6 @@ from pnyx.students.causal import (
     require_libraries,
 )
 from pnyx.students.causal_text import Texts, check_rendered, label, stated
-from pnyx.students.files import checked
 
 __all__ = ["ADAPTER", "Calibration", "LoraScorer", "left_padded", "load"]
 
@@ -49,7 +48,6 @@ Ids = list[int]
 
 @functools.cache
 def _settings() -> Any:
-    """Build the settings' shape on first use: pydantic is slow to import."""
     import pydantic
 
     counts = ("rank", "alpha", "source_tokens", "target_tokens")
@@ -66,16 +64,7 @@ def _settings() -> Any:
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> LoraScorer:
-    """Load a student that `LoraTrainer` trained, and its base.
-
-    Args:
-        folder: holds the adapter.
-        settings: as the training left them.
-
-    Raises:
-        InputError: the base is not here or is another model, or the adapter does not fit it.
-        PnyxError: a library is missing, or the base cannot be loaded.
-    """
+    """Load a student that `LoraTrainer` trained, and its base."""
     require_libraries()
     given = checked(_settings(), dict(settings))
     if given.wording != label():
@@ -116,7 +105,6 @@ def _weights(path: Path, rank: int) -> dict[str, Any]:
 
 
 def _fill(model: Any, weights: dict[str, Any]) -> None:
-    """Put the adapter's weights into the model, each of which must be there and of its shape."""
     from peft import set_peft_model_state_dict
 
     expected = {name: value.shape for name, value in adapter_weights(model).items()}
@@ -140,15 +128,9 @@ def left_padded(rows: Sequence[Ids], pad: int, device: Any) -> dict[str, Any]:
 
 
 class LoraScorer:
-    """Scores relevance questions; obtain it from `load`.
+    """Scores relevance questions, batched by length; obtain it from `load`.
 
-    Questions are batched by length. A score is the same alone and among others up to the rounding
-    of floating point, about 1e-6 in fp32 and 1e-2 in bf16.
-
-    Args:
-        model: with its adapter, in evaluation mode.
-        texts: its prompts and replies.
-        calibration: where a score comes from.
+    A score is the same alone and among others up to rounding: about 1e-6 in fp32, 1e-2 in bf16.
     """
 
     def __init__(self, model: Any, texts: Texts, calibration: Calibration) -> None:

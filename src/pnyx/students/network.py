@@ -19,11 +19,7 @@ R = TypeVar("R")
 
 
 def read_tokenizer(data: bytes) -> Any:
-    """Return a tokenizer that neither truncates nor pads.
-
-    Raises:
-        ValueError: the bytes are no tokenizer.
-    """
+    """Return a tokenizer that neither truncates nor pads; ValueError if the bytes are not one."""
     from tokenizers import Tokenizer
 
     try:
@@ -41,11 +37,7 @@ def encodable(text: str) -> str:
 
 
 def open_network(folder: Path) -> tuple[Any, Any]:
-    """Return the session (onnxruntime) and the tokenizer of a student's folder.
-
-    Raises:
-        InputError: one of them cannot be loaded.
-    """
+    """Return the session (onnxruntime) and the tokenizer of a student's folder."""
     from pnyx.models.encoder import open_session
 
     try:

@@ -1,9 +1,6 @@
-"""Detects perspectives: a network in which statements attend to the passage.
+"""Detects perspectives by a network in which statements attend to the passage, not the reverse.
 
-Passage and statements form one sequence. A token attends to its own text and the passage, so the
-passage sees no statement and is read once for all that are asked about it. To the network's
-log-odds of support the closeness of the untrained encoder is added. How it was trained:
-docs/decisions/perspective-detector.md.
+docs/decisions/perspective-detector.md says how it was trained.
 """
 
 from __future__ import annotations
@@ -66,13 +63,10 @@ class Ids:
 
 
 class ReaderScorer:
-    """What the network says: its log-odds of support.
+    """The network's log-odds of support.
 
-    Args:
-        run: from ids, places in their text and texts (0 passage, from 1 statements), int64
-            [1, tokens], and the numbers of the statements, int64 [statements], to the log-odds of
-            each, float [statements].
-        ids: of texts.
+    `run` maps token ids, positions and texts (0 the passage, then statements), int64
+    [1, tokens], and the numbers of the statements, int64 [statements], to float [statements].
     """
 
     def __init__(self, run: Callable[[Ints, Ints, Ints, Ints], Floats], ids: Ids) -> None:
@@ -109,11 +103,7 @@ class ReaderScorer:
 
 
 def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:
-    """Return the largest cosine of each statement to one to three sentences, in [-1, 1].
-
-    About the similarity of the encoder's judge, in a quarter of the time: sentences are encoded
-    once, and their vectors added.
-    """
+    """Return the largest cosine of each statement to one to three sentences, in [-1, 1]."""
     sentences = {q.text: read_passage(q.text).sentences or (q.text,) for q in questions}
     texts = dict.fromkeys(sentence for own in sentences.values() for sentence in own)
     names = list(texts | dict.fromkeys(q.statement for q in questions))
@@ -123,7 +113,6 @@ def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[fl
 
 
 def _runs(rows: Floats) -> Floats:
-    """Return the unit vectors of all runs of one, two and three rows."""
     sums = np.cumsum(np.concatenate([np.zeros_like(rows[:1]), rows]), axis=0)
     sizes = range(1, min(MAX_WINDOW, len(rows)) + 1)
     runs = np.concatenate([sums[size:] - sums[:-size] for size in sizes])
@@ -145,7 +134,6 @@ class _Pieces:
         self._scorer = scorer
 
     def score(self, questions: Sequence[Support]) -> list[float | str]:
-        """See `pnyx.students.judge.Scorer`."""
         asked, owners = [], []
         for place, question in enumerate(questions):
             for piece in pieces_of(question.text):

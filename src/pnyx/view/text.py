@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from pnyx.judge.quotes import find_words
+from pnyx.judge.passages import find_words
 
 __all__ = ["Segment", "Span", "clean", "cut", "escape_cell", "escape_markdown", "locate"]
 __all__ += ["one_line"]

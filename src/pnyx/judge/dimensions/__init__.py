@@ -14,13 +14,7 @@ __all__ = ["Dimension", "definition", "dimensions_of"]
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One aspect of quality.
-
-    Attributes:
-        name: as in items, answers and labels: `cogency`.
-        label: for people: `Cogency`.
-        definition: what it means, as the model is told.
-    """
+    """One aspect of quality: its name in files, its label, and what the model is told."""
 
     name: str
     label: str
@@ -29,11 +23,7 @@ class Dimension:
 
 @cache
 def dimensions_of(task: str) -> dict[str, Dimension]:
-    """Return the packaged dimensions of a task by name, in the order of their source.
-
-    Raises:
-        InputError: the task has none.
-    """
+    """Return the packaged dimensions of a task by name, in the order of their source."""
     file = resources.files("pnyx.judge.dimensions") / f"{task}.toml"
     if not file.is_file():
         raise InputError(f"task {shorten(task, 40)!r} has no dimensions")
@@ -45,11 +35,7 @@ def dimensions_of(task: str) -> dict[str, Dimension]:
 
 
 def definition(task: str, name: str) -> str:
-    """Return what a dimension means.
-
-    Raises:
-        InputError: the task has no such dimension.
-    """
+    """Return what a dimension means; InputError where the task has no such dimension."""
     known = dimensions_of(task)
     if name not in known:
         raise InputError(

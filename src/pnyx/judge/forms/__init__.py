@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from pnyx.errors import shorten
 from pnyx.judge.forms.base import Form, Reading
-from pnyx.judge.forms.preference import PreferenceForm
-from pnyx.judge.forms.ranking import RankingForm
-from pnyx.judge.forms.rating import RatingForm
-from pnyx.judge.forms.support import SupportForm
+from pnyx.judge.forms.kinds import PreferenceForm, RankingForm, RatingForm, SupportForm
 from pnyx.judge.prompting import Prompt
 
 __all__ = ["FORMS", "Form", "Reading", "form_of"]
@@ -30,15 +27,7 @@ FORMS: dict[str, Form] = {
 
 
 def form_of(prompt: Prompt, kind: type | None = None) -> Form:
-    """Return the form that a prompt names.
-
-    Args:
-        prompt: any prompt.
-        kind: of the questions that it is to put; None for whichever its form has.
-
-    Raises:
-        InputError: there is no such form, or it is for questions of another kind.
-    """
+    """Return the form that a prompt names; InputError where it is not for questions of `kind`."""
     form = FORMS.get(prompt.form)
     if form is None or kind not in (None, form.kind):
         fitting = [name for name, form in FORMS.items() if kind in (None, form.kind)]

@@ -27,13 +27,9 @@ class Reading:
     """What a reply says of one question.
 
     Attributes:
-        value: as in `Judged`.
-        stated: P(yes) by the reply's own words, in [0, 1]; None where it states none.
-        span: where in the reply's text the answer word stands (start, end); None where a
-            probability by token makes no sense.
-        explanation: the reply's reason.
+        stated: P(yes) by the reply's own words; None where it states none.
+        span: where the answer word stands; None where a probability by token makes no sense.
         quote: what the reply says decided, in its own copy.
-        notes: as in `Judged`.
     """
 
     value: Value
@@ -47,18 +43,12 @@ class Reading:
 class Form:
     """How a prompt puts questions of one kind, and how its replies are read.
 
-    A prompt file names its form (`form = "verdict"`); a new form is a class with a line in
-    `pnyx.judge.forms.FORMS`. The type that `reply` returns is both what the model is told (as a
-    JSON schema) and what its reply is checked by.
-
     Attributes:
         kind: the question class.
         inputs: what a prompt may ask for: name -> whether it is a list (True) or a text.
-        listed: the input whose entries the reply must speak of one by one, if the prompt has it;
-            they are what another sample reorders.
-        keyed: whether the reply holds one `reply` for each entry of `listed`, by its name. An
-            object is used where a list would do, since every server that takes a schema holds a
-            model to required keys, but few hold it to the length of a list.
+        listed: the input whose entries the reply must speak of, and which samples reorder.
+        keyed: whether the reply has one `reply` for each listed entry, by name. (Servers hold a
+            model to required keys, but few to the length of a list.)
     """
 
     kind: ClassVar[type]
@@ -67,7 +57,7 @@ class Form:
     keyed: ClassVar[bool] = True
 
     def reply(self, question: Any) -> type[BaseModel]:
-        """Return the type of a reply to a question, or of each part of a keyed one."""
+        """Return the type of a reply, or of a keyed one's parts: it is told, and checked by."""
         raise NotImplementedError
 
     def put(
@@ -80,25 +70,11 @@ class Form:
     def read(
         self, prompt: Prompt, questions: Sequence[Any], sample: int, text: str
     ) -> list[Reading | None]:
-        """Read a reply to `request(prompt, questions, sample)`.
-
-        Returns:
-            One reading for each question, None where the reply does not speak of it.
-
-        Raises:
-            UnreadableReply: the reply is not what was asked for.
-        """
+        """Return one reading for each question, None where the reply does not speak of it."""
         raise NotImplementedError
 
     def request(self, prompt: Prompt, questions: Sequence[Any], sample: int) -> ChatRequest:
-        """Render one call for one or several questions.
-
-        Args:
-            prompt: a prompt that takes as many questions.
-            questions: of this kind.
-            sample: 0 for the order given; any other number reorders what may be reordered, each
-                time in the same way.
-        """
+        """Render one call; any sample but 0 reorders what may be reordered, each in its own way."""
         inputs, names = self.put(prompt, questions, sample)
         schema = schema_of(self.reply(questions[0]))
         if names and self.keyed:
@@ -116,13 +92,7 @@ class Form:
 
 
 def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]:
-    """Return (original position, item) in the order of a sample; sample 0 keeps the order.
-
-    Args:
-        items: anything.
-        sample: the number of the repeat.
-        salt: what else the order depends on, so that not all questions share one order.
-    """
+    """Return (original position, item) in the order of a sample; sample 0 keeps the order."""
     pairs = list(enumerate(items))
     if sample:
         seed = hashlib.sha256(f"{sample}\n{salt}".encode("utf-8", "replace")).digest()
@@ -131,11 +101,7 @@ def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]
 
 
 def by_name(given: Mapping[str, T]) -> dict[str, T]:
-    """Return the fields of a keyed reply, their names without white space around them.
-
-    Raises:
-        UnreadableReply: two become the same: which of them counts is anybody's guess.
-    """
+    """Return the fields of a keyed reply by their stripped names, which must stay distinct."""
     found: dict[str, T] = {}
     for name, entry in given.items():
         name = name.strip()

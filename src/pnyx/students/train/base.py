@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
 
-__all__ = ["Example", "Report", "Trained", "Trainer", "need_torch", "quiet"]
+__all__ = ["Course", "Example", "Report", "Trained", "Trainer", "need_torch", "quiet"]
 
 Report: TypeAlias = Callable[[int, int, str], None]
 """Told of progress: steps done, of how many, and a word on how it goes."""
@@ -19,15 +19,7 @@ Report: TypeAlias = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled pair as a student learns it.
-
-    Attributes:
-        question: what the judge will be asked.
-        target: probability that the document is relevant, as the teacher sees it, in [0, 1].
-        value: the teacher's verdict.
-        group: the question that the pair belongs to.
-        explanation: the teacher's reason; empty where it gave none.
-    """
+    """A labelled pair as a student learns it."""
 
     question: Support
     target: float
@@ -38,40 +30,36 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training left in its folder.
-
-    Attributes:
-        settings: for the scorer, beside the files; ready for JSON.
-        about: how it was trained; ready for JSON.
-    """
+    """What a training left: the scorer's settings, and how it was trained; ready for JSON."""
 
     settings: Mapping[str, Any]
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Trainer:
-    """Trains one kind of student; the fields of each kind are its settings.
+class Course:
+    """What a training is given; see `Trainer.train`."""
 
-    Attributes:
-        kind: a key of `pnyx.students.judge.SCORERS`.
-        what: a few words for the card, such as "logistic regression over minilm-int8".
-    """
+    examples: Sequence[Example]
+    work: Path
+    out: Path
+    report: Report
+    unseen: Sequence[Support] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """Trains one `kind` of student (a key of `SCORERS`); its fields are its settings."""
 
     kind: ClassVar[str]
 
     @property
     def what(self) -> str:
-        """See the class."""
+        """A few words for the card, such as "logistic regression over minilm-int8"."""
         raise NotImplementedError
 
     def plan(self) -> Mapping[str, Any]:
-        """Return all settings of the training, ready for JSON: another plan does not resume.
-
-        Raises:
-            PnyxError: a library is missing.
-            InputError: what it is to start from is not what it needs.
-        """
+        """Return all settings of the training, ready for JSON: another plan does not resume."""
         return dataclasses.asdict(self)
 
     def train(
@@ -82,20 +70,14 @@ class Trainer:
         report: Report,
         unseen: Sequence[Support] = (),
     ) -> Trained:
-        """Train, and write the weights to `out`.
+        """Train on examples of both classes, and write the weights to the empty folder `out`.
 
-        Args:
-            examples: of both classes.
-            work: an existing folder of its own, where checkpoints lie: a training that was
-                interrupted resumes from the last of them and ends with the same weights.
-            out: an empty folder for the weights.
-            report: told of progress.
-            unseen: pairs of other questions, without labels: how scores lie that were not fitted.
-
-        Raises:
-            InputError: what it starts from, or a checkpoint, is not what it needs.
-            PnyxError: a library is missing, or the training failed.
+        An interrupted training resumes from the last checkpoint in `work` and ends with the same
+        weights. `unseen` pairs of other questions show how scores lie that were not fitted.
         """
+        return self._train(Course(examples, work, out, report, unseen))
+
+    def _train(self, course: Course) -> Trained:
         raise NotImplementedError
 
 
@@ -104,11 +86,7 @@ def quiet(done: int, of: int, word: str) -> None:
 
 
 def need_torch() -> None:
-    """Check that what trains and exports a network is installed, before anything is done.
-
-    Raises:
-        PnyxError: it is not.
-    """
+    """Raise PnyxError unless what trains and exports a network is installed."""
     try:
         import onnx  # noqa: F401 - needed at the end, so it is missed at the start
         import torch  # noqa: F401

@@ -1,7 +1,6 @@
 """BERT in plain torch: loaded from the packaged int8 encoder or a folder, exported to int8 ONNX.
 
-Written out, because it must export to a fixed graph, and the attention classes of model libraries
-change with every release.
+Written out because it must export to a fixed graph, whichever release of a library is there.
 """
 
 from __future__ import annotations
@@ -88,12 +87,7 @@ class _Layer(nn.Module):  # type: ignore[misc]
 
 
 class Bert(nn.Module):  # type: ignore[misc]
-    """Token ids to hidden states of the last layer, float32 [batch, tokens, hidden_size].
-
-    Args:
-        shape: its sizes.
-        dropout: while it is trained.
-    """
+    """Token ids to hidden states of the last layer, float32 [batch, tokens, hidden_size]."""
 
     def __init__(self, shape: Shape, dropout: float = 0.1) -> None:
         super().__init__()
@@ -137,15 +131,7 @@ class Bert(nn.Module):  # type: ignore[misc]
 
 
 def load_bert(base: str) -> Bert:
-    """Load a model to start from.
-
-    Args:
-        base: `PACKAGED`, or a folder with config.json, model.safetensors and tokenizer.json of a
-            BERT model (such as MiniLM or BGE).
-
-    Raises:
-        InputError: the folder holds no such model.
-    """
+    """Load a model to start from: `PACKAGED`, or a folder of a BERT model (MiniLM, BGE ...)."""
     shape, weights = _packaged() if base == PACKAGED else _from_folder(Path(base))
     try:
         bert = Bert(shape)
@@ -156,11 +142,7 @@ def load_bert(base: str) -> Bert:
 
 
 def check_base(base: str, tokens: int) -> Shape:
-    """Check that a base reads so many tokens and that its tokenizer fits it; return its sizes.
-
-    Raises:
-        InputError: they do not fit, or it is no base.
-    """
+    """Check that a base reads so many tokens and that its tokenizer fits it; return its sizes."""
     shape = _packaged()[0] if base == PACKAGED else _shape_of(Path(base))
     if shape.max_position_embeddings < tokens:
         problem = f"reads up to {shape.max_position_embeddings} tokens, expected at least {tokens}"
@@ -201,10 +183,7 @@ def _packaged_file(file: str) -> bytes:
 
 
 def optimizer_of(learned: Mapping[str, nn.Parameter], rate: float) -> torch.optim.AdamW:
-    """Return what trains an encoder (names that begin with `bert.`) and the head upon it.
-
-    The rate is the encoder's; the head, which starts from nothing, learns ten times as fast.
-    """
+    """Return what trains an encoder (names beginning with `bert.`), its head ten times as fast."""
     encoder = [p for name, p in learned.items() if name.startswith("bert.")]
     head = [p for name, p in learned.items() if not name.startswith("bert.")]
     groups = [{"params": encoder}, {"params": head, "lr": rate * 10.0}]
@@ -312,7 +291,6 @@ def _packaged() -> tuple[Shape, dict[str, torch.Tensor]]:
 
 
 def _tensor(stored: Mapping[str, Any], name: str) -> torch.Tensor:
-    """Return a weight in float32, times its scale where it is quantised."""
     value = stored[name]
     if not name.endswith("_quantized"):
         return torch.from_numpy(np.asarray(value, dtype=np.float32).copy())
@@ -333,15 +311,10 @@ def _matrix(node: str) -> str:
 
 
 def export_int8(model: nn.Module, inputs: Mapping[str, torch.Tensor], path: Path) -> None:
-    """Write a model as ONNX with int8 weights; all inputs are [batch, tokens].
+    """Write a model as ONNX with int8 weights; inputs are [batch, tokens], the output a tensor.
 
     Seven bits a weight: processors without VNNI add pairs of 8-bit products in 16 bits, which
     full-range weights overflow.
-
-    Args:
-        model: its forward takes the inputs in their order and returns one tensor.
-        inputs: examples by name.
-        path: of the file.
     """
     load_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -363,9 +336,5 @@ def export_int8(model: nn.Module, inputs: Mapping[str, torch.Tensor], path: Path
         )
         quant_pre_process(str(full), str(ready), skip_symbolic_shape=True)
         quantize_dynamic(
-            str(ready),
-            str(path),
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            reduce_range=True,
+            str(ready), str(path), weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
         )

@@ -1,7 +1,6 @@
-"""Trains the adapter of a causal language model on prompts and replies, by transformers' Trainer.
+"""Trains the adapter of a causal language model by transformers' Trainer, with its checkpoints.
 
-Checkpoints are the Trainer's own. Its optimizer and random states are torch's pickles, which it
-reads with `weights_only`: numbers and nothing that runs.
+Its optimizer and random states are read with `weights_only`: numbers and nothing that runs.
 """
 
 from __future__ import annotations
@@ -46,10 +45,7 @@ class Lesson:
 
 
 def collate(lessons: Sequence[Lesson], pad: int) -> dict[str, Any]:
-    """Return a batch of which the model computes logits only where a reply stands.
-
-    Over the prompts they would take more memory than all else.
-    """
+    """Return a batch with logits only where a reply stands: prompts' would fill the memory."""
     rows = [[*lesson.prompt, *lesson.reply] for lesson in lessons]
     width = 1 + max(len(lesson.reply) for lesson in lessons)
     labels = [[_IGNORED] * (width - len(le.reply)) + le.reply for le in lessons]
@@ -87,12 +83,7 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
 def fit_adapter(
     model: Any, lessons: Sequence[Lesson], plan: LoraTrainer, pad: int, work: Path, report: Report
 ) -> tuple[int, float | None]:
-    """Train from the last checkpoint in `work` on; return how many steps, and the last one's loss.
-
-    Raises:
-        InputError: the checkpoint is damaged or not of this training.
-        PnyxError: the loss is no number, or memory or disk do not suffice.
-    """
+    """Train from the last checkpoint in `work` on; return the steps and the last one's loss."""
     progress = _Progress(report)
     trainer = Trainer(
         model=model,
@@ -161,7 +152,6 @@ def _last_checkpoint(work: Path) -> Path | None:
 
 
 def _whole(folder: Path) -> bool:
-    """Say whether a checkpoint holds its state, which is written last."""
     try:
         json.loads((folder / "trainer_state.json").read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -1,31 +1,20 @@
-"""The default student: a fine-tuned encoder, shared words and an untrained encoder, added up.
-
-docs/decisions/student.md says how far the three together are better than each.
-"""
+"""The default student: late interaction, shared words and closeness (docs/decisions/student.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
-from pnyx.students.combined import (
-    CLOSENESS,
-    LEAST_DEVIATION,
-    PARTS,
-    Part,
-    Standard,
-    open_parts,
-)
+from pnyx.students.combined import CLOSENESS, LEAST_DEVIATION, PARTS, Part, Standard, open_parts
 from pnyx.students.logistic import FEATURES_VERSION
-from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.base import Course, Report, Trained, Trainer
 from pnyx.students.train.late import LateTrainer
-from pnyx.students.train.lexical import LexicalTrainer
+from pnyx.students.train.regression import LexicalTrainer
 
 __all__ = ["CombinedTrainer"]
 
@@ -34,13 +23,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class CombinedTrainer(Trainer):
-    """Trains two parts, and brings three to the same scale.
-
-    Attributes:
-        late: trains the fine-tuned encoder.
-        lexical: fits the weights of shared words.
-        encoder: name of the packaged encoder, used without training.
-    """
+    """Trains the parts `late` and `lexical`, and brings them and `encoder` to the same scale."""
 
     kind: ClassVar[str] = "combined"
     late: LateTrainer = field(default_factory=LateTrainer)
@@ -56,30 +39,23 @@ class CombinedTrainer(Trainer):
         """See `Trainer`."""
         return {**{part.kind: part.plan() for part in self._trainers()}, CLOSENESS: self._closeness}
 
-    def train(
-        self,
-        examples: Sequence[Example],
-        work: Path,
-        out: Path,
-        report: Report,
-        unseen: Sequence[Support] = (),
-    ) -> Trained:
-        """See `Trainer`.
+    def _train(self, course: Course) -> Trained:
+        """Scale by unseen pairs (values of fitted ones lie further apart), all questions together.
 
-        Means and deviations are those of the unseen pairs: on the pairs that a part was fitted to
-        its values may lie further apart than on others, and it would count for less than it should.
-        They are over the documents of all questions together: how much closer one question's
-        documents are than another's is part of what is to be judged.
+        That one question's documents are closer than another's is part of the judgement.
         """
         settings: dict[str, Mapping[str, Any]] = {CLOSENESS: self._closeness}
         about = {}
         for trainer in self._trainers():
-            own = work / trainer.kind
+            own = course.work / trainer.kind
             own.mkdir(exist_ok=True)
-            trained = trainer.train(examples, own, out, _named(report, trainer.kind), unseen)
+            report = _named(course.report, trainer.kind)
+            trained = trainer.train(course.examples, own, course.out, report, course.unseen)
             settings[trainer.kind] = trained.settings
             about[trainer.kind] = {**trainer.plan(), **trained.about}
-        standards = _standards(open_parts(out, settings), unseen, _named(report, "scale"))
+        standards = _standards(
+            open_parts(course.out, settings), course.unseen, _named(course.report, "scale")
+        )
         parts = {
             name: {
                 "settings": settings[name],
@@ -99,14 +75,12 @@ class CombinedTrainer(Trainer):
 
 
 def _named(report: Report, name: str) -> Report:
-    """Say which part the progress is of."""
     return lambda done, of, word: report(done, of, f"{name}: {word}")
 
 
 def _standards(
     parts: Mapping[str, Part], unseen: Sequence[Support], report: Report
 ) -> dict[str, Standard]:
-    """Return mean and standard deviation of what each part says of pairs."""
     values: dict[str, list[float]] = {name: [] for name in parts}
     for start in range(0, len(unseen), _BLOCK):
         report(start, len(unseen), "scoring other questions")

@@ -1,7 +1,6 @@
 """A small encoder, fine-tuned so that its sentence vectors indicate relevance.
 
-The first layers stay as they are; those above learn from the teacher's probabilities and from the
-order they give the documents of one question. docs/decisions/student.md says what was tried.
+docs/decisions/student.md says what was tried.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
-from pnyx.judge.questions import Support
 from pnyx.students.late import MAX_TOKENS
-from pnyx.students.network import MODEL, TOKENIZER
-from pnyx.students.train.base import Example, Report, Trained, Trainer, need_torch
+from pnyx.students.network import TOKENIZER
+from pnyx.students.train.base import Course, Example, Trained, Trainer, need_torch
 
 __all__ = ["LateTrainer"]
 
@@ -68,23 +65,15 @@ class LateTrainer(Trainer):
             return self.frozen
         return min(round(2 * layers / 3), layers - 1)
 
-    def train(
-        self,
-        examples: Sequence[Example],
-        work: Path,
-        out: Path,
-        report: Report,
-        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
-    ) -> Trained:
-        """See `Trainer`."""
+    def _train(self, course: Course) -> Trained:
         need_torch()
         from pnyx.students.train.bert import check_base, tokenizer_of
         from pnyx.students.train.late_net import train_net
 
         check_base(self.base, MAX_TOKENS)
         tokenizer = tokenizer_of(self.base)
-        weights, intercept, loss = train_net(self, examples, tokenizer, work, out / MODEL, report)
-        (out / TOKENIZER).write_bytes(tokenizer)
+        weights, intercept, loss = train_net(self, tokenizer, course)
+        (course.out / TOKENIZER).write_bytes(tokenizer)
         return Trained({"weights": weights, "intercept": intercept}, {"last_loss": loss})
 
     def batches(self, examples: Sequence[Example]) -> Iterator[list[int]]:

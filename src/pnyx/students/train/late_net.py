@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from pnyx.students.late import Piece, asked_texts, pieces_of
-from pnyx.students.network import read_tokenizer
-from pnyx.students.train.base import Example, Report
+from pnyx.students.network import MODEL, read_tokenizer
+from pnyx.students.train.base import Course, Example
 from pnyx.students.train.bert import Bert, export_int8, load_bert, optimizer_of
 from pnyx.students.train.loop import Loop
 
@@ -27,15 +26,7 @@ _BEST = 3
 
 
 class LateNet(nn.Module):  # type: ignore[misc]
-    """Encoder, weights of the features, and an intercept for each training question.
-
-    The questions' own intercepts are left out afterwards: how many documents of a question are
-    relevant says nothing of which, nor of another question's.
-
-    Args:
-        bert: the encoder.
-        groups: how many training questions there are.
-    """
+    """Encoder, weights of the features, and an intercept for each training question."""
 
     def __init__(self, bert: Bert, groups: int) -> None:
         super().__init__()
@@ -47,11 +38,9 @@ class LateNet(nn.Module):  # type: ignore[misc]
     def forward(
         self, texts: Sequence[Sequence[Piece]], pairs: Sequence[tuple[int, int, int]]
     ) -> torch.Tensor:
-        """Return log-odds without the own intercepts, float32 [pairs].
+        """Return log-odds, float32 [pairs], without the own intercepts.
 
-        Args:
-            texts: the pieces of each.
-            pairs: places among the texts of a passage, its question, and question and definition.
+        A pair is places among the texts: of passage, question, and question with definition.
         """
         wholes, sentences = self._vectors(texts)
         rows = [
@@ -63,7 +52,6 @@ class LateNet(nn.Module):  # type: ignore[misc]
     def _vectors(
         self, texts: Sequence[Sequence[Piece]]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return, for each text, the unit vectors of its pieces and of its sentences."""
         flat = [piece for pieces in texts for piece in pieces]
         states = self._states(flat)
         wholes, sentences = [], []
@@ -129,14 +117,10 @@ def _interact(
 
 
 def train_net(
-    trainer: LateTrainer,
-    examples: Sequence[Example],
-    tokenizer: bytes,
-    work: Path,
-    out: Path,
-    report: Report,
+    trainer: LateTrainer, tokenizer: bytes, course: Course
 ) -> tuple[list[float], float, float | None]:
-    """Train, export the encoder to `out`, return weights, intercept and the last loss."""
+    """Train, export the encoder, return weights, intercept and the last loss."""
+    examples = course.examples
     torch.manual_seed(trainer.seed)
     groups = {name: i for i, name in enumerate(dict.fromkeys(e.group for e in examples))}
     bert = load_bert(trainer.base)
@@ -148,10 +132,12 @@ def train_net(
     loop = Loop(optimizer, learned, len(steps), seed=trainer.seed)
     lesson = _Lesson(trainer, net, examples, groups, read_tokenizer(tokenizer))
     net.train()
-    loss = loop.run(lambda step: lesson.backward(steps[step]), work, report)
+    loss = loop.run(lambda step: lesson.backward(steps[step]), course.work, course.report)
     net.eval()
     ids = torch.randint(1000, 2000, (2, 12))
-    export_int8(bert, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, out)
+    export_int8(
+        bert, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, course.out / MODEL
+    )
     shares = torch.bincount(torch.tensor([groups[e.group] for e in examples])) / len(examples)
     intercept = float(net.intercept.detach() + shares @ net.own.detach())
     return net.weights.detach().tolist(), intercept, loss
@@ -173,7 +159,6 @@ class _Lesson:
         self._pieces: dict[str, list[Piece]] = {}
 
     def backward(self, places: Sequence[int]) -> float:
-        """Leave the gradients of a step and return its loss."""
         drawn = [self._examples[place] for place in places]
         names: dict[str, int] = {}
         pairs = []

@@ -1,8 +1,6 @@
-"""The steps of a training, resumable to the same weights.
+"""The steps of a training, resumable to the same weights; checkpoints are safetensors.
 
-What a step sees, and its dropout, follow from the seed and the step's number alone, so a training
-that was interrupted and taken up again does what an uninterrupted one does. Checkpoints are
-safetensors: nothing in them can execute.
+What a step sees, and its dropout, depend on the seed and the step's number alone.
 """
 
 from __future__ import annotations
@@ -29,25 +27,13 @@ _SECONDS = 60
 
 
 def rate_share(step: int, steps: int, warmup: float) -> float:
-    """Return the share of the learning rate at a step, counted from 0, in (0, 1].
-
-    It rises over the share `warmup` of the steps, and then falls to 0.
-    """
+    """Return the share of the learning rate at a step: it rises during `warmup`, then falls."""
     warm = max(1, math.ceil(warmup * steps))
     return min(1.0, (step + 1) / warm, (steps - step) / max(1, steps - warm + 1))
 
 
 class Loop:
-    """Steps an AdamW optimizer through a training.
-
-    Args:
-        optimizer: torch.optim.AdamW; the rates of its groups are those at full height.
-        learned: what it trains, by name.
-        steps: how many in all.
-        warmup: share of the steps in which the learning rate rises.
-        every: steps from one checkpoint to the next.
-        seed: of all that is drawn.
-    """
+    """Steps an AdamW optimizer through a training, with a checkpoint after `every` steps."""
 
     def __init__(
         self,
@@ -64,19 +50,9 @@ class Loop:
         self._rates = [group["lr"] for group in optimizer.param_groups]
 
     def run(self, backward: Callable[[int], float], work: Path, report: Report) -> float | None:
-        """Train from the last checkpoint on.
+        """Train from the last checkpoint on; return the last step's loss, None without any.
 
-        Args:
-            backward: given the step's number, leaves its gradients and returns its loss.
-            work: where checkpoints lie.
-            report: told of progress.
-
-        Returns:
-            The last step's loss, None where there is no step.
-
-        Raises:
-            InputError: the checkpoint is damaged.
-            PnyxError: the loss is no number, or a checkpoint cannot be written.
+        `backward`, given the step's number, leaves its gradients and returns its loss.
         """
         path = work / _CHECKPOINT
         done, loss = self._resume(path)

@@ -1,21 +1,15 @@
-"""Trains a LoRA adapter of a causal language model on a teacher's labels (DIRAS, 3.3 and App. F).
-
-The student learns to write the teacher's verdict, how sure it is, and if wanted its reason first;
-the loss is on what it writes alone.
-"""
+"""Trains a LoRA adapter of a causal language model on a teacher's labels (DIRAS, 3.3, App. F)."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.judge.questions import Support
 from pnyx.students.causal import (
     PACKAGED,
     Base,
@@ -29,7 +23,7 @@ from pnyx.students.causal import (
 )
 from pnyx.students.causal_text import Texts, label, render
 from pnyx.students.lora import ADAPTER, Calibration
-from pnyx.students.train.base import Example, Report, Trained, Trainer
+from pnyx.students.train.base import Course, Example, Trained, Trainer
 
 if TYPE_CHECKING:
     from pnyx.students.train.causal import Lesson
@@ -58,21 +52,18 @@ class LoraTrainer(Trainer):
     Attributes:
         base: `local` (the weights of `--llm local`), a GGUF file, a folder with safetensors, or
             `OWNER/MODEL` on the hub.
-        reason: the student writes a reason before its verdict (CoT). Pairs to which the teacher
-            gave none are then left out and counted.
+        reason: the student writes a reason before its verdict (CoT); pairs without are left out.
         calibration: a score is the probability of the token Yes (`tok`) or what the student
             states (`ask`).
         four_bit: the base is quantised to 4 bits (QLoRA); needs a CUDA GPU.
         epochs: how often each pair is seen, at least 1.
         batch: pairs a step.
-        rank: r of the adapter.
-        alpha: the adapter is scaled by alpha / r.
+        rank: r of the adapter, which is scaled by `alpha` / r.
         dropout: before the adapter, in [0, 1).
         learning_rate: constant after the warm-up.
         warmup: share of the steps in which the learning rate rises, in [0, 1].
-        beta2: of AdamW.
-        max_grad_norm: gradients longer than this are shortened to it.
-        weight_decay: of AdamW.
+        beta2, weight_decay: of AdamW.
+        max_grad_norm: longer gradients are shortened to it.
         source_tokens: longest prompt; documents are cut to it at their end.
         target_tokens: longest reply; reasons are cut to it.
         device_batch: at most so many pairs go through the model at once; bounds the memory, and
@@ -130,15 +121,7 @@ class LoraTrainer(Trainer):
             del settings[name]
         return settings
 
-    def train(
-        self,
-        examples: Sequence[Example],
-        work: Path,
-        out: Path,
-        report: Report,
-        unseen: Sequence[Support] = (),  # noqa: ARG002 - what it learns is of its examples alone
-    ) -> Trained:
-        """See `Trainer`; a PnyxError, too, where no pairs of both verdicts can be learned from."""
+    def _train(self, course: Course) -> Trained:
         require_libraries()
         from safetensors.torch import save_file
 
@@ -150,13 +133,13 @@ class LoraTrainer(Trainer):
         with own_randomness():
             model = self._model(base)
             texts = self._texts(tokenizer, rendered, model.config)
-            lessons, left_out = _lessons(texts, examples, reason=self.reason)
-            steps, loss = fit_adapter(model, lessons, self, texts.pad, work, report)
+            lessons, left_out = _lessons(texts, course.examples, reason=self.reason)
+            steps, loss = fit_adapter(model, lessons, self, texts.pad, course.work, course.report)
         weights = adapter_weights(model)
-        save_file(weights, out / ADAPTER)
+        save_file(weights, course.out / ADAPTER)
         about_adapter = model.peft_config["default"]
         about_adapter.base_model_name_or_path = base.name
-        about_adapter.save_pretrained(str(out))
+        about_adapter.save_pretrained(str(course.out))
         settings = {
             "base": base.row() | {"revision": revision_of(model)},
             "wording": label(),
@@ -193,7 +176,6 @@ class LoraTrainer(Trainer):
         return attach_adapter(model, rank=self.rank, alpha=self.alpha, dropout=self.dropout)
 
     def _texts(self, tokenizer: Any, rendered: Mapping[str, str], config: Any) -> Texts:
-        """Return the texts, no longer than the base can read."""
         context = getattr(config, "max_position_embeddings", None) or math.inf
         source = int(min(self.source_tokens, context - self.target_tokens))
         if source < 1:
@@ -219,7 +201,6 @@ def _within(name: str, value: float, low: float, high: float) -> None:
 def _lessons(
     texts: Texts, examples: Iterable[Example], *, reason: bool
 ) -> tuple[list[Lesson], Counter[str]]:
-    """Return what is learned, and why the other pairs are not."""
     from pnyx.students.train.causal import Lesson
 
     lessons: list[Lesson] = []

@@ -1,17 +1,18 @@
-"""Logistic regression with an intercept for each question, for students that are one.
+"""Students that are logistic regressions, with an intercept for each training question.
 
-How many of a question's documents are relevant depends on how they were sampled; it says nothing of
-which, nor of another question's. So each training question has an intercept of its own, and what a
-student keeps is their mean.
+How many of a question's documents are relevant depends on sampling, and says nothing of others.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,21 @@ from pnyx.errors import PnyxError
 from pnyx.judge.curves import folds_of
 from pnyx.measure.binary import weighted_auroc
 from pnyx.measure.weighted import measured_once
-from pnyx.students.linear import Floats
-from pnyx.students.train.base import Example
+from pnyx.models.encoder import load_encoder
+from pnyx.students.lexical import FEATURES_VERSION as LEXICAL_VERSION
+from pnyx.students.lexical import MAX_WORDS, WORDS, Lexicon
+from pnyx.students.linear import WEIGHTS, Floats
+from pnyx.students.logistic import FEATURES, FEATURES_VERSION, similarity_features
+from pnyx.students.train.base import Course, Example, Report, Trained, Trainer
 
-__all__ = ["STRENGTHS", "Regression", "fit_examples", "fit_regression", "fit_regressions"]
+__all__ = [
+    "LexicalTrainer",
+    "LogisticTrainer",
+    "Regression",
+    "fit_regression",
+    "fit_regressions",
+    "learn_lexicon",
+]
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the penalty to choose from."""
@@ -39,13 +51,7 @@ _ENOUGH = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """P(yes) = logistic(x @ weights + intercept).
-
-    Attributes:
-        weights: float64 [features].
-        intercept: log-odds where all features are 0, in the mean of the training questions.
-        strength: inverse strength of the penalty that it was fitted with.
-    """
+    """P(yes) = logistic(x @ weights + intercept), the mean intercept of the training questions."""
 
     weights: Floats
     intercept: float
@@ -55,13 +61,9 @@ class Regression:
 def fit_regressions(
     x: Floats, targets: Floats, groups: Sequence[str], strengths: Sequence[float] = STRENGTHS
 ) -> Regression:
-    """Fit with the strength that orders the pairs of left-out questions best (mean AUROC).
+    """Fit to targets in [0, 1] with the strength that orders left-out questions best (AUROC).
 
-    Args:
-        x: float64 [n, features], all of about the same size: they are penalised alike.
-        targets: probabilities of yes to be learned, in [0, 1].
-        groups: the question of each.
-        strengths: to choose from; the middle one where nothing can be left out.
+    Features x, float64 [n, features], are penalised alike; by default the middle strength.
     """
     folds, names = np.array(folds_of(groups, _FOLDS)), np.array(groups)
     if len(np.unique(folds)) < 2:
@@ -78,14 +80,10 @@ def fit_regressions(
         return fit_regression(x, targets, groups, strengths[int(np.argmax(found))])
 
 
-def fit_examples(
+def _fit_examples(
     x: Floats, examples: Sequence[Example], scale: Floats, strengths: Sequence[float]
 ) -> tuple[Floats, float]:
-    """Fit to examples, with each feature penalised as if it were multiplied by its scale.
-
-    Returns:
-        The weights of the features as they are, the intercept after them; and the strength.
-    """
+    """Fit with each feature penalised as if scaled; return weights with intercept, and strength."""
     targets = np.array([example.target for example in examples])
     groups = [example.group for example in examples]
     found = fit_regressions(x * scale, targets, groups, strengths)
@@ -93,10 +91,7 @@ def fit_examples(
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Keep the many small products on one core: several only wait for each other.
-
-    Without threadpoolctl, which the extra `distil` brings, the same takes longer.
-    """
+    """Keep the many small products on one core (needs threadpoolctl): several only wait."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -122,12 +117,8 @@ def fit_regression(
 ) -> Regression:
     """Fit weights, the questions' own intercepts and the common one by Newton's method.
 
-    It minimises the log loss in nats, summed, plus the squared weights, and the intercepts a
-    hundredth as much, over twice the strength, which is above 0. The own intercepts are eliminated
-    from each step: their Hessian is diagonal. See `fit_regressions` for the arguments.
-
-    Raises:
-        PnyxError: a feature is no finite number, or the fit does not converge.
+    It minimises the summed log loss plus the squared weights, and the intercepts a hundredth as
+    much, over twice the strength. Own intercepts are eliminated: their Hessian is diagonal.
     """
     if not np.isfinite(x).all():
         raise PnyxError("a feature is no finite number: nothing can be fitted to it")
@@ -196,3 +187,103 @@ class _Problem:
         shares = np.bincount(self._own) / len(self._own)
         intercept = place[self._shared - 1] + shares @ place[self._shared :]
         return Regression(place[: self._shared - 1], float(intercept), self._strength)
+
+
+_SCALE = 5.0
+"""Of the cosines, which vary less than the products: both are penalised alike."""
+_BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticTrainer(Trainer):
+    """Fits weights over the packaged encoder called `encoder` to the teacher's probabilities.
+
+    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
+    """
+
+    kind: ClassVar[str] = "logistic"
+    encoder: str = "minilm-int8"
+    strengths: tuple[float, ...] = STRENGTHS
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return f"logistic regression over {self.encoder}"
+
+    def _train(self, course: Course) -> Trained:
+        from safetensors.numpy import save_file
+
+        x = self._features(course.examples, course.report)
+        scale = np.ones(x.shape[1])
+        scale[: len(FEATURES)] = _SCALE
+        weights, strength = _fit_examples(x, course.examples, scale, self.strengths)
+        save_file({"weights": weights}, course.out / WEIGHTS)
+        settings = {"encoder": self.encoder, "features": FEATURES_VERSION}
+        return Trained(settings, {"strength": strength})
+
+    def _features(self, examples: Sequence[Example], report: Report) -> Floats:
+        encoder = load_encoder(self.encoder)
+        blocks = []
+        for start in range(0, len(examples), _BLOCK):
+            report(start, len(examples), "embedding")
+            questions = [example.question for example in examples[start : start + _BLOCK]]
+            blocks.append(similarity_features(encoder, questions))
+        report(len(examples), len(examples), "embedding")
+        return np.concatenate(blocks)
+
+
+_FEWEST = 2
+"""Passages that a word stands in to be known: one is no frequency, and may be a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalTrainer(Trainer):
+    """Learns how rare words are, and fits the weights to the teacher's probabilities.
+
+    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
+    """
+
+    kind: ClassVar[str] = "lexical"
+    strengths: tuple[float, ...] = STRENGTHS
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return "logistic regression over shared words"
+
+    def _train(self, course: Course) -> Trained:
+        from safetensors.numpy import save_file
+
+        course.report(0, 2, "counting words")
+        lexicon = learn_lexicon(example.question.text for example in course.examples)
+        x = lexicon.features([example.question for example in course.examples])
+        course.report(1, 2, "fitting")
+        spread = x.std(axis=0)
+        scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
+        weights, strength = _fit_examples(x, course.examples, scale, self.strengths)
+        words = list(lexicon.weights)
+        (course.out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
+        idf = np.array(list(lexicon.weights.values()), dtype=np.float64)
+        save_file({"weights": weights, "idf": idf}, course.out / WEIGHTS)
+        course.report(2, 2, "fitting")
+        settings = {"features": LEXICAL_VERSION, "unseen": lexicon.unseen}
+        return Trained(settings, {"strength": strength, "words": len(words)})
+
+
+def learn_lexicon(passages: Iterable[str]) -> Lexicon:
+    """Return inverse document frequencies of the `MAX_WORDS` most frequent words of passages.
+
+    The weight of a word in d of n distinct passages is ln((n + 1) / (d + 1/2)), at least 0.
+    """
+    empty = Lexicon({}, 1.0)
+    different = dict.fromkeys(passages)
+    counts: Counter[str] = Counter()
+    for text in different:
+        counts.update({term for terms in empty.sentences(text) for term in terms})
+    kept = sorted(
+        (term for term, count in counts.items() if count >= _FEWEST),
+        key=lambda term: (-counts[term], term),
+    )[:MAX_WORDS]
+    whole = len(different) + 1
+    weights = {term: max(0.0, math.log(whole / (counts[term] + 0.5))) for term in sorted(kept)}
+    return Lexicon(weights, math.log(whole / 0.5))
