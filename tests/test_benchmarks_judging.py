@@ -5,9 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from pnyx.corpora.bundled import load_example
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "judging"
 
@@ -60,6 +63,7 @@ def test_overhead(tmp_path):
         assert float(row[3]) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "refuses"), [("2", False), ("6", True)])
 def test_saturation(tmp_path, case, refuses):
     rows, _ = table(
@@ -75,6 +79,7 @@ def test_saturation(tmp_path, case, refuses):
     assert lost == "0"
 
 
+@pytest.mark.slow
 def test_resume(tmp_path):
     rows, printed = table(tmp_path, "resume.py", "--questions", "200")
     calls = {row[0]: int(row[1]) for row in rows}
@@ -95,13 +100,16 @@ def test_a_failing_peer_is_reported(tmp_path, bench):
     assert found["error"].startswith("FileNotFoundError")
 
 
-def test_tokens_counts_agreement(tmp_path, bench):
+def test_tokens_counts_agreement(tmp_path, bench, monkeypatch):
     """The figures of agreement, by a table worked by hand: 20 yes-yes, 5, 10, 15 no-no."""
     tokens = bench("tokens")
     one = [True] * 25 + [False] * 25
     two = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
     assert tokens.kappa(one, two) == pytest.approx(0.4)  # (0.7 - 0.5) / (1 - 0.5)
     assert tokens.kappa([True, True], [True, True]) is None
+    example = load_example()
+    few = replace(example, arguments=example.arguments[:12])  # those of the first question
+    monkeypatch.setattr(tokens, "load_example", lambda: few)
     pairs = tokens.reports(1, tmp_path)
     assert len(pairs) == 1
     assert pairs[0].nuggets

@@ -18,6 +18,8 @@ from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 
+pytestmark = pytest.mark.usefixtures("run_once")
+
 QUESTION = "Should zoos be phased out?"
 
 

@@ -23,6 +23,9 @@ def _call(capsys, *arguments):
     return stopped.value.code or 0, captured.out, captured.err
 
 
+pytestmark = pytest.mark.usefixtures("run_once")
+
+
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("PNYX_LLM", raising=False)
@@ -76,6 +79,7 @@ def _bench(index, views, out, *more):
             "--retrievers", "bm25,dense", "--cutoff", 3, "--draws", 50, *more)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     out = tmp_path / "out"
     code, said, err = _call(capsys, *_bench(index, views, out))
@@ -169,6 +173,7 @@ def test_each_perspective_of_another_source_is_searched(capsys, index, views, to
     assert "lambda" not in said
 
 
+@pytest.mark.slow
 def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_path):
     out = tmp_path / "out"
     rows = [json.loads(line) for line in views.read_text().splitlines()]
@@ -176,7 +181,7 @@ def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_p
     for row in rows:  # two of each question: one for it, one against it
         two.setdefault((row["question_id"], row["stance"]), row)
     views.write_text("".join(json.dumps(two[key]) + "\n" for key in two))
-    more = ("--variants", "plain", "--leaning")
+    more = ("--variants", "plain", "--leaning", "--k", 1)
     code, said, _ = _call(capsys, *_bench(index, views, out, *more))
     assert code == 0
     assert "supporting perspective" in said

@@ -423,6 +423,7 @@ def test_edits_are_not_written_over(run):
     assert run(*command, "--force")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["draft", "filter"])
 def test_killed_and_asked_again_nothing_is_asked_twice(step):
     if step == "draft":
@@ -572,6 +573,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"the data is not in {DATA} (PNYX_DATA)")
 @pytest.mark.parametrize("source", SOURCES)
 def test_real_claims_become_questions_by_rule(run, source):

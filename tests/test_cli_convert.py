@@ -26,6 +26,7 @@ def call(capsys):
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "perspectrum").is_dir(), reason=f"no published dumps in {DATA}")
 @pytest.mark.parametrize(
     ("name", "file", "targets"),

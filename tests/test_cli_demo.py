@@ -15,6 +15,8 @@ from pnyx.corpora.perspectives import read_perspectives
 from pnyx.judge.tasks import TASKS
 from pnyx.measure.gold import read_labels
 
+pytestmark = pytest.mark.usefixtures("run_once")
+
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as stopped:
@@ -51,6 +53,7 @@ def test_the_example_is_what_it_promises() -> None:
             assert label.stance in ("both", perspectives[name].stance)
 
 
+@pytest.mark.slow
 def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "demo"
     assert run("demo", "--out", str(out)) == 0

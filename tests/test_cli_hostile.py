@@ -125,6 +125,7 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
 # Names and bytes ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -251,6 +252,7 @@ def test_a_folder_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
 # Models that do not answer ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", ["prose", "empty", "400"])
 def test_a_judge_that_fails_is_not_an_absence_of_evidence(
     folder: Path, tmp_path: Path, behaviour: str

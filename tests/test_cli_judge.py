@@ -219,6 +219,7 @@ def wait_for(condition, seconds=20.0) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
     path = items(tmp_path, 60)
     with ChatServer(delay=0.05) as server:
@@ -323,6 +324,7 @@ def test_other_settings_of_a_judge_take_over_no_answers(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
     path = items(tmp_path, 30)

@@ -30,6 +30,7 @@ def place(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
@@ -61,6 +62,7 @@ def line_of(place, *arguments):
     return done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     ["convert small.jsonl --to csv --out", "index small.jsonl --out", "demo --files-only --out"],

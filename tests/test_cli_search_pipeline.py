@@ -20,6 +20,8 @@ from pnyx.corpora.perspectives import perspective_line
 from pnyx.files import json_line
 from pnyx.search.stored import to_row
 
+pytestmark = pytest.mark.usefixtures("run_once")
+
 QUESTION = "Should zoos be phased out?"
 MODELS = ("bm25", "dirichlet", "touche", "dense", "hybrid")
 

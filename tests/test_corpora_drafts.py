@@ -51,7 +51,7 @@ def valid(row: dict) -> bool:
     return len(set(ids)) == len(ids)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(drafts.filter(valid), min_size=1, max_size=3, unique_by=lambda r: r["id"]))
 @pytest.mark.parametrize("name", ["d.md", "d.jsonl"])
 def test_reading_what_was_written_gives_the_same_drafts(rows, name, tmp_path_factory):

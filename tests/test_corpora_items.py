@@ -122,6 +122,7 @@ def test_a_format_is_recognised_whatever_optional_fields_its_first_line_has(name
     assert sniff(str(path), "items") == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ITEM_FORMATS)
 @given(data=st.data())
 def test_a_spoilt_field_is_refused_in_words_or_carried_along(name, data):

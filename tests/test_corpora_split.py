@@ -47,6 +47,7 @@ def test_sentences_by_hand():
     ]
 
 
+@pytest.mark.slow
 @given(st.text() | st.lists(st.sampled_from(["a", "Bb.", "c!", "\n", "x" * 70])).map(" ".join))
 @pytest.mark.parametrize("sentences", [False, True])
 def test_passages_are_the_text_in_order_without_a_gap(sentences, text):

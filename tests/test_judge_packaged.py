@@ -158,6 +158,7 @@ def test_other_tasks_are_unchanged():
 # --- one judge for every task
 
 
+@pytest.mark.slow
 def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     judge = PackagedJudge()
     on, claim, side = ask(

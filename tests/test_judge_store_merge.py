@@ -417,6 +417,7 @@ def test_two_processes_merge_into_one_new_store_at_once(tmp_path):
     assert store_stats(tmp_path / "t").replies == 601
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.4])
 def test_a_merge_that_is_killed_leaves_all_or_nothing(delay, tmp_path):
     source = fill(tmp_path / "o", [row(f"{i} " * 300) for i in range(2000)])

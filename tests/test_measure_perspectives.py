@@ -185,6 +185,7 @@ def worlds(found: Table) -> list[Table]:
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PERSPECTIVE_MEASURES)
 @given(found=tables, k=st.integers(1, 5))
 def test_the_bounds_are_the_least_and_the_most_that_any_reading_gives(name, found, k):
@@ -219,6 +220,7 @@ def test_what_more_documents_do(found, k):
     assert (deep.most is not None) == (recalled.least == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in PERSPECTIVE_MEASURES if n != "CoverDepth"])
 @given(found=tables, data=st.data())
 def test_the_order_within_the_first_k_does_not_count(name, found, data):

@@ -91,6 +91,7 @@ def test_every_weighted_measure_is_registered():
     assert found == {measure.weighted for measure in MEASURES.values()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
 @settings(max_examples=50)
 @given(data=st.data())
@@ -118,6 +119,7 @@ def test_a_measure_of_weighted_pairs_is_its_reference_on_the_repeated_pairs(name
             assert measure.low <= value <= measure.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
 @given(data=st.data())
 def test_the_order_of_pairs_does_not_matter(name, data):

@@ -162,6 +162,7 @@ def test_nobody_else_can_ask_it(model):
     assert model._running.worker.key not in arguments
 
 
+@pytest.mark.slow
 def test_it_starts_again_after_a_crash_between_two_questions_and_within_one(model):
     anyio.run(model.complete, asked("Say yes."))
     before, retries = pid_of(model), model.retries
@@ -401,6 +402,7 @@ def test_headers_of_any_bytes_are_read_or_refused(data):
     assert isinstance(found, dict)
 
 
+@pytest.mark.slow
 def test_the_command_line_judges_with_it(tmp_path, capsys):
     items = tmp_path / "items.jsonl"
     rows = [

@@ -21,6 +21,7 @@ def python(*lines):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [

@@ -72,6 +72,7 @@ def hidden(folder):
 
 # With an exchange: before and after it, and before the old one is removed. Without: around both
 # renames and before the removal.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exchange", "step"),
     [("yes", 1), ("yes", 2), ("yes", 3), ("no", 1), ("no", 2), ("no", 3), ("no", 4), ("no", 5)],

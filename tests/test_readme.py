@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chat_server import ChatServer
+from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
+
+pytestmark = pytest.mark.slow
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -22,42 +29,58 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text("utf-8"), flags=re.S | re.M)
 
 
+def printed(work: Callable[[], Any]) -> str:
+    """Return what it writes to standard output and standard error."""
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        work()
+    return stream.getvalue()
+
+
+def command_line(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert not stopped.value.code, arguments
+
+
 @pytest.fixture(scope="module")
-def said(tmp_path_factory) -> tuple[Path, dict[str, str]]:
-    """The folder in which every command ran, in order, and what each said, by its first words."""
+def said(run_once, tmp_path_factory) -> Iterator[tuple[Path, dict[str, str]]]:
+    """The folder in which every command ran, in order, and what each said, by its first words.
+
+    The first runs as a process, the others in this one, which imports and loads everything once.
+    """
     folder = tmp_path_factory.mktemp("readme")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PNYX_STORE": str(folder / "store.sqlite")}
-    environment.pop("PNYX_LLM", None)
     found = {}
-    with ChatServer() as server:
+    with ChatServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("PNYX_STORE", str(folder / "store.sqlite"))
+        patch.delenv("PNYX_LLM", raising=False)
         for command in "".join(blocks("sh")).splitlines():
             if command.startswith("export PNYX_LLM="):
-                environment["PNYX_LLM"] = f"{server.url}#my-model"  # a port that is free
+                patch.setenv("PNYX_LLM", f"{server.url}#my-model")  # a port that is free
                 continue
             if command == "unset PNYX_LLM":
-                del environment["PNYX_LLM"]
+                patch.delenv("PNYX_LLM")
                 continue
-            done = subprocess.run(
-                command, shell=True, cwd=folder, env=environment, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{command}\n{done.stderr}"
-            name = " ".join(re.findall(r"[a-z-]+", command)[1:3])
-            found[name] = done.stdout + done.stderr
-    return folder, found
+            program, *arguments = shlex.split(command)
+            assert program == "pnyx"
+            if not found:
+                arguments = [Path(sys.executable).with_name(program), *arguments]
+                done = subprocess.run(arguments, check=True, capture_output=True, text=True)
+                said = done.stdout + done.stderr
+            else:
+                said = printed(lambda given=arguments: command_line(given))
+            found[" ".join(re.findall(r"[a-z-]+", command)[1:3])] = said
+        yield folder, found
 
 
 def test_the_script_in_python_works(said):
-    folder, _ = said
     (script,) = blocks("python")
     assert len([line for line in script.splitlines() if line]) <= 15
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "compulsory-voting-" in done.stdout
-    assert "# Should voting be compulsory?" in done.stdout
-    (auroc,) = re.findall(r"^auroc +(\S+) .*240 +240 *$", done.stdout, re.M)
+    out = printed(lambda: exec(script, {"__name__": "__main__"}))
+    assert "compulsory-voting-" in out
+    assert "# Should voting be compulsory?" in out
+    (auroc,) = re.findall(r"^auroc +(\S+) .*240 +240 *$", out, re.M)
     assert float(auroc) > 0.6
 
 

@@ -19,6 +19,7 @@ from regex_fuzz import Found, slow
 FUZZ = Path(__file__).with_name("regex_fuzz.py")
 
 
+@pytest.mark.slow
 def test_every_regular_expression_is_linear():
     done = subprocess.run(
         [sys.executable, str(FUZZ)], capture_output=True, text=True, timeout=300, check=True
@@ -38,6 +39,7 @@ def test_every_regular_expression_is_linear():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "method"),
     [

@@ -91,6 +91,7 @@ def some_boosts(rng, documents):
     return Boosts(codes, 2, (bounds * 1.001).astype(np.float32), factors, quality, 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["rising", "falling", "tied", "narrow", "wide", "clipped"])
 @pytest.mark.parametrize("boosted", [False, True])
 def test_the_best_are_found_whatever_the_scores_look_like(shape, boosted):

@@ -70,6 +70,7 @@ def corpus(seed, count=2000, vocabulary=2000):
     return records, questions
 
 
+@pytest.mark.slow
 def test_terms_equal_lucenes(parity, lucene, tmp_path):
     import analysis
 
@@ -83,6 +84,7 @@ def test_terms_equal_lucenes(parity, lucene, tmp_path):
         assert differ == differ_compiled == 0
 
 
+@pytest.mark.slow
 def test_rankings_equal_lucenes(parity, lucene, tmp_path):
     records, questions = corpus(seed=4)
     found = parity.with_lucene(records, questions, tmp_path / "run", lucene, top=1000)

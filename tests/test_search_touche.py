@@ -101,6 +101,7 @@ def test_weights_of_0_are_plain_dirichlet(folder):
     assert scores.tobytes() == values.tobytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -11,6 +11,8 @@ import pytest
 from case_fixture import build_case, one_sided_case
 from pnyx.view.report import render_html
 
+pytestmark = pytest.mark.slow
+
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
