@@ -181,7 +181,7 @@ def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_p
     for row in rows:  # two of each question: one for it, one against it
         two.setdefault((row["question_id"], row["stance"]), row)
     views.write_text("".join(json.dumps(two[key]) + "\n" for key in two))
-    more = ("--variants", "plain", "--leaning", "--k", 1)
+    more = ("--variants", "plain", "--leaning", "--cutoff", 1)
     code, said, _ = _call(capsys, *_bench(index, views, out, *more))
     assert code == 0
     assert "supporting perspective" in said
