@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.models.encoder import open_session as _open_session
+from pnyx.models.embed.encoder import open_session as _open_session
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def run_once():
     For tests of what is done with scores. Tests of the networks' own bits go without it.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pnyx.models.encoder.open_session", _remembering)
+        patch.setattr("pnyx.models.embed.encoder.open_session", _remembering)
         patch.setattr(_Remembering, "on", True)
         yield
 

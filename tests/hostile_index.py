@@ -21,13 +21,13 @@ import numpy as np
 
 from index_fixture import HAS_GRAPHS, Fake
 from pnyx.errors import PnyxError
-from pnyx.search.clusters import cluster_new_documents, clusters_of, facets
-from pnyx.search.dense import dense_rank
+from pnyx.search.features.clusters import cluster_new_documents, clusters_of, facets
+from pnyx.search.features.vectors import embed_documents, embed_question
 from pnyx.search.index import Index, verify_index
-from pnyx.search.manifest import write_manifest
-from pnyx.search.scoring import touche_rank
-from pnyx.search.storage import BLOCK_BYTES
-from pnyx.search.vectors import embed_documents, embed_question
+from pnyx.search.lexical.manifest import write_manifest
+from pnyx.search.lexical.storage import BLOCK_BYTES
+from pnyx.search.ranking.dense import dense_rank
+from pnyx.search.ranking.scoring import touche_rank
 
 QUESTION = "word3 word17 often rare29"
 SIZES = {"u1": 1, "i1": 1, "<u2": 2, "<u4": 4, "<u8": 8, "<f2": 2, "<f4": 4}

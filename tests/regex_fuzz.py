@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pnyx
-from pnyx.corpora import folded, word_breaks
-from pnyx.models import addresses
+from pnyx.corpora.text import folded, word_breaks
+from pnyx.models.http import addresses
 
 SOURCE = Path(pnyx.__file__).parent
 METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}
@@ -70,10 +70,10 @@ def collect() -> tuple[list[Found], list[str]]:
     found += [
         Found(place, pattern, frozenset({"findall"}))
         for place, patterns in (
-            ("corpora/folded.py:_patterns", vars_of(folded._patterns())),
-            ("corpora/word_breaks.py:_ascii", [word_breaks._ascii()]),
-            ("corpora/word_breaks.py:_plain", vars_of(word_breaks._plain())),
-            ("models/addresses.py:_head", [addresses._Secret("sk-/a1&b2%c3")._head]),
+            ("corpora/text/folded.py:_patterns", vars_of(folded._patterns())),
+            ("corpora/text/word_breaks.py:_ascii", [word_breaks._ascii()]),
+            ("corpora/text/word_breaks.py:_plain", vars_of(word_breaks._plain())),
+            ("models/http/addresses.py:_head", [addresses._Secret("sk-/a1&b2%c3")._head]),
         )
         for pattern in patterns  # compiled by functions
     ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pnyx.annotate.distil import Distillation, distil
+from pnyx.annotate.distillation import Distillation, distil
 from pnyx.annotate.labelled import read_labelled
 from pnyx.cli import main
 from pnyx.corpora.bundled import load_example

@@ -7,10 +7,9 @@ import json
 import pytest
 
 from chat_server import ChatServer
-from pnyx import load_example
 from pnyx.annotate.sampling import PairSample, sample_pairs
 from pnyx.cli import main
-from pnyx.corpora import read_questions
+from pnyx.corpora import load_example, read_questions
 from pnyx.errors import InputError
 from pnyx.records import Question
 from pnyx.search.build import build_index

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from bert_fixture import animal_pairs, write_bert
-from pnyx.annotate.distil import Distillation, distil
+from pnyx.annotate.distillation import Distillation, distil
 from pnyx.cli import main
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
 from pnyx.judge.tasks import ask_relevance
-from pnyx.models.encoder import load_encoder
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.combined import (
     PARTS,
     CombinedScorer,
@@ -303,7 +303,7 @@ def test_a_part_that_says_the_same_of_all_pairs_adds_nothing(base, tmp_path):
 
 @pytest.mark.slow
 def test_pairs_of_other_questions_are_needed(base, tmp_path):
-    from pnyx.annotate.distil import example_of
+    from pnyx.annotate.distillation import example_of
     from pnyx.students.train.base import quiet
 
     work, out = tmp_path / "work", tmp_path / "out"

@@ -14,11 +14,12 @@ import pytest
 
 from chat_server import ChatServer
 from conftest import heed_interrupts
-from pnyx import read_labelled, read_run
+from pnyx import read_run
+from pnyx.annotate import read_labelled
 from pnyx.annotate.labelled import LabelledPair, ShotPool
 from pnyx.cli import main
 from pnyx.errors import InputError
-from pnyx.judge.store import Store
+from pnyx.judge.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx import LabelledPair, read_labelled
-from pnyx.corpora.items import ITEM_FORMATS
+from pnyx.annotate import LabelledPair, read_labelled
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.errors import InputError
 
 ROW = {"id": "1", "question": "Is tea healthy?", "document": "Tea calms.", "value": True}

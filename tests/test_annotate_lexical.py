@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.annotate.distil import Distillation, distil
+from pnyx.annotate.distillation import Distillation, distil
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Unscored

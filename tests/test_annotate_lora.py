@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx import ask
-from pnyx.annotate.distil import Distillation, distil, example_of
+from pnyx.annotate.distillation import Distillation, distil, example_of
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.tasks import ask_relevance
-from pnyx.students.causal import ELSEWHERE, find_base, load_tokenizer
-from pnyx.students.causal_text import Texts, _wording, render, stated
 from pnyx.students.judge import open_student
 from pnyx.students.lora import ADAPTER, load
+from pnyx.students.lora_base import ELSEWHERE, find_base, load_tokenizer
+from pnyx.students.lora_text import Texts, _wording, render, stated
 from pnyx.students.train.base import quiet
 from pnyx.students.train.lora import LoraTrainer, _lessons
 

@@ -19,8 +19,8 @@ from pnyx.annotate.reviewing import (
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.intervals import wilson
-from pnyx.measure.reviewed import measure_review
+from pnyx.measure.answers.reviewed import measure_review
+from pnyx.measure.core.intervals import wilson
 
 
 def run(capsys, *arguments):

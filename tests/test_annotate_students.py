@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bert_fixture import BERT_SIZES, DEFINITION, write_bert
 from bert_fixture import animal_pairs as pairs
-from pnyx.annotate.distil import Distillation, distil, example_of, split_questions
+from pnyx.annotate.distillation import Distillation, distil, example_of, split_questions
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
@@ -76,7 +76,7 @@ def test_pieces_hold_each_token_once(tokenizer, text):
 
 
 def test_the_packaged_encoder_starts_a_training_as_it_is():
-    from pnyx.models.encoder import load_encoder
+    from pnyx.models.embed.encoder import load_encoder
 
     texts = ["Should social media be regulated?", "Emissions of suppliers are estimated. " * 9]
     bert = load_bert(PACKAGED).eval()

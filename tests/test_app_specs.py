@@ -18,7 +18,7 @@ import pnyx.app
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Opt, Spec, opt, opts_of
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.params import verb
+from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError
 
 for _module in pkgutil.iter_modules(pnyx.app.__path__):

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numba.misc.quicksort import make_py_quicksort
 
-from pnyx.judge.curves import Temperature
+from pnyx.judge.calibration.curves import Temperature
 from pnyx.judge.tasks import ask_relevance
 from pnyx.students.files import Student
 from pnyx.students.judge import StudentJudge

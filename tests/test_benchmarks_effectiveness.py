@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.intervals import mean_intervals
-from pnyx.measure.significance import differ, family, paired_t
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.intervals import mean_intervals
+from pnyx.measure.core.significance import differ, family, paired_t
 from pnyx.records import Qrel, RunEntry
 
 ROOT = Path(__file__).parents[1]

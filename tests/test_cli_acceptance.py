@@ -19,8 +19,8 @@ import pytest
 from chat_server import answered, key_of
 from conftest import heed_interrupts
 from pnyx.judge.answers import tally
-from pnyx.judge.store import Store
-from pnyx.models.replies import printable
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.types import printable
 
 
 class Trouble(NamedTuple):

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from chat_server import ChatServer
-from pnyx import Judged, load_example
+from pnyx import Judged
 from pnyx.cli import main
-from pnyx.corpora.perspectives import perspective_line
+from pnyx.corpora import load_example
+from pnyx.corpora.benchmarks.perspectives import perspective_line
 from pnyx.files import json_line
 from pnyx.judge.answers import Provenance, Unscored
-from pnyx.search.stored import to_row
+from pnyx.search.lexical.record_codec import to_row
 
 
 def _call(capsys, *arguments):

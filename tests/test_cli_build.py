@@ -20,10 +20,10 @@ from conftest import heed_interrupts
 from pnyx.cli import main
 from pnyx.cli.build_draft import filter_
 from pnyx.corpora import read_questions
-from pnyx.corpora.drafts import read_drafts
-from pnyx.corpora.perspectives import read_perspectives
+from pnyx.corpora.benchmarks.drafts import read_drafts
+from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.drafts.filtering import SIMILAR
-from pnyx.judge.store import Store
+from pnyx.judge.store.store import Store
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -9,11 +9,11 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.judge.base import ask
+from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
+from pnyx.judge.combining.panel import cascade_from
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.panel import cascade_from
 from pnyx.judge.questions import Support
-from pnyx.judge.recalibration import Recalibrated, read_calibration
 
 
 def run(*arguments):

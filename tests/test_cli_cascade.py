@@ -13,10 +13,10 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
-from pnyx.judge.curves import Platt
+from pnyx.judge.calibration.curves import Platt
+from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
+from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.questions import Support
-from pnyx.judge.recalibration import Recalibration, write_calibration
-from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import ask_relevance
 from pnyx.students.files import Student
 from pnyx.students.judge import StudentJudge, open_student
@@ -44,8 +44,8 @@ def sure(words) -> Path:
 
 
 def thresholds(judge: str, path: Path) -> Path:
-    sides = Side(40, 0, 0.08), Side(40, 0, 0.08)
-    sure = Sure(0.1, 0.2, 0.35, *sides, 100)
+    sides = Region(40, 0, 0.08), Region(40, 0, 0.08)
+    sure = ConfidenceRegions(0.1, 0.2, 0.35, *sides, 100)
     write_calibration(
         path, Recalibration(judge, "relevance", "student", Platt(1.0, 0.0), 0.3, sure)
     )

@@ -10,10 +10,10 @@ import pytest
 
 from pnyx.cli import main
 from pnyx.corpora import read_evidence, read_qrels, read_questions
+from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.corpora.bundled import load_example
-from pnyx.corpora.perspectives import read_perspectives
 from pnyx.judge.tasks import TASKS
-from pnyx.measure.gold import read_labels
+from pnyx.measure.core.ground_truth import read_labels
 
 pytestmark = pytest.mark.usefixtures("run_once")
 

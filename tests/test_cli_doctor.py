@@ -14,9 +14,9 @@ import pytest
 from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.cli.installed import VARIABLES, installed
-from pnyx.judge.store import Store, request_key
-from pnyx.models.encoder import load_encoder
-from pnyx.models.replies import ChatRequest, Message, Reply
+from pnyx.judge.store.store import Store, request_key
+from pnyx.models.chat.types import ChatRequest, Message, Reply
+from pnyx.models.embed.encoder import load_encoder
 
 VERDICT = '{"answer": "yes", "confidence": 0.9}'
 QUICK = ("--timeout", "2")

@@ -17,7 +17,7 @@ import pytest
 from chat_server import ChatServer
 from conftest import heed_interrupts
 from pnyx.cli import main
-from pnyx.corpora.segment import split_sentences
+from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import InputError
 from pnyx.files import atomic_folder
 from pnyx.records import Document

@@ -18,7 +18,7 @@ from pnyx.cli import main
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
-from pnyx.judge.store import Store
+from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.runs.results import judge_into
 

@@ -13,8 +13,8 @@ import pytest
 from pnyx.cli import main
 from pnyx.cli.measure import AgreementSpec
 from pnyx.judge.tasks import TASKS
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
+from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
+from pnyx.measure.core.base import Bootstrap
 
 NAMES = (name for name, m in MEASURES.items() if "relevance" in m.inputs)
 RELEVANCE = [*NAMES, *RANKING_MEASURES, *DERIVED_MEASURES]

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from pnyx.cli import main
-from pnyx.cli.measure_perspectives import PerspectivesSpec
+from pnyx.cli.measure.perspectives import PerspectivesSpec
 from pnyx.corpora import write_run
-from pnyx.corpora.perspectives import write_perspectives
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.perspective_results import PerspectiveTopics
-from pnyx.measure.perspective_verdicts import Unjudged, UnscoredPairs
-from pnyx.measure.perspectives import PERSPECTIVE_DEPTHS
-from pnyx.measure.significance import Test
+from pnyx.corpora.benchmarks.perspectives import write_perspectives
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.significance import Test
+from pnyx.measure.perspectives.coverage import PERSPECTIVE_DEPTHS
+from pnyx.measure.perspectives.results import PerspectiveTopics
+from pnyx.measure.perspectives.verdicts import Unjudged, UnscoredPairs
 from pnyx.records import Document, Perspective, RunEntry
 from pnyx.search.build import build_index
 

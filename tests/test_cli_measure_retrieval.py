@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from pnyx.app.spec import opts_of
 from pnyx.cli import main
-from pnyx.cli.measure_retrieval import RetrievalSpec
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
-from pnyx.measure.retrieval import TopicsOf
-from pnyx.measure.significance import Test
+from pnyx.cli.measure.retrieval import RetrievalSpec
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.significance import Test
+from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
+from pnyx.measure.runs.retrieval import TopicsOf
 from pnyx.view.plots import Panel, Point, interval_plot
 
 CONTRACT = {"value", "low", "high", "scored", "asked"}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.judge.store import Store, request_key
-from pnyx.models.replies import ChatRequest, Message, Reply
+from pnyx.judge.store.store import Store, request_key
+from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 PNYX = Path(sys.executable).with_name("pnyx")
 

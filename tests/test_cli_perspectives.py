@@ -7,9 +7,9 @@ import json
 import pytest
 
 from chat_server import ChatServer
-from pnyx import load_example
 from pnyx.cli import main
-from pnyx.corpora.perspectives import perspective_line, read_perspectives
+from pnyx.corpora import load_example
+from pnyx.corpora.benchmarks.perspectives import perspective_line, read_perspectives
 from pnyx.records import Argument
 from pnyx.search.build import build_index
 

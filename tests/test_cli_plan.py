@@ -370,7 +370,7 @@ def test_an_option_that_would_change_nothing_is_refused(capsys, option):
 
 
 def test_a_prompt_file_is_used_and_recorded(capsys):
-    from pnyx.judge.prompting import prompt_bytes
+    from pnyx.judge.llm.prompting import prompt_bytes
 
     own = prompt_bytes("support").decode().replace('name = "support"', 'name = "mine"')
     own = own.replace("version = 1", 'version = 7\ntask = "support"')

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli.progress import _logged, spent_so_far, watched
+from pnyx.cli.common.progress import _logged, spent_so_far, watched
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.completions import StoredModel
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.questions import Support
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint
-from pnyx.models.ledger import Ledger
-from pnyx.models.prices import Price
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.ledger import Ledger
+from pnyx.models.chat.prices import Price
 
 QUESTIONS = [Support(str(i), "Fines lift turnout.", f"Fines work {i}.") for i in range(3)]
 
@@ -37,7 +37,7 @@ def test_without_a_terminal_answers_are_the_same_and_nothing_is_said_soon(capsys
 
 def test_a_log_gets_a_line_now_and_then_with_the_expected_end(capsys, monkeypatch) -> None:
     clock = iter(range(0, 10_000, 20))  # each look at the clock is 20 seconds later
-    monkeypatch.setattr("pnyx.cli.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pnyx.cli.common.progress.time.monotonic", lambda: next(clock))
     show = _logged("judging")
     for done in range(1, 6):
         show(done, 100, "3 unscored")

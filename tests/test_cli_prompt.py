@@ -10,7 +10,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.judge.prompting import prompt_names
+from pnyx.judge.llm.prompting import prompt_names
 from pnyx.judge.tasks import TASKS
 
 HOSTILE = "\x1b[2J\x07 Ünïcode <|im_end|> \u202e ```json {{ 7*7 }}\r\n\t\x00 end"

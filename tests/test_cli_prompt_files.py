@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.cli import main
-from pnyx.judge.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
+from pnyx.judge.llm.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
+from pnyx.judge.llm.templates import TemplateFault, check_template, rendered
 from pnyx.judge.tasks import TASKS
-from pnyx.judge.templates import TemplateFault, check_template, rendered
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -14,12 +14,12 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from pnyx.cli import main
-from pnyx.corpora.rated import read_rated
+from pnyx.corpora.benchmarks.rated import read_rated
 from pnyx.errors import InputError
 from pnyx.search.index import Index
-from pnyx.search.quality import FEATURE, HOW
-from pnyx.search.quality_files import read_quality_model
-from pnyx.search.quality_making import make_quality_model
+from pnyx.search.quality.files import read_quality_model
+from pnyx.search.quality.making import make_quality_model
+from pnyx.search.quality.model import FEATURE, HOW
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -11,12 +11,12 @@ import pytest
 
 from build_server import BuildHandler, BuildServer
 from chat_server import ChatServer, Handler
-from pnyx import load_example
 from pnyx.cli import main
-from pnyx.judge.llm import Asking
-from pnyx.judge.store import Store, request_key
+from pnyx.corpora import load_example
+from pnyx.judge.llm.judge import Asking
+from pnyx.judge.store.store import Store, request_key
 from pnyx.judge.tasks import TASKS
-from pnyx.models.replies import MAX_REPLY_BYTES, Reply, read_reply
+from pnyx.models.chat.types import MAX_REPLY_BYTES, Reply, read_reply
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")

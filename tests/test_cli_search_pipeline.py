@@ -14,11 +14,11 @@ import pytest
 from chat_server import ChatServer
 from embedding_server import EmbeddingServer
 from index_fixture import needs_graphs
-from pnyx import load_example
 from pnyx.cli import main
-from pnyx.corpora.perspectives import perspective_line
+from pnyx.corpora import load_example
+from pnyx.corpora.benchmarks.perspectives import perspective_line
 from pnyx.files import json_line
-from pnyx.search.stored import to_row
+from pnyx.search.lexical.record_codec import to_row
 
 pytestmark = pytest.mark.usefixtures("run_once")
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from pnyx.cli import main
-from pnyx.judge.store import Store, request_key
-from pnyx.models.replies import ChatRequest, Message, Reply
+from pnyx.judge.store.store import Store, request_key
+from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 
 @pytest.fixture

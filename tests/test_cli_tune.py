@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pnyx.cli import main
-from pnyx.measure.irmeasures import Scorer
+from pnyx.measure.runs.irmeasures import Scorer
 from pnyx.records import Document
 from pnyx.search.build import build_index
 

@@ -11,10 +11,10 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import COMMANDS, app, main
-from pnyx.cli.params import Number, NumberRange, Raw, Text
+from pnyx.cli.common.params import Number, NumberRange, Raw, Text
 from pnyx.errors import InputError
-from pnyx.models.addresses import is_address, shown_address
-from pnyx.models.chat import ChatEndpoint
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.http.addresses import is_address, shown_address
 
 NO_UTF8 = b"a\xff".decode("utf-8", "surrogateescape")
 

@@ -32,24 +32,24 @@ from pnyx.drafts import replies
 from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.curves import Temperature
+from pnyx.judge.calibration.curves import Temperature
+from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration
+from pnyx.judge.calibration.selective import ConfidenceRegions, Region
+from pnyx.judge.combining.panel import Cascade, Panel, Repeats
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.forms import FORMS, form_of
-from pnyx.judge.llm import Asking, LlmJudge
+from pnyx.judge.llm.judge import Asking, LlmJudge
+from pnyx.judge.llm.prompting import load_prompt, prompt_names
+from pnyx.judge.llm.reading import schema_of, validated
+from pnyx.judge.llm.templates import _environment
 from pnyx.judge.lookup import HumanLabels, Lookup
-from pnyx.judge.panel import Cascade, Panel, Repeats
-from pnyx.judge.prompting import load_prompt, prompt_names
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
-from pnyx.judge.reading import schema_of, validated
-from pnyx.judge.recalibration import Recalibrated, Recalibration
-from pnyx.judge.store import Store
-from pnyx.judge.sure import Side, Sure
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
-from pnyx.judge.templates import _environment
-from pnyx.measure.base import Measured
-from pnyx.models.chat import ChatEndpoint, Patience
+from pnyx.measure.core.base import Measured
+from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
 from pnyx.records import (
     CITATION_STYLES,
     SIDES,
@@ -60,13 +60,13 @@ from pnyx.records import (
     Sentence,
 )
 from pnyx.search.build import build_index
-from pnyx.search.clusters import DEFAULT_SPACE
+from pnyx.search.features.clusters import DEFAULT_SPACE
+from pnyx.search.features.topic_points import SPACES
 from pnyx.search.index import Index
-from pnyx.search.models import MODELS
 from pnyx.search.pipeline import SearchPlan
 from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring
-from pnyx.search.rerank import Listwise
-from pnyx.search.topic_points import SPACES
+from pnyx.search.ranking.models import MODELS
+from pnyx.search.ranking.rerank import Listwise
 from pnyx.students.judge import (
     SCORERS,
     PackagedJudge,
@@ -74,7 +74,7 @@ from pnyx.students.judge import (
     StudentJudge,
     load_perspective_student,
 )
-from pnyx.write.argue import Plan
+from pnyx.write.arguing import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
 from student_fixture import tiny_student
@@ -153,7 +153,7 @@ def _recalibrated(stack: ExitStack, folder: Any) -> Judge:
 
 
 def _cascade(stack: ExitStack, folder: Any) -> Judge:
-    sure = Sure(0.1, 0.02, None, Side(50, 1, 0.09), Side(), 60)
+    sure = ConfidenceRegions(0.1, 0.02, None, Region(50, 1, 0.09), Region(), 60)
     return Cascade(_recalibrated(stack, folder), _llm_judge(stack, folder), sure)
 
 
@@ -596,7 +596,7 @@ def test_the_command_lines_defaults_are_those_of_python():
         for name in names:
             assert _parameter("argue", name).default == defaults[name].default
     for verb in ("argue", "judge", "demo"):
-        assert _parameter(verb, "timeout").default == Patience().timeout
+        assert _parameter(verb, "timeout").default == RetryPolicy().timeout
         parameters = inspect.signature(ChatEndpoint).parameters
         assert _parameter(verb, "concurrency").default == parameters["concurrency"].default
     search = {
@@ -638,7 +638,7 @@ answers = st.one_of(
 
 
 def _binary(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.binary import against_labels
+    from pnyx.measure.answers.binary import against_labels
 
     return against_labels(given, [i % 2 == 0 for i in range(len(given))])
 
@@ -648,7 +648,7 @@ def _response(count: int) -> Response:
 
 
 def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.sentences import citation_precision, sentence_precision
+    from pnyx.measure.answers.sentences import citation_precision, sentence_precision
 
     support = {(i, str(i)): answer for i, answer in enumerate(given)}
     response = _response(len(given))
@@ -659,7 +659,7 @@ def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
 
 
 def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.ranked import perspective_coverage, precision_at
+    from pnyx.measure.runs.ranked import perspective_coverage, precision_at
 
     topics = [str(i) for i in range(len(given))]
     good = {
@@ -674,10 +674,10 @@ def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
 
 def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
     from pnyx.judge.verdicts import Verdict
-    from pnyx.measure.base import Bootstrap
-    from pnyx.measure.perspective_results import means_of
-    from pnyx.measure.perspective_table import PERSPECTIVE_MEASURES, table_of
-    from pnyx.measure.perspective_verdicts import Verdicts
+    from pnyx.measure.core.base import Bootstrap
+    from pnyx.measure.perspectives.results import means_of
+    from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, table_of
+    from pnyx.measure.perspectives.verdicts import Verdicts
 
     said = [Verdict(value=bool(a.value) if isinstance(a, Judged) else None) for a in given]
     verdicts = Verdicts("test", {(str(i), "d", "p"): v for i, v in enumerate(said)})
@@ -692,10 +692,10 @@ def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
 COVERAGE = ("MRecall", "Precision")
 
 MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], bool]] = {
-    "pnyx.measure.binary": (_binary, True),
-    "pnyx.measure.sentences": (_sentences, True),
-    "pnyx.measure.ranked": (_ranking, False),
-    "pnyx.measure.perspective_results": (_perspectives, True),
+    "pnyx.measure.answers.binary": (_binary, True),
+    "pnyx.measure.answers.sentences": (_sentences, True),
+    "pnyx.measure.runs.ranked": (_ranking, False),
+    "pnyx.measure.perspectives.results": (_perspectives, True),
 }
 """Module -> all its measures over answers, and whether answers can be unscored there."""
 

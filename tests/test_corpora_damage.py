@@ -10,7 +10,7 @@ import pytest
 
 from pnyx.corpora import faults
 from pnyx.corpora.base import Options
-from pnyx.corpora.folder import scan_folder
+from pnyx.corpora.documents.folder import scan_folder
 from pnyx.errors import InputError
 
 DEBATE = {

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pnyx.corpora import FORMATS, check, sniff
-from pnyx.corpora.draft_sources import read_argument_pairs, read_claims, read_survey
-from pnyx.corpora.drafts import clean, finished, read_drafts, write_drafts
-from pnyx.corpora.markdown import write_drafts_markdown
+from pnyx.corpora.benchmarks.draft_sources import read_argument_pairs, read_claims, read_survey
+from pnyx.corpora.benchmarks.drafts import clean, finished, read_drafts, write_drafts
+from pnyx.corpora.benchmarks.markdown import write_drafts_markdown
 from pnyx.errors import InputError
 from pnyx.files import clean_text
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.corpora import FORMATS, faults, read_items, sniff
-from pnyx.corpora.items import ITEM_FORMATS
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.errors import InputError
 from pnyx.files import clean_text
 

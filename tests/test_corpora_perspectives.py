@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.corpora import FORMATS
-from pnyx.corpora.perspectives import read_perspectives
-from pnyx.corpora.segment import split_words
+from pnyx.corpora.benchmarks.perspectives import read_perspectives
+from pnyx.corpora.text.segment import split_words
 from pnyx.errors import InputError
 from pnyx.files import clean_text
 from pnyx.records import Perspective

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pnyx.corpora import FORMATS, response_writer
 from pnyx.corpora.base import Options
-from pnyx.corpora.responses import LAYOUTS
+from pnyx.corpora.benchmarks.responses import LAYOUTS
 from pnyx.errors import InputError
 from pnyx.files import clean_text
 from pnyx.records import (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.corpora import read_run, write_run
-from pnyx.corpora.trec import as_ranked
-from pnyx.measure.rankings import rankings_of
+from pnyx.corpora.benchmarks.trec import as_ranked
+from pnyx.measure.runs.rankings import rankings_of
 from pnyx.records import Document, RunEntry
 from pnyx.search.build import build_index
 

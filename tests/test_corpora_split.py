@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.corpora import read_evidence
-from pnyx.corpora.segment import split_evidence, split_passages
+from pnyx.corpora.text.segment import split_evidence, split_passages
 from pnyx.errors import InputError
 from pnyx.records import Argument, Document, Premise
-from pnyx.search.stored import searched_text
+from pnyx.search.lexical.record_codec import searched_text
 
 TEXT = "Tea calms. It also keeps people awake at night! Some prefer water. So do I."
 

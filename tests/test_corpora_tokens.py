@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.corpora.folded import STOP_WORDS, FoldedWords
-from pnyx.corpora.tokens import Tokenizer, is_superseded, languages
+from pnyx.corpora.text.folded import STOP_WORDS, FoldedWords
+from pnyx.corpora.text.tokens import Tokenizer, is_superseded, languages
 from pnyx.errors import InputError
 
 ENGLISH = Tokenizer()

@@ -14,17 +14,24 @@ from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.curves import Platt
+from pnyx.judge.calibration.curves import Platt
+from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
+from pnyx.judge.calibration.selective import (
+    CONFIDENCE,
+    ConfidenceRegions,
+    Region,
+    _tail,
+    choose_thresholds,
+    error_bound,
+)
+from pnyx.judge.combining.panel import Cascade, cascade_from
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.panel import Cascade, cascade_from
 from pnyx.judge.questions import Preference, Support
-from pnyx.judge.recalibration import Recalibration, write_calibration
-from pnyx.judge.store import Store
-from pnyx.judge.sure import CONFIDENCE, Side, Sure, _tail, choose_thresholds, error_bound
-from pnyx.models.chat import ChatEndpoint
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint
 
 # --- thresholds
 
@@ -190,7 +197,7 @@ def people(tmp_path):
     return HumanLabels(tmp_path / "labels.jsonl")
 
 
-SURE = Sure(0.1, 0.01, 0.9, Side(60, 1, 0.08), Side(60, 1, 0.08), 150)
+SURE = ConfidenceRegions(0.1, 0.01, 0.9, Region(60, 1, 0.08), Region(60, 1, 0.08), 150)
 
 
 def test_each_is_asked_for_its_part(encoder, people):
@@ -242,7 +249,7 @@ def test_a_calibration_without_thresholds_makes_no_cascade(encoder, people, tmp_
 
 
 def test_its_name_follows_judges_and_thresholds(encoder, people):
-    other = Sure(0.1, 0.02, 0.9, Side(60, 1, 0.08), Side(60, 1, 0.08), 150)
+    other = ConfidenceRegions(0.1, 0.02, 0.9, Region(60, 1, 0.08), Region(60, 1, 0.08), 150)
     names = {Cascade(*pair, s).name for pair in ((encoder, people), (people, encoder))
              for s in (SURE, other)}  # fmt: skip
     assert len(names) == 4

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.judge.answers import NOTES, Answer, Judged, Provenance, Unscored, answer_rows
-from pnyx.judge.combine import combine, self_agreement
+from pnyx.judge.combining.votes import combine, self_agreement
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 
 BY = Provenance("member", "hash", "stated")

@@ -16,19 +16,19 @@ from chat_server import ChatServer, key_of
 from pnyx.cli import main
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask, run_blocking
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import Asking, LlmJudge
-from pnyx.judge.plan import plan_run
-from pnyx.judge.prompting import load_prompt
+from pnyx.judge.llm.judge import Asking, LlmJudge
+from pnyx.judge.llm.plan import plan_run
+from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.questions import Preference, Support
-from pnyx.judge.store import Store
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience
-from pnyx.models.ledger import Ledger, bound_of
+from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, RetryPolicy
+from pnyx.models.chat.ledger import Ledger, bound_of
 from pnyx.records import Document, Question
 from pnyx.write.generate import LlmWriter
 
-HASTY = Patience(timeout=0.8, attempts=2, first_wait=0.01, longest_wait=2.5)
+HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01, longest_wait=2.5)
 FIRST = load_prompt("support").max_tokens
 
 
@@ -39,7 +39,7 @@ def store(tmp_path):
 
 
 def model_on(server: ChatServer, store: Store, ledger=None, **options) -> StoredModel:
-    endpoint = ChatEndpoint(server.url, "test", patience=HASTY, ledger=ledger)
+    endpoint = ChatEndpoint(server.url, "test", retry=HASTY, ledger=ledger)
     return StoredModel(endpoint, store, 1, **options)
 
 

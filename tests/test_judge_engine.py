@@ -14,13 +14,13 @@ from chat_server import ChatServer
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import Asking, LlmJudge
+from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, RetryPolicy
 
-HASTY = Patience(timeout=0.8, attempts=2, first_wait=0.01, longest_wait=2.5)
+HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01, longest_wait=2.5)
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ def judge_on(
     server: ChatServer,
     store: Store,
     concurrency: int = 4,
-    patience: Patience = HASTY,
+    retry: RetryPolicy = HASTY,
     **asking,
 ) -> LlmJudge:
-    endpoint = ChatEndpoint(server.url, "test", patience=patience)
+    endpoint = ChatEndpoint(server.url, "test", retry=retry)
     return LlmJudge(StoredModel(endpoint, store, concurrency), Asking(**asking))
 
 
@@ -127,7 +127,7 @@ def test_a_repair_turn_shows_the_reply_and_what_it_lacks(store):
 def test_a_fixed_number_of_slots_is_found_and_kept_to(store):
     questions = [support(f"Text {n}.") for n in range(60)]
     with ChatServer(slots=3, queue=False, delay=0.01) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=Patience(first_wait=0.02))
+        endpoint = ChatEndpoint(server.url, "test", retry=RetryPolicy(first_wait=0.02))
         answers = ask(LlmJudge(StoredModel(endpoint, store, 32)), questions)
     assert all(isinstance(answer, Judged) for answer in answers)
     assert server.busiest <= 3
@@ -354,11 +354,11 @@ def test_a_ranking_is_a_permutation_whatever_the_reply_lacks(store, trouble, not
 def test_the_probability_by_token_is_the_one_worked_out_by_hand(store, style, spellings, expected):
     with ChatServer(logprobs=style, spellings=spellings) as server:
         question = support("Ünïcode — 東京 “quoted”.")
-        (auto,) = ask(judge_on(server, store, patience=Patience()), [question])
-        (token,) = ask(judge_on(server, store, patience=Patience(), probability="tok"), [question])
-        (both,) = ask(judge_on(server, store, patience=Patience(), probability="both"), [question])
+        (auto,) = ask(judge_on(server, store, retry=RetryPolicy()), [question])
+        (token,) = ask(judge_on(server, store, retry=RetryPolicy(), probability="tok"), [question])
+        (both,) = ask(judge_on(server, store, retry=RetryPolicy(), probability="both"), [question])
         assert len(server.asked()) == 1, "one reply serves all three"
-        (stated,) = ask(judge_on(server, store, patience=Patience(), probability="ask"), [question])
+        (stated,) = ask(judge_on(server, store, retry=RetryPolicy(), probability="ask"), [question])
         assert "logprobs" not in server.asked()[-1]["parameters"]
     assert stated.provenance.method == "stated"
     if expected is None:
@@ -403,11 +403,11 @@ def test_hopeless_odds_are_still_a_probability(store):
 
 def test_questions_that_fail_at_the_end_of_a_run_do_not_make_the_endpoint_a_dead_one():
     """Each of them was under way as another was answered: that is no endpoint that is down."""
-    patience = Patience(attempts=4, first_wait=0.05)
+    retry = RetryPolicy(attempts=4, first_wait=0.05)
     outcomes: list[object] = []
 
     async def main(url: str) -> None:
-        endpoint = ChatEndpoint(url, "test", patience=patience)
+        endpoint = ChatEndpoint(url, "test", retry=retry)
 
         async def complete(text: str) -> None:
             outcomes.append(await endpoint.complete(ChatRequest((Message("user", text),))))

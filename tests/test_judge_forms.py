@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from pnyx.files import json_line
 from pnyx.judge.answers import Judged, Provenance, answer_rows
 from pnyx.judge.forms import FORMS, Reading, form_of
-from pnyx.judge.prompting import Prompt, load_prompt
+from pnyx.judge.llm.prompting import Prompt, load_prompt
+from pnyx.judge.llm.reading import UnreadableReply, one_object, probability_of_yes, word_spans
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
-from pnyx.judge.reading import UnreadableReply, one_object, probability_of_yes, word_spans
-from pnyx.models.replies import Reply, Token, read_reply
+from pnyx.models.chat.types import Reply, Token, read_reply
 
 # --- a strict reader of each form, with nothing but json
 

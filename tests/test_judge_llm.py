@@ -14,17 +14,24 @@ from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask, run_blocking
-from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import FORMS
-from pnyx.judge.llm import LlmJudge, find_evidence
-from pnyx.judge.prompting import block, load_prompt, parse_prompt
+from pnyx.judge.llm.judge import LlmJudge, find_evidence
+from pnyx.judge.llm.prompting import block, load_prompt, parse_prompt
+from pnyx.judge.llm.reading import UnreadableReply, validated
 from pnyx.judge.questions import Rating, Support
-from pnyx.judge.reading import UnreadableReply, validated
-from pnyx.judge.store import Store
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Message, Patience, Reply
+from pnyx.models.chat.endpoint import (
+    CallFailed,
+    ChatEndpoint,
+    ChatRequest,
+    Message,
+    Reply,
+    RetryPolicy,
+)
 
-HASTY = Patience(timeout=0.8, attempts=2, first_wait=0.01)
+HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01)
 VALID = {"reason": "r", "evidence": "fares fell", "answer": "yes", "confidence": 0.75}
 
 
@@ -35,7 +42,7 @@ def store(tmp_path):
 
 
 def judge_on(server: ChatServer, store: Store, concurrency: int = 4) -> LlmJudge:
-    endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+    endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
     return LlmJudge(StoredModel(endpoint, store, concurrency))
 
 

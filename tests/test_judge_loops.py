@@ -17,11 +17,11 @@ import pytest
 from chat_server import ChatServer
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.questions import Support
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint
 
 
 def questions(count: int, text: str = "Text") -> list[Support]:
@@ -65,11 +65,11 @@ def test_loops_in_several_threads_at_once(judge):
 
 SETUP = """
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.questions import Support
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint
 import asyncio
 asyncio.get_running_loop()  # a notebook's cell runs inside of a loop
 store = Store({path!r})

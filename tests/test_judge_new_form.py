@@ -14,15 +14,15 @@ from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import FORMS
 from pnyx.judge.forms.base import plain_word, strict
 from pnyx.judge.forms.kinds import RatingForm
-from pnyx.judge.llm import Asking, LlmJudge
-from pnyx.judge.prompting import parse_prompt, prompt_bytes
+from pnyx.judge.llm.judge import Asking, LlmJudge
+from pnyx.judge.llm.prompting import parse_prompt, prompt_bytes
 from pnyx.judge.questions import Rating
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 
 import pnyx
-from pnyx import EncoderJudge, PackagedJudge, Support, ask, load_perspective_student
+from pnyx import PackagedJudge, Support, ask
 from pnyx.cli import main
+from pnyx.judge import EncoderJudge
 from pnyx.judge.answers import Unscored
-from pnyx.judge.curves import Temperature
+from pnyx.judge.calibration.curves import Temperature
+from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
+from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.encoder import load_calibrations
-from pnyx.judge.recalibration import Recalibration, write_calibration
-from pnyx.judge.sure import Side, Sure
 from pnyx.judge.tasks import ask_relevance, ask_stance
+from pnyx.students import load_perspective_student
 from pnyx.students.judge import SideJudge
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -82,7 +84,7 @@ def test_the_student_that_brought_nothing_is_gone():
 
 
 def sure_of(judge: str, path: Path) -> Path:
-    limits = Sure(0.1, 0.2, 0.8, Side(50, 1, 0.09), Side(50, 1, 0.09), 120)
+    limits = ConfidenceRegions(0.1, 0.2, 0.8, Region(50, 1, 0.09), Region(50, 1, 0.09), 120)
     curve = Temperature(2.0)
     write_calibration(path, Recalibration(judge, "relevance", "student", curve, 0.5, limits))
     return path

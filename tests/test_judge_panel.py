@@ -12,17 +12,17 @@ from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.combine import self_agreement
-from pnyx.judge.completions import StoredModel
+from pnyx.judge.combining.panel import Panel, Repeats
+from pnyx.judge.combining.votes import self_agreement
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.panel import Panel, Repeats
 from pnyx.judge.questions import Preference, Rating, Support
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint, Patience
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
 
-HASTY = Patience(timeout=0.8, attempts=2, first_wait=0.01)
+HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01)
 TEXT = "Fares fell last year, and more people took the bus."
 SUPPORTED = Support("yes", TEXT, "Fares fell last year.")
 FOREIGN = Support("no", TEXT, "Bananas are yellow.")
@@ -57,7 +57,7 @@ class Machines:
         self.stack.close()
 
     def judge(self, sample: int) -> LlmJudge:
-        endpoint = ChatEndpoint(self.servers[sample].url, "test", patience=HASTY)
+        endpoint = ChatEndpoint(self.servers[sample].url, "test", retry=HASTY)
         return LlmJudge(StoredModel(endpoint, self.stores[sample], 4))
 
 

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pnyx.models
-from pnyx import EncoderJudge, Support, ask
+from pnyx import Support, ask
 from pnyx.errors import InputError, PnyxError
+from pnyx.judge import EncoderJudge
 from pnyx.judge.answers import Judged, Unscored
-from pnyx.models.encoder import load_encoder
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.students import reader
 from pnyx.students.combined import CombinedScorer, Standard
 from pnyx.students.files import read_student

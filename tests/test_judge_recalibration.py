@@ -15,8 +15,7 @@ from chat_server import ChatServer
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.curves import (
+from pnyx.judge.calibration.curves import (
     FITS,
     TEMPERATURES,
     Isotonic,
@@ -27,20 +26,21 @@ from pnyx.judge.curves import (
     fit,
     folds_of,
 )
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm import LlmJudge
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Support
-from pnyx.judge.recalibration import (
+from pnyx.judge.calibration.recalibration import (
     Recalibrated,
     Recalibration,
     read_calibration,
     write_calibration,
 )
-from pnyx.judge.store import Store
-from pnyx.judge.sure import Side, Sure
-from pnyx.measure.registry import MEASURES
-from pnyx.models.chat import ChatEndpoint
+from pnyx.judge.calibration.selective import ConfidenceRegions, Region
+from pnyx.judge.encoder import EncoderJudge
+from pnyx.judge.llm.judge import LlmJudge
+from pnyx.judge.lookup import HumanLabels
+from pnyx.judge.questions import Support
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.measure.answers.registry import MEASURES
+from pnyx.models.chat.endpoint import ChatEndpoint
 
 GRID = np.linspace(0, 1, 201)
 # Judges give at most six places; the coarse ones make ties.
@@ -182,7 +182,7 @@ def test_cross_fitting_never_sees_the_answer_that_it_maps():
 # --- the file
 
 CURVES = [Isotonic((0.1, 0.6), (0.0, 0.75)), Platt(1.5, -0.25), Temperature(2.5)]
-SURE = Sure(0.1, 0.05, 0.9, Side(60, 1, 0.08, 1.5), Side(80, 2, 0.09), 300)
+SURE = ConfidenceRegions(0.1, 0.05, 0.9, Region(60, 1, 0.08, 1.5), Region(80, 2, 0.09), 300)
 
 
 def calibration(curve=CURVES[0], **fields):
@@ -193,7 +193,9 @@ def calibration(curve=CURVES[0], **fields):
 
 
 @pytest.mark.parametrize("curve", CURVES)
-@pytest.mark.parametrize("sure", [None, SURE, Sure(0.1, None, None, Side(), Side(), 30)])
+@pytest.mark.parametrize(
+    "sure", [None, SURE, ConfidenceRegions(0.1, None, None, Region(), Region(), 30)]
+)
 def test_a_calibration_is_read_as_it_was_written(curve, sure, tmp_path):
     made = calibration(curve, sure=sure, about={"counts": {"fitted": 3}})
     write_calibration(tmp_path / "c.json", made)

@@ -8,16 +8,16 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
 from pnyx.judge.forms import form_of
-from pnyx.judge.llm import Asking, LlmJudge
+from pnyx.judge.llm.judge import Asking, LlmJudge
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.prompting import load_prompt
 from pnyx.judge.questions import Shot, Support
-from pnyx.judge.reading import UnreadableReply
-from pnyx.judge.store import Store
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import ask_relevance
-from pnyx.models.chat import ChatEndpoint
+from pnyx.models.chat.endpoint import ChatEndpoint
 
 QUESTION = ask_relevance("1", "Is tea healthy?", "Tea calms.")
 DIRECT = load_prompt("relevance-probability-direct")

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store import Store, default_store_path, request_key
-from pnyx.models.chat import ChatRequest, Message, Reply
+from pnyx.judge.store.store import Store, default_store_path, request_key
+from pnyx.models.chat.endpoint import ChatRequest, Message, Reply
 
 REQUEST = ChatRequest((Message("user", "höflich \U0001f600"),), {"type": "object"}, max_tokens=9)
 REPLY = Reply("text\0 \u2028 é", "stop", "m-2026", {"prompt_tokens": 3}, "json_schema")
@@ -111,8 +111,8 @@ def test_where_the_store_is(monkeypatch, tmp_path):
 
 WRITER = """
 import sys
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatRequest, Message, Reply
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatRequest, Message, Reply
 with Store(sys.argv[1]) as store:
     for i in range(100):
         request = ChatRequest((Message("user", "x"),), None)

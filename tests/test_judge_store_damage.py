@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store import Store, request_key
-from pnyx.judge.store_layout import MIGRATIONS
-from pnyx.judge.store_rows import COLUMNS
-from pnyx.judge.store_tools import merge_stores, store_stats
-from pnyx.models.replies import ChatRequest, Message, Reply, Token
+from pnyx.judge.store.maintenance import merge_stores, store_stats
+from pnyx.judge.store.rows import COLUMNS
+from pnyx.judge.store.schema import MIGRATIONS
+from pnyx.judge.store.store import Store, request_key
+from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 REQUEST = ChatRequest((Message("user", "Is tea healthy?"),), {"type": "object"})
 KEY = request_key("m", REQUEST)
@@ -250,7 +250,7 @@ def test_what_was_damaged_before_it_got_checksums_is_noticed(tmp_path):
 
 OPEN = """
 import sys
-from pnyx.judge.store import Store
+from pnyx.judge.store.store import Store
 with Store(sys.argv[1]) as store:
     print(len(list(store.rows())))
 """
@@ -319,7 +319,7 @@ def test_from_store_makes_no_store_and_a_plan_neither(judged):
 
 
 def test_a_store_that_changes_where_sqlite_does_not_look_is_refused(stored, tmp_path, monkeypatch):
-    from pnyx.judge import store as module
+    from pnyx.judge.store import store as module
 
     path = Path(shutil.copy(stored, tmp_path))
     original = module.open_read_only

@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store import Store, StoredRow, request_key
-from pnyx.judge.store_layout import checksum
-from pnyx.judge.store_rows import row_from_object
-from pnyx.judge.store_tools import export_store, merge_stores, store_stats
-from pnyx.models.replies import ChatRequest, Message, Reply, Token
+from pnyx.judge.store.maintenance import export_store, merge_stores, store_stats
+from pnyx.judge.store.rows import row_from_object
+from pnyx.judge.store.schema import checksum
+from pnyx.judge.store.store import Store, StoredRow, request_key
+from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 WHEN = "2026-01-02T03:04:05+00:00"
 
@@ -395,8 +395,8 @@ def test_a_compressed_store_and_no_store_are_refused(tmp_path):
 
 MERGE = """
 import sys
-from pnyx.judge.store_layout import checksum
-from pnyx.judge.store_tools import merge_stores
+from pnyx.judge.store.schema import checksum
+from pnyx.judge.store.maintenance import merge_stores
 print("go", flush=True)
 merge_stores(sys.argv[2:], sys.argv[1])
 """

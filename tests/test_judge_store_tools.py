@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge import store_layout
-from pnyx.judge.store import Store, StoredRow, request_key
-from pnyx.judge.store_tools import clear_store, store_stats
-from pnyx.models.replies import ChatRequest, Message, Reply, Token
+from pnyx.judge.store import schema as store_layout
+from pnyx.judge.store.maintenance import clear_store, store_stats
+from pnyx.judge.store.store import Store, StoredRow, request_key
+from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 4}
 
@@ -121,8 +121,8 @@ READ = """
 import os, sys
 from pathlib import Path
 from pnyx.errors import PnyxError
-from pnyx.judge.store_rows import _adapters
-from pnyx.judge.store_tools import export_store, store_stats
+from pnyx.judge.store.rows import _adapters
+from pnyx.judge.store.maintenance import export_store, store_stats
 _adapters()  # imports all it needs
 if os.geteuid() == 0:
     os.setgid(65534)
@@ -235,7 +235,7 @@ def test_a_store_that_others_do_not_let_go_of_is_one_line(path, monkeypatch):
 CLEAR = """
 import sys
 from datetime import timedelta
-from pnyx.judge.store_tools import clear_store
+from pnyx.judge.store.maintenance import clear_store
 print("go", flush=True)
 clear_store(sys.argv[1], model="m")
 """

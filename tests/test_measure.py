@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.measure import binary
-from pnyx.measure.base import Measured
-from pnyx.measure.intervals import log_odds_interval, student_quantile, wilson
-from pnyx.measure.registry import MEASURES
-from pnyx.measure.sentences import citation_precision, sentence_precision, sentence_verdict
+from pnyx.measure.answers import binary
+from pnyx.measure.answers.registry import MEASURES
+from pnyx.measure.answers.sentences import citation_precision, sentence_precision, sentence_verdict
+from pnyx.measure.core.base import Measured
+from pnyx.measure.core.intervals import log_odds_interval, student_quantile, wilson
 from pnyx.records import Citation, Response, Sentence
 
 BY = Provenance("test")

@@ -16,12 +16,12 @@ from sklearn import metrics
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.agreement import measure_agreement
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.correlation import weighted_pearson, weighted_r2
-from pnyx.measure.gold import Gold, Joined, Pair, join_labels, read_labels
-from pnyx.measure.intervals import draw_weights, percentile_interval
-from pnyx.measure.registry import RANKING_MEASURES
+from pnyx.measure.answers.agreement import measure_agreement
+from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
+from pnyx.measure.answers.registry import RANKING_MEASURES
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.ground_truth import Gold, Joined, Pair, join_labels, read_labels
+from pnyx.measure.core.intervals import draw_weights, percentile_interval
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.gold import Gold, Joined, Pair, join_labels
-from pnyx.measure.perspective_corrected import FEWEST, Correction, place_of, powered
-from pnyx.measure.perspective_effects import Covering, effects_of
-from pnyx.measure.perspective_effects import given as given_effect
-from pnyx.measure.perspective_table import Table, mrecall, precision
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.ground_truth import Gold, Joined, Pair, join_labels
+from pnyx.measure.perspectives.corrected import FEWEST, Correction, place_of, powered
+from pnyx.measure.perspectives.effects import Covering, effects_of
+from pnyx.measure.perspectives.effects import given as given_effect
+from pnyx.measure.perspectives.table import Table, mrecall, precision
 
 
 def table(topic: str, probability: np.ndarray, yes: np.ndarray | None = None) -> Table:

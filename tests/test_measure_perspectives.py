@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure import perspective_table
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.perspective_leaning import measure_leaning, side_questions
-from pnyx.measure.perspective_table import (
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.perspectives import table as perspective_table
+from pnyx.measure.perspectives.coverage import by_question, measure_perspectives, perspective_qrels
+from pnyx.measure.perspectives.leaning import measure_leaning, side_questions
+from pnyx.measure.perspectives.table import (
     PERSPECTIVE_MEASURES,
     SIDED,
     Bounded,
@@ -23,8 +24,7 @@ from pnyx.measure.perspective_table import (
     Table,
     parse_perspective_measure,
 )
-from pnyx.measure.perspective_verdicts import Verdicts
-from pnyx.measure.perspectives import by_question, measure_perspectives, perspective_qrels
+from pnyx.measure.perspectives.verdicts import Verdicts
 from pnyx.records import Perspective, RunEntry
 
 MRecall, Precision = PERSPECTIVE_MEASURES["MRecall"], PERSPECTIVE_MEASURES["Precision"]

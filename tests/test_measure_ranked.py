@@ -16,11 +16,11 @@ from ir_measures import AP, nDCG
 import pnyx
 from pnyx.cli import main
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.agreement import measure_agreement
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.gold import Gold, Joined, Pair
-from pnyx.measure.ranked import ndcg, ranking_average_precision
-from pnyx.measure.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
+from pnyx.measure.answers.agreement import measure_agreement
+from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.ground_truth import Gold, Joined, Pair
+from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
 
 GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
 SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])
@@ -216,8 +216,8 @@ def test_a_label_without_a_gain_gains_1_or_0():
 
 
 def test_the_names_are_public():
-    assert pnyx.ndcg is ndcg
-    assert pnyx.ranking_average_precision is ranking_average_precision
+    assert pnyx.measure.ndcg is ndcg
+    assert pnyx.measure.ranking_average_precision is ranking_average_precision
 
 
 def test_the_plot_at_the_command_line(tmp_path, capsys):

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import pnyx.measure
-from pnyx.measure.correlation import weighted_pearson, weighted_r2
-from pnyx.measure.registry import MEASURES, Measure
+from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
+from pnyx.measure.answers.registry import MEASURES, Measure
 
 SCORES = st.sampled_from([0.0, 0.1, 0.25, 0.30000000000000004, 0.5, 0.5001, 0.9, 1.0])
 GRADES = st.sampled_from([-2.0, 0.0, 0.5, 1.0, 2.0, 3.0])
@@ -82,7 +82,7 @@ def test_every_measure_has_a_reference_and_says_what_it_is():
 def test_every_weighted_measure_is_registered():
     found = {
         value
-        for module in pkgutil.iter_modules(pnyx.measure.__path__, "pnyx.measure.")
+        for module in pkgutil.walk_packages(pnyx.measure.__path__, "pnyx.measure.")
         for name, value in vars(importlib.import_module(module.name)).items()
         if name.startswith("weighted_")
     }

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pnyx
-from pnyx.measure.binary import ECE_BINS, reliability
-from pnyx.measure.intervals import wilson
-from pnyx.measure.registry import MEASURES
+from pnyx.measure.answers.binary import ECE_BINS, reliability
+from pnyx.measure.answers.registry import MEASURES
+from pnyx.measure.core.intervals import wilson
 from pnyx.view.plots import reliability_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -32,7 +32,7 @@ def test_bins_by_hand():
     assert {empty[name] for name in ("mean_probability", "share", "low", "high")} == {None}
     with pytest.raises(ValueError, match="1 labels and 2 probabilities"):
         reliability([True], [0.5, 0.6])
-    assert pnyx.reliability is reliability
+    assert pnyx.measure.reliability is reliability
 
 
 @settings(deadline=None)

@@ -18,10 +18,10 @@ import pnyx
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.correlation import kendall_tau_b
-from pnyx.measure.retrievers import TAU, Retrievers, measure_retrievers
-from pnyx.measure.significance import holm
+from pnyx.measure.answers.correlation import kendall_tau_b
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.significance import holm
+from pnyx.measure.runs.correlation import TAU, RetrieverCorrelation, measure_correlation
 from pnyx.records import RunEntry
 
 NUMBERS = st.sampled_from([-1.0, 0.0, 0.25, 0.5, 2.0]) | st.floats(-9, 9)
@@ -52,7 +52,7 @@ def test_tau_by_hand_and_of_very_many_pairs():
     second = np.round(first + draw.random(43_445), 2)
     expected = scipy.stats.kendalltau(first, second).statistic
     assert kendall_tau_b(first, second) == pytest.approx(expected, abs=1e-12)
-    assert pnyx.kendall_tau_b is kendall_tau_b
+    assert pnyx.measure.kendall_tau_b is kendall_tau_b
     with pytest.raises(ValueError, match="1 and 2 numbers"):
         kendall_tau_b([1], [1, 2])
     with pytest.raises(ValueError, match="not finite"):
@@ -84,7 +84,7 @@ GOLD = {
 def test_the_best_retriever_comes_first_and_ranks_do_not_count():
     good = run({"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "b": 0}, "q10": {"a": 1, "b": 0}})
     poor = run({"q1": {"a": 1, "b": 2, "c": 3}, "q2": {"a": 1, "b": 0}, "q10": {"a": 1, "b": 0}})
-    found = measure_retrievers({"poor": poor, "good": good}, annotated(GOLD))
+    found = measure_correlation({"poor": poor, "good": good}, annotated(GOLD))
     assert [r.name for r in found.runs] == ["good", "poor"]
     assert [r.tau.value for r in found.runs] == [1, 0]
     best = found.runs[0]
@@ -105,15 +105,15 @@ PART = {"q1": {"c": 9.0, "a": 8.0, "z": 7.0}, "q2": {"b": -1.0}, "q7": {"a": 1.0
 WHOLE = {q: {d: p or 0.0 for d, p in docs.items()} for q, docs in GOLD.items()}
 
 
-def values(found: Retrievers, name: str) -> dict[str, float | None]:
+def values(found: RetrieverCorrelation, name: str) -> dict[str, float | None]:
     (own,) = (r for r in found.runs if r.name == name)
     return {q: m.value for q, m in own.per_question.items()}
 
 
 def test_what_a_run_lacks_is_left_out_or_comes_last():
-    def measured(documents_of: Any) -> Retrievers:
+    def measured(documents_of: Any) -> RetrieverCorrelation:
         runs = {"part": run(PART), "whole": run(WHOLE)}
-        return measure_retrievers(runs, annotated(GOLD), documents_of=documents_of)
+        return measure_correlation(runs, annotated(GOLD), documents_of=documents_of)
 
     found = measured("run")
     assert values(found, "part") == {"q1": -1, "q10": None, "q2": None}
@@ -145,7 +145,7 @@ LARGE: dict[str, dict[str, float | None]] = {
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_intervals_and_paired_comparisons_are_over_questions(test):
     runs = {f"noise {n}": many(n, n) for n in (1, 2, 8)}
-    found = measure_retrievers(runs, annotated(LARGE), test=test, bootstrap=Bootstrap(seed=2))
+    found = measure_correlation(runs, annotated(LARGE), test=test, bootstrap=Bootstrap(seed=2))
     assert [r.name for r in found.runs] == ["noise 1", "noise 2", "noise 8"]
     assert all(r.tau.low < r.tau.value < r.tau.high for r in found.runs)
     assert [(c.run, c.other) for c in found.comparisons] == [
@@ -160,7 +160,7 @@ def test_intervals_and_paired_comparisons_are_over_questions(test):
             expected = scipy.stats.ttest_rel(list(one.values()), list(other.values()))
             assert c.test.p == pytest.approx(expected.pvalue)
     assert [c.p_holm for c in found.comparisons] == holm([c.test.p for c in found.comparisons])
-    with_baseline = measure_retrievers(
+    with_baseline = measure_correlation(
         runs, annotated(LARGE), baseline="noise 2", bootstrap=Bootstrap(0)
     )
     pairs = [(c.run, c.other) for c in with_baseline.comparisons]
@@ -170,17 +170,17 @@ def test_intervals_and_paired_comparisons_are_over_questions(test):
 
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(InputError, match=r"r: no topic is annotated \(topics are 'q7'"):
-        measure_retrievers({"r": run({"q7": {"a": 1}})}, annotated(GOLD))
+        measure_correlation({"r": run({"q7": {"a": 1}})}, annotated(GOLD))
     with pytest.raises(InputError, match="annotation '1' has no doc_id"):
-        measure_retrievers({"r": run(WHOLE)}, [Verdict("1", "q1", "", True, 0.9)])
+        measure_correlation({"r": run(WHOLE)}, [Verdict("1", "q1", "", True, 0.9)])
     with pytest.raises(InputError, match="annotation '1' has no question_id"):
-        measure_retrievers({"r": run(WHOLE)}, [Verdict("1", "", "a", True, 0.9)])
+        measure_correlation({"r": run(WHOLE)}, [Verdict("1", "", "a", True, 0.9)])
     with pytest.raises(InputError, match="question 'q1', document 'a' is annotated twice"):
-        measure_retrievers({"r": run(WHOLE)}, [*annotated(GOLD), *annotated(GOLD)])
+        measure_correlation({"r": run(WHOLE)}, [*annotated(GOLD), *annotated(GOLD)])
     with pytest.raises(InputError, match="ranked twice"):
-        measure_retrievers({"r": [*run(WHOLE), *run(WHOLE)]}, annotated(GOLD))
+        measure_correlation({"r": [*run(WHOLE), *run(WHOLE)]}, annotated(GOLD))
     with pytest.raises(ValueError, match="the baseline"):
-        measure_retrievers({"r": run(WHOLE)}, annotated(GOLD), baseline="s")
+        measure_correlation({"r": run(WHOLE)}, annotated(GOLD), baseline="s")
 
 
 # --- the command

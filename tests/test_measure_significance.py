@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import MissingExtra
-from pnyx.measure.significance import (
+from pnyx.measure.core.significance import (
     FLIPS,
     ONE_SIDED,
     SIGNIFICANT,

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.thresholds import measure_amount, measure_thresholds
+from pnyx.measure.answers.thresholds import measure_amount, measure_thresholds
+from pnyx.measure.core.base import Bootstrap
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

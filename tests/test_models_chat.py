@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
 from pnyx.errors import InputError, ModelError
-from pnyx.models.chat import (
+from pnyx.models.chat.endpoint import (
     CallFailed,
     ChatEndpoint,
     ChatRequest,
     Message,
-    Patience,
     Reply,
+    RetryPolicy,
     endpoint_from,
 )
-from pnyx.models.outcomes import Dialect, refused_parameter, retry_after
-from pnyx.models.replies import read_reply
+from pnyx.models.chat.types import read_reply
+from pnyx.models.http.responses import Dialect, refused_parameter, retry_after
 
 SCHEMA = {
     "type": "object",
@@ -33,7 +33,7 @@ SCHEMA = {
     "required": ["answer"],
     "additionalProperties": False,
 }
-HASTY = Patience(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=3.0)
+HASTY = RetryPolicy(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=3.0)
 
 
 def request(text: str = "hello", **fields: object) -> ChatRequest:
@@ -41,7 +41,7 @@ def request(text: str = "hello", **fields: object) -> ChatRequest:
 
 
 def complete(server: ChatServer, asked: ChatRequest | None = None, **fields: object):
-    endpoint = ChatEndpoint(server.url, "test", patience=HASTY, **fields)
+    endpoint = ChatEndpoint(server.url, "test", retry=HASTY, **fields)
     return anyio.run(endpoint.complete, asked or request())
 
 
@@ -83,7 +83,7 @@ def test_trouble_that_passes_is_waited_out(trouble):
 )
 def test_trouble_that_stays_is_a_named_failure(trouble, reason, attempts):
     with ChatServer(["ok"], default=trouble) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
 
         async def ask():
             assert isinstance(await endpoint.complete(request("first")), Reply)
@@ -98,7 +98,7 @@ def test_trouble_that_stays_is_a_named_failure(trouble, reason, attempts):
 @pytest.mark.parametrize("trouble", ["html", "cut_body", "no_choices"])
 def test_an_endpoint_that_was_fine_before_only_loses_the_one_request(trouble):
     with ChatServer(["ok"], default=trouble) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
 
         async def ask():
             await endpoint.complete(request("first"))
@@ -129,7 +129,7 @@ def test_nothing_listens():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    endpoint = ChatEndpoint(url, "test", patience=HASTY)
+    endpoint = ChatEndpoint(url, "test", retry=HASTY)
     with pytest.raises(ModelError, match="cannot be reached"):
         anyio.run(endpoint.complete, request())
 
@@ -161,7 +161,7 @@ def test_retry_after_is_honoured(trouble, least):
 
 
 def test_retry_after_is_capped():
-    assert Patience(longest_wait=5).wait(1, 1e9) == 5
+    assert RetryPolicy(longest_wait=5).wait(1, 1e9) == 5
     assert retry_after({"retry-after": "2.5"}) == 2.5
     assert retry_after({"retry-after-ms": "250"}) == 0.25
     assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
@@ -173,7 +173,7 @@ def test_retry_after_is_capped():
 @pytest.mark.parametrize(("formats", "agreed"), [(("json_object",), "json_object"), ((), "text")])
 def test_the_answers_shape_is_negotiated_once(formats, agreed):
     with ChatServer(formats=formats) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
 
         async def ask():
             return [await endpoint.complete(request(str(i))) for i in range(3)]
@@ -186,7 +186,7 @@ def test_the_answers_shape_is_negotiated_once(formats, agreed):
 
 def test_a_blind_refusal_is_guessed_at_only_until_something_works():
     with ChatServer(default="blind") as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
 
         async def ask():
             return [await endpoint.complete(request(str(i))) for i in range(2)]
@@ -198,7 +198,7 @@ def test_a_blind_refusal_is_guessed_at_only_until_something_works():
 
 def test_rejected_parameters_are_dropped_and_remembered():
     with ChatServer(rejects=["temperature", "seed", "max_tokens"]) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
 
         async def ask():
             return [await endpoint.complete(request(str(i), seed=1)) for i in range(2)]
@@ -253,7 +253,7 @@ def ask_many(endpoint: ChatEndpoint, texts, backend: str = "asyncio") -> list:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_no_more_than_the_ceiling_is_under_way(backend):
     with ChatServer(delay=0.03) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY, concurrency=3)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY, concurrency=3)
         outcomes = ask_many(endpoint, map(str, range(12)), backend)
     under_way = most = 0
     for row in server.log:
@@ -266,21 +266,21 @@ def test_no_more_than_the_ceiling_is_under_way(backend):
 def test_overload_is_learnt_and_a_cool_down_holds_for_all():
     script = ["ok", "429_after", "429_after", "429_after"]
     with ChatServer(script, delay=0.02) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY, concurrency=16)
-        first = endpoint.pace.limit
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY, concurrency=16)
+        first = endpoint.limiter.limit
         start = time.monotonic()
         outcomes = ask_many(endpoint, map(str, range(4)))
         took = time.monotonic() - start
     assert all(isinstance(o, Reply) for o in outcomes)
-    assert endpoint.pace.limit < first
+    assert endpoint.limiter.limit < first
     assert 0.3 <= took < 0.9  # three of 0.3 s at once do not add up
     assert endpoint.retries == 3
 
 
 def test_a_sleeping_retry_holds_no_slot():
-    patience = Patience(timeout=2, attempts=2, first_wait=1.0)
+    retry = RetryPolicy(timeout=2, attempts=2, first_wait=1.0)
     with ChatServer(["500"]) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=patience, concurrency=1)
+        endpoint = ChatEndpoint(server.url, "test", retry=retry, concurrency=1)
         done = []
 
         async def one(text: str) -> None:
@@ -298,9 +298,9 @@ def test_a_sleeping_retry_holds_no_slot():
 
 
 def test_an_endpoint_that_answers_nothing_any_more_ends_the_run():
-    patience = Patience(timeout=1, attempts=2, first_wait=0.001)
+    retry = RetryPolicy(timeout=1, attempts=2, first_wait=0.001)
     with ChatServer(["ok"], default="500") as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=patience, concurrency=4)
+        endpoint = ChatEndpoint(server.url, "test", retry=retry, concurrency=4)
         failures = []
 
         async def main() -> None:
@@ -318,16 +318,16 @@ def test_an_endpoint_that_answers_nothing_any_more_ends_the_run():
 
 def test_what_fails_for_its_own_reasons_does_not_end_the_run():
     with ChatServer(["ok"], default="too_long") as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
         failed = [anyio.run(endpoint.complete, request(str(i))) for i in range(30)][1:]
     assert {f.reason.split(":")[0] for f in failed} == {"too_long"}
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
-    patience = Patience(timeout=0.7, attempts=1, silence=0.2)
+    retry = RetryPolicy(timeout=0.7, attempts=1, silence=0.2)
     with ChatServer(default="hang") as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=patience)
+        endpoint = ChatEndpoint(server.url, "test", retry=retry)
         lines: list[str] = []
         endpoint.on_wait = lines.append
         (failed,) = ask_many(endpoint, ["q"], backend)
@@ -337,9 +337,9 @@ def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
 
 
 def test_a_lively_endpoint_is_not_called_silent():
-    patience = Patience(timeout=5, silence=0.15)
+    retry = RetryPolicy(timeout=5, silence=0.15)
     with ChatServer(delay=0.05) as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=patience, concurrency=1)
+        endpoint = ChatEndpoint(server.url, "test", retry=retry, concurrency=1)
         lines: list[str] = []
         endpoint.on_wait = lines.append
         ask_many(endpoint, map(str, range(8)))
@@ -376,10 +376,10 @@ def test_a_redirect_is_not_followed_and_the_key_stays():
 
 @pytest.mark.parametrize("text", ["bomb", "big"])
 def test_a_body_without_end_is_not_read(text):
-    patience = Patience(timeout=20, attempts=1)
+    retry = RetryPolicy(timeout=20, attempts=1)
     with ChatServer() as server:
         server.RequestHandlerClass = Odd
-        endpoint = ChatEndpoint(server.url, "test", patience=patience)
+        endpoint = ChatEndpoint(server.url, "test", retry=retry)
         anyio.run(endpoint.complete, request("first"))
         failed = anyio.run(endpoint.complete, request(text))
     assert failed.reason == "malformed: the body is longer than 16 MB (1 attempts)"
@@ -398,7 +398,7 @@ def test_proxies_of_the_environment_serve_other_hosts_but_not_this_one(monkeypat
         monkeypatch.setenv("no_proxy", "")
         assert isinstance(complete(server), Reply)
         monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
-        elsewhere = ChatEndpoint("http://example.invalid/v1", "test", patience=HASTY)
+        elsewhere = ChatEndpoint("http://example.invalid/v1", "test", retry=HASTY)
         assert isinstance(anyio.run(elsewhere.complete, request("by proxy")), Reply)
         monkeypatch.setenv("http_proxy", "gopher://127.0.0.1")
         with pytest.raises(ModelError, match="proxy"):
@@ -470,8 +470,8 @@ def test_silence_is_told_under_a_plain_event_loop_too():
     said: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
-        patience = Patience(timeout=0.5, attempts=1, silence=0.1)
-        endpoint = ChatEndpoint(url, "test", patience=patience)
+        retry = RetryPolicy(timeout=0.5, attempts=1, silence=0.1)
+        endpoint = ChatEndpoint(url, "test", retry=retry)
         endpoint.on_wait = said.append
         outcome = asyncio.run(endpoint.complete(request()))  # as in a notebook, without anyio.run
     assert isinstance(outcome, CallFailed)

@@ -10,17 +10,17 @@ import pytest
 
 from embedding_server import EmbeddingServer, vector_of
 from pnyx.errors import InputError, ModelError
-from pnyx.models.embedding import embedder_from
-from pnyx.models.embedding_endpoint import EmbeddingEndpoint
-from pnyx.models.encoder import load_encoder
-from pnyx.models.outcomes import Patience
+from pnyx.models.embed.embedder import embedder_from
+from pnyx.models.embed.encoder import load_encoder
+from pnyx.models.embed.endpoint import EmbeddingEndpoint
+from pnyx.models.http.responses import RetryPolicy
 
-HASTY = Patience(timeout=2.0, attempts=3, first_wait=0.01, longest_wait=1.0)
+HASTY = RetryPolicy(timeout=2.0, attempts=3, first_wait=0.01, longest_wait=1.0)
 TEXTS = [f"argument {n}" for n in range(10)]
 
 
 def endpoint(server: EmbeddingServer, key: str | None = None) -> EmbeddingEndpoint:
-    return EmbeddingEndpoint(server.url, "test", key, patience=HASTY)
+    return EmbeddingEndpoint(server.url, "test", key, retry=HASTY)
 
 
 def expected(texts: list[str], dimensions: int = 8) -> np.ndarray:
@@ -139,13 +139,13 @@ def test_nobody_there():
     with EmbeddingServer() as server:
         url = server.url
     with pytest.raises(ModelError, match="cannot be reached"):
-        EmbeddingEndpoint(url, "m", patience=HASTY).encode(["x"])
+        EmbeddingEndpoint(url, "m", retry=HASTY).encode(["x"])
 
 
 def test_what_is_refused_is_asked_for_otherwise():
     texts = [f"text {n}" for n in range(70)]
     with EmbeddingServer(most=20, rejects=["encoding_format"]) as server:
-        embedder = EmbeddingEndpoint(server.url, "test", patience=HASTY, concurrency=1)
+        embedder = EmbeddingEndpoint(server.url, "test", retry=HASTY, concurrency=1)
         np.testing.assert_allclose(embedder.encode(texts), expected(texts), atol=1e-6)
         before = len(server.asked)
         embedder.encode(texts)

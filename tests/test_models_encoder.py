@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.models import encoder as module
-from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.models.embed import encoder as module
+from pnyx.models.embed.encoder import Encoder, load_encoder
 
 FOLDER = resources.files("pnyx.models") / "weights" / "minilm"
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
 from pnyx.errors import InputError, ModelError
-from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience, Reply
-from pnyx.models.ledger import (
+from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, Reply, RetryPolicy
+from pnyx.models.chat.ledger import (
     BudgetReached,
     Ledger,
     bound_of,
@@ -24,10 +24,10 @@ from pnyx.models.ledger import (
     estimate,
     prompt_bytes,
 )
-from pnyx.models.prices import Price, price_of, read_prices
-from pnyx.models.replies import CallFailed
+from pnyx.models.chat.prices import Price, price_of, read_prices
+from pnyx.models.chat.types import CallFailed
 
-HASTY = Patience(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=0.1)
+HASTY = RetryPolicy(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=0.1)
 SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}}
 
 
@@ -298,7 +298,7 @@ def test_the_servers_own_count_stays_below_the_budget(budget, script):
     with ChatServer(["ok", *script]) as server:
         server.RequestHandlerClass = Greedy
         ledger = Ledger(budget_tokens=budget)
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY, ledger=ledger)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY, ledger=ledger)
         outcomes: list[Reply | CallFailed] = []
 
         async def one(text: str) -> None:
@@ -340,7 +340,7 @@ def test_a_budget_needs_a_limit_on_the_reply():
 def test_what_may_have_been_billed_keeps_its_bound(trouble, uncertain):
     with ChatServer(["ok"], default=trouble) as server:
         ledger = Ledger()
-        endpoint = ChatEndpoint(server.url, "test", patience=HASTY, ledger=ledger)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY, ledger=ledger)
 
         async def main() -> None:
             assert isinstance(await endpoint.complete(request("first")), Reply)

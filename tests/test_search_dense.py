@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from embedding_server import vector_of
 from index_fixture import needs_graphs
 from pnyx.errors import IndexFolderError, InputError, ModelError, PnyxError
-from pnyx.models.encoder import load_encoder
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.records import Document
-from pnyx.search import dense, vectors
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.dense import build_ann, cosine_top, dense_rank
+from pnyx.search.features import vectors
+from pnyx.search.features.vectors import document_vectors, embed_documents, embed_question
 from pnyx.search.index import Index, verify_index
-from pnyx.search.vectors import document_vectors, embed_documents, embed_question
+from pnyx.search.ranking import dense
+from pnyx.search.ranking.dense import build_ann, cosine_top, dense_rank
 
 
 class Fake:
@@ -151,7 +152,7 @@ def test_what_was_embedded_before_a_failure_is_kept(folder, harm, monkeypatch):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from pnyx.search import vectors
+from pnyx.search.features import vectors
 vectors._CHUNK = 8
 
 class Dying:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pnyx.errors import InputError
-from pnyx.search.diversify import in_order, mmr, of_best, round_robin
 from pnyx.search.index import Hit
+from pnyx.search.ranking.diversify import in_order, mmr, of_best, round_robin
 
 SCORES = st.floats(-1e6, 1e6)
 SHARE = st.floats(0, 1)

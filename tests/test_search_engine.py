@@ -10,12 +10,12 @@ from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Ranking, Support
 from pnyx.records import Argument, Citation, Document, Question, Sentence
 from pnyx.search.build import build_index
-from pnyx.search.clusters import Facet, facets
 from pnyx.search.engine import Engine, FeatureInfo, Hit, Topic
+from pnyx.search.features.clusters import Facet, facets
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.plan import Scoring
-from pnyx.write.argue import argue
+from pnyx.write.arguing import argue
 from pnyx.write.case import Draft
 from pnyx.write.plan import Plan
 

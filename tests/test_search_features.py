@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Document
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.features import put_feature, read_feature
+from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index, verify_index
-from pnyx.search.manifest import read_manifest
+from pnyx.search.lexical.manifest import read_manifest
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError
-from pnyx.search.fusion import fuse_rrf, fuse_weighted
+from pnyx.search.ranking.fusion import fuse_rrf, fuse_weighted
 
 NORMALISATIONS = ["minmax", "zscore"]
 

@@ -16,10 +16,10 @@ from hostile_index import QUESTION, change
 from index_fixture import Fake, full_index, needs_graphs
 from pnyx.cli import main
 from pnyx.errors import IndexFolderError
-from pnyx.search.clusters import clusters_of
-from pnyx.search.dense import dense_rank
+from pnyx.search.features.clusters import clusters_of
 from pnyx.search.index import Index, verify_index
-from pnyx.search.scoring import touche_rank
+from pnyx.search.ranking.dense import dense_rank
+from pnyx.search.ranking.scoring import touche_rank
 
 HERE = Path(__file__).parent
 

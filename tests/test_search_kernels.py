@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.search import compiled, kernels
-from pnyx.search.kernels import Boosts, Kernel, SegmentPart, TermPart, best
-from pnyx.search.postings import PostingsBuilder, join, split
+from pnyx.search.lexical import compiled, kernels
+from pnyx.search.lexical.kernels import Boosts, Kernel, SegmentPart, TermPart, best
+from pnyx.search.lexical.postings import PostingsBuilder, join, split
 
 LENGTHS = np.linspace(0.5, 0.01, 256)
 

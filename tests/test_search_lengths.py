@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.search.postings import LENGTHS, decode_length, encode_lengths
+from pnyx.search.lexical.postings import LENGTHS, decode_length, encode_lengths
 
 # Lucene's LENGTH_TABLE goes on after 0..40 like this (worked out from SmallFloat.byte4ToInt).
 AFTER_40 = [42, 44, 46, 48, 50, 52, 54, 56, 60, 64, 68, 72, 76, 80, 84, 88, 96, 104, 112, 120, 128]

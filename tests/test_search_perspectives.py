@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx import load_example
-from pnyx.corpora.perspectives import perspective_line, read_perspectives
+from pnyx.corpora import load_example
+from pnyx.corpora.benchmarks.perspectives import perspective_line, read_perspectives
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.completions import StoredModel
 from pnyx.judge.questions import Support
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint, Patience
-from pnyx.models.encoder import load_encoder
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.records import Argument, Document, Perspective, Premise, Question
 from pnyx.search.build import build_index
-from pnyx.search.features import put_feature
+from pnyx.search.features.access import put_feature
 from pnyx.search.index import Hit, Index
 from pnyx.search.perspectives import (
     FilePerspectives,
@@ -46,9 +46,9 @@ def store(tmp_path):
 
 
 def llm(server, store, **options):
-    patience = Patience(timeout=5, first_wait=0.01, attempts=2)
+    retry = RetryPolicy(timeout=5, first_wait=0.01, attempts=2)
     return LlmPerspectives(
-        StoredModel(ChatEndpoint(server.url, "test", patience=patience), store), **options
+        StoredModel(ChatEndpoint(server.url, "test", retry=retry), store), **options
     )
 
 

@@ -11,13 +11,13 @@ from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Ranking, Support
 from pnyx.records import Document, Perspective, Question
 from pnyx.search.build import build_index
+from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet
 from pnyx.search.pipeline import Searcher, SearchPlan
 from pnyx.search.plan import AUTO, SCORINGS
-from pnyx.search.rerank import Listwise, rerank_pointwise
-from pnyx.search.scoring import Scoring, rank_documents
-from pnyx.search.vectors import embed_documents
+from pnyx.search.ranking.rerank import Listwise, rerank_pointwise
+from pnyx.search.ranking.scoring import Scoring, rank_documents
 
 BY = Provenance("oracle")
 TOPIC = Question("t", "word")

@@ -12,9 +12,9 @@ from pnyx.cli import main
 from pnyx.errors import PnyxError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.features import read_feature
+from pnyx.search.features.access import read_feature
 from pnyx.search.index import Index
-from pnyx.search.quality import (
+from pnyx.search.quality.model import (
     FEATURE,
     HOW,
     QualityModel,
@@ -22,7 +22,7 @@ from pnyx.search.quality import (
     read_model,
     score_documents,
 )
-from pnyx.search.quality_features import SURFACE, extract
+from pnyx.search.quality.text_features import SURFACE, extract
 
 MODEL = QualityModel.load()
 

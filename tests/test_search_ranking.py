@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pnyx.corpora.tokens import Tokenizer
+from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index
-from pnyx.search.kernels import best
-from pnyx.search.models import MODELS
-from pnyx.search.postings import LENGTHS, encode_lengths
+from pnyx.search.lexical.kernels import best
+from pnyx.search.lexical.postings import LENGTHS, encode_lengths
+from pnyx.search.ranking.models import MODELS
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from chat_server import ChatServer
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.completions import StoredModel
+from pnyx.judge.combining.panel import Panel
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm import LlmJudge
+from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.panel import Panel
 from pnyx.judge.questions import Ranking
-from pnyx.judge.store import Store
-from pnyx.models.chat import ChatEndpoint, Patience
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
 from pnyx.records import Question
-from pnyx.search.rerank import Listwise, rerank, rerank_async, rerank_many
+from pnyx.search.ranking.rerank import Listwise, rerank, rerank_async, rerank_many
 
 QUESTION = Question("q1", "Should voting be compulsory?")
 BY = Provenance("oracle")
@@ -199,8 +199,8 @@ def store(tmp_path):
 
 
 def llm(server, store):
-    patience = Patience(timeout=5, first_wait=0.01, attempts=2)
-    return LlmJudge(StoredModel(ChatEndpoint(server.url, "test", patience=patience), store))
+    retry = RetryPolicy(timeout=5, first_wait=0.01, attempts=2)
+    return LlmJudge(StoredModel(ChatEndpoint(server.url, "test", retry=retry), store))
 
 
 TEXTS = [f"Document number {n} on turnout." for n in range(7)]

@@ -12,12 +12,12 @@ from pnyx.errors import IndexFolderError
 from pnyx.records import Document, Question
 from pnyx.search import index as index_module
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.clusters import cluster_documents, clusters_of
-from pnyx.search.features import put_feature
+from pnyx.search.features.access import put_feature
+from pnyx.search.features.clusters import cluster_documents, clusters_of
+from pnyx.search.features.vectors import document_vectors, embed_documents
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher, SearchPlan
-from pnyx.search.scoring import Scoring
-from pnyx.search.vectors import document_vectors, embed_documents
+from pnyx.search.ranking.scoring import Scoring
 
 QUESTION = Question("q", "word3 word17 often")
 

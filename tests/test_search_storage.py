@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from pnyx.errors import IndexFolderError, InputError, PnyxError
 from pnyx.records import Argument, Document, Premise
-from pnyx.search import segments, stored, words
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index, verify_index
-from pnyx.search.manifest import locked, write_manifest
-from pnyx.search.storage import BLOCK_BYTES
+from pnyx.search.lexical import record_codec, segments
+from pnyx.search.lexical import term_numbering as words
+from pnyx.search.lexical.manifest import locked, write_manifest
+from pnyx.search.lexical.storage import BLOCK_BYTES
 
 QUESTION = "word3 word17 rare299"
 
@@ -334,7 +335,7 @@ evidence = st.one_of(
 
 @given(evidence)
 def test_records_are_stored_without_loss(record):
-    assert stored.decode(stored.encode(record, number=1)) == record
+    assert record_codec.decode(record_codec.encode(record, number=1)) == record
 
 
 @settings(

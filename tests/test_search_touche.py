@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Document
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.clusters import NO_CLUSTER
-from pnyx.search.features import put_feature
+from pnyx.search.features.access import put_feature
+from pnyx.search.features.clusters import NO_CLUSTER
 from pnyx.search.index import Index
 from pnyx.search.plan import PARAMETERS
-from pnyx.search.scoring import touche_rank, touche_scores
+from pnyx.search.ranking.scoring import touche_rank, touche_scores
 
 WORDS = "tea coffee milk water wine".split()
 

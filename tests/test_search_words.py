@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.corpora.tokens import Tokenizer
+from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.records import Document
-from pnyx.search import segments, words
 from pnyx.search.build import build_index
-from pnyx.search.words import WordNumbers
+from pnyx.search.lexical import segments
+from pnyx.search.lexical import term_numbering as words
+from pnyx.search.lexical.term_numbering import WordNumbers
 
 TOKENIZER = Tokenizer()
 FOLDED = Tokenizer("none")

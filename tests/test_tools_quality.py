@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pnyx.search.quality_training import PENALTIES
+from pnyx.search.quality.training import PENALTIES
 
 TOOLS = Path(__file__).parents[1] / "tools"
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
-from pnyx.measure.sentences import sentence_verdict
+from pnyx.measure.answers.sentences import sentence_verdict
 from pnyx.records import Document, Question
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown

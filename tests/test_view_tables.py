@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from pnyx.measure.base import Measured
+from pnyx.measure.core.base import Measured
 from pnyx.view.tables import Column, Marked, Table, filled
 
 MEAN = Measured(0.7123, 96, 128, 0.65, 0.77)

@@ -14,16 +14,16 @@ import anyio
 import pytest
 
 from pnyx.errors import InputError
-from pnyx.web import targets
+from pnyx.web import addresses as targets
+from pnyx.web.addresses import FetchPolicy, network
 from pnyx.web.fetch import Fetcher, FetchLimits, Rules, agent_of
-from pnyx.web.outcomes import FETCHED, Fetched
-from pnyx.web.targets import Reach, network
+from pnyx.web.fetched import FETCHED, Fetched
 from web_server import Site, SiteHandler, article, redirect
 
 pytest.importorskip("protego", reason="extra `ingest` is not installed")
 pytest.importorskip("trafilatura", reason="extra `ingest` is not installed", exc_type=ImportError)
 
-HERE = Reach((network("127.0.0.1"),))
+HERE = FetchPolicy((network("127.0.0.1"),))
 QUICK = FetchLimits(seconds=2.0, bytes=200_000, delay=0.0)
 
 
@@ -38,7 +38,11 @@ class Kept(dict):
 
 
 def fetch(
-    *urls: str, limits: FetchLimits = QUICK, reach: Reach = HERE, cache=None, backend="asyncio"
+    *urls: str,
+    limits: FetchLimits = QUICK,
+    reach: FetchPolicy = HERE,
+    cache=None,
+    backend="asyncio",
 ):
     """Fetch one address after the other; of one, return the page itself."""
 
@@ -265,7 +269,7 @@ def test_the_next_address_of_a_name_is_tried(monkeypatch):
 
     monkeypatch.setattr(targets, "resolve", resolve)
     with Site({"/a": article("Tea")}) as site:
-        page = fetch(f"http://two.test:{site.port}/a", reach=Reach((network("127.0.0.0/8"),)))
+        page = fetch(f"http://two.test:{site.port}/a", reach=FetchPolicy((network("127.0.0.0/8"),)))
     assert page.outcome == FETCHED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from pnyx.web.outcomes import FETCHED, Fetched
+from pnyx.web.fetched import FETCHED, Fetched
 from pnyx.web.reader import Reader
 from web_server import article
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.corpora.search_results import (
+from pnyx.corpora.benchmarks.search_results import (
     QuestionResults,
     SearchResult,
     read_search_results,
@@ -19,7 +19,7 @@ from pnyx.corpora.search_results import (
 )
 from pnyx.errors import InputError, PnyxError
 from pnyx.files import clean_text
-from pnyx.models.outcomes import Patience
+from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Question
 from pnyx.web.archive import Archive
 from pnyx.web.search import (
@@ -34,7 +34,7 @@ from pnyx.web.search import (
 )
 from web_server import SearchServer
 
-QUICK = Patience(timeout=2.0, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.02)
+QUICK = RetryPolicy(timeout=2.0, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.02)
 URLS = [f"https://example.org/{i}" for i in range(40)]
 
 

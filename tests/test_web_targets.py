@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError
-from pnyx.web import targets
-from pnyx.web.outcomes import NotFetchedError
-from pnyx.web.targets import Reach, is_public, network, parse_target
+from pnyx.web import addresses as targets
+from pnyx.web.addresses import FetchPolicy, is_public, network, parse_target
+from pnyx.web.fetched import NotFetchedError
 
 # One address of each block of IANA's special-purpose registries, and what clouds use.
 FORBIDDEN = """
@@ -38,15 +38,15 @@ PUBLIC = """
 def test_forbidden_addresses(address):
     assert not is_public(address)
     with pytest.raises(NotFetchedError, match="private"):
-        Reach().check(address, 80)
+        FetchPolicy().check(address, 80)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses(address):
     assert is_public(address)
-    Reach().check(address, 443)
+    FetchPolicy().check(address, 443)
     with pytest.raises(NotFetchedError, match="port: 22"):
-        Reach().check(address, 22)
+        FetchPolicy().check(address, 22)
 
 
 def special(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
@@ -90,7 +90,7 @@ def test_an_ipv4_address_is_not_public_in_any_disguise_unless_it_is_itself(addre
     st.ip_addresses(), st.integers(1, 65535), st.lists(st.ip_addresses(v=4, network="10.0.0.0/8"))
 )
 def test_only_what_is_named_is_let_in(address, port, named):
-    reach = Reach(tuple(ipaddress.ip_network(one) for one in named))
+    reach = FetchPolicy(tuple(ipaddress.ip_network(one) for one in named))
     if address in named or (is_public(address) and port in (80, 443)):
         reach.check(str(address), port)
     else:
@@ -99,7 +99,7 @@ def test_only_what_is_named_is_let_in(address, port, named):
 
 
 def test_metadata_is_let_in_by_nothing():
-    reach = Reach((network("0.0.0.0/0"), network("::/0")))
+    reach = FetchPolicy((network("0.0.0.0/0"), network("::/0")))
     reach.check("127.0.0.1", 8000)
     for address in ("169.254.169.254", "fd00:ec2::254", "168.63.129.16", "100.100.100.200"):
         with pytest.raises(NotFetchedError, match="private"):
@@ -176,7 +176,7 @@ def test_a_redirect_may_be_relative():
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.1", "localhost", "[::1]"])
 def test_names_of_this_machine_are_refused_by_what_they_resolve_to(host):
     with pytest.raises(NotFetchedError) as caught:
-        anyio.run(Reach().addresses, parse_target(f"http://{host}/"))
+        anyio.run(FetchPolicy().addresses, parse_target(f"http://{host}/"))
     assert caught.value.outcome in ("private", "dns")
 
 
@@ -185,8 +185,11 @@ def test_one_bad_address_among_good_ones_is_enough(monkeypatch):
         return {"good": ["1.1.1.1", "8.8.8.8"], "mixed": ["1.1.1.1", "10.0.0.1"], "no": []}[host]
 
     monkeypatch.setattr(targets, "resolve", resolve)
-    assert anyio.run(Reach().addresses, parse_target("http://good/")) == ["1.1.1.1", "8.8.8.8"]
+    assert anyio.run(FetchPolicy().addresses, parse_target("http://good/")) == [
+        "1.1.1.1",
+        "8.8.8.8",
+    ]
     with pytest.raises(NotFetchedError, match=r"private: 10\.0\.0\.1"):
-        anyio.run(Reach().addresses, parse_target("http://mixed/"))
+        anyio.run(FetchPolicy().addresses, parse_target("http://mixed/"))
     with pytest.raises(NotFetchedError, match="dns"):
-        anyio.run(Reach().addresses, parse_target("http://no/"))
+        anyio.run(FetchPolicy().addresses, parse_target("http://no/"))

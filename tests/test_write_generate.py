@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from chat_server import ChatServer
 from pnyx.errors import InputError
 from pnyx.judge.base import run_blocking
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.store import Store
-from pnyx.models.chat import Patience, endpoint_from
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import RetryPolicy, endpoint_from
 from pnyx.records import Document, Question
 from pnyx.write.case import Draft
 from pnyx.write.generate import LlmWriter, read_examples
@@ -54,7 +54,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def _write(server: ChatServer, store: Store, **options: Any) -> tuple[Draft, StoredModel]:
-    endpoint = endpoint_from(server.spec, patience=Patience(timeout=5, first_wait=0.01))
+    endpoint = endpoint_from(server.spec, retry=RetryPolicy(timeout=5, first_wait=0.01))
     model = StoredModel(endpoint, store)
     return run_blocking(LlmWriter(model, **options).write(QUESTION, "pro", DOCUMENTS)), model
 
@@ -168,7 +168,7 @@ def test_bad_examples_are_one_line(tmp_path: Path, row: dict[str, Any], found: s
 
 @given(st.integers(0, len(GOOD)), st.text(max_size=5), st.integers(0, 5))
 def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: int) -> None:
-    from pnyx.judge.reading import UnreadableReply
+    from pnyx.judge.llm.reading import UnreadableReply
     from pnyx.write.generate import _parse
 
     mutated = GOOD[:at] + put + GOOD[at + cut :]

@@ -31,15 +31,15 @@ from pnyx.judge.claims import opposite
 from pnyx.judge.encoder import Calibration, EncoderJudge
 from pnyx.judge.passages import is_negator, read_passage, tokens
 from pnyx.judge.questions import Support
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.binary import (
+from pnyx.measure.answers.binary import (
     weighted_auroc,
     weighted_average_precision,
     weighted_ece,
     weighted_f1,
 )
-from pnyx.measure.intervals import draw_weights, percentile_interval
-from pnyx.models.encoder import load_encoder
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.models.embed.encoder import load_encoder
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/judge/calibrations/minilm-int8.json")

@@ -43,9 +43,9 @@ from rounding import keep_rounded, round_weights
 from shipped import measure, open_detector
 
 from pnyx.files import atomic_folder
-from pnyx.judge.curves import Platt
+from pnyx.judge.calibration.curves import Platt
 from pnyx.judge.questions import Support
-from pnyx.models.encoder import load_encoder
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.combined import Standard
 from pnyx.students.files import CARD, Student, write_manifest
 from pnyx.students.network import MODEL, TOKENIZER
@@ -304,7 +304,7 @@ def main() -> None:
         (out / CARD).write_text(card_of(student), encoding="utf-8")
         write_manifest(out, student)
     print(f"development pages: {found.development}", file=sys.stderr)
-    print(f"{student.card}\n{found.pace:.0f} pairs a second; yes from {student.threshold:.3f}")
+    print(f"{student.card}\n{found.limiter:.0f} pairs a second; yes from {student.threshold:.3f}")
     print("\n".join(rows_of(found.figures)))
 
 

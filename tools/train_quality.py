@@ -25,9 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pnyx.search.quality import Head, QualityModel
-from pnyx.search.quality_features import SURFACE, VERSION, Features
-from pnyx.search.quality_training import (
+from pnyx.search.quality.model import Head, QualityModel
+from pnyx.search.quality.text_features import SURFACE, VERSION, Features
+from pnyx.search.quality.training import (
     PENALTIES,
     SURFACE_SCALE,
     RatedTexts,

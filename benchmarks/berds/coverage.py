@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 from pnyx.files import json_line
-from pnyx.search.stored import to_row
+from pnyx.search.lexical.record_codec import to_row
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "search"))

@@ -17,7 +17,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.questions import Support
-from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.models.embed.encoder import Encoder, load_encoder
 
 DEVELOPMENT, PAGES, BERDS = "development", "debatewise", "berds"
 _DRAWS = 2000

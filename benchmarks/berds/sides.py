@@ -23,7 +23,7 @@ import numpy.typing as npt
 from debates import Debates, split_topics, table
 
 from pnyx.judge.questions import Support
-from pnyx.models.encoder import load_encoder
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.judge import load_perspective_student
 from pnyx.students.reader import pieces_of
 

@@ -35,7 +35,7 @@ import numpy.typing as npt
 import torch
 from debates import Debates, Rows, encyclopaedic, reports, split_topics, table
 
-from pnyx.models.encoder import load_encoder
+from pnyx.models.embed.encoder import load_encoder
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 PREFIX = """<|im_start|>system

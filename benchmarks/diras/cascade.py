@@ -25,16 +25,16 @@ from pathlib import Path
 import numpy as np
 from students import Pairs
 
-from pnyx.annotate.distil import Distillation, distil, example_of
+from pnyx.annotate.distillation import Distillation, distil, example_of
 from pnyx.annotate.labelled import read_labelled
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.curves import best_f1_threshold, fit
-from pnyx.judge.panel import Cascade
-from pnyx.judge.recalibration import Recalibrated, Recalibration
-from pnyx.judge.sure import choose_thresholds
+from pnyx.judge.calibration.curves import best_f1_threshold, fit
+from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration
+from pnyx.judge.calibration.selective import choose_thresholds
+from pnyx.judge.combining.panel import Cascade
 from pnyx.judge.tasks import ask_relevance
-from pnyx.measure.registry import MEASURES
+from pnyx.measure.answers.registry import MEASURES
 from pnyx.students.judge import StudentJudge, open_student
 from pnyx.students.train.regression import LexicalTrainer
 

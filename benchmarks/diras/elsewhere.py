@@ -23,10 +23,11 @@ import numpy as np
 from students import mean_of_sentences, similarities
 
 import pnyx
-from pnyx import Support, ndcg
+from pnyx import Support
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.tasks import ask_relevance
-from pnyx.measure.registry import MEASURES
+from pnyx.measure import ndcg
+from pnyx.measure.answers.registry import MEASURES
 from pnyx.students.judge import open_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))

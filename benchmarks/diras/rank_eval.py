@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from pnyx import Agreement, Joined, Measured
-from pnyx.measure.weighted import Floats, defined_mean, numbers
+from pnyx.measure import Agreement, Joined, Measured
+from pnyx.measure.core.weighted import Floats, defined_mean, numbers
 
 _SMALL = 15
 """Parts shorter than this are sorted by insertion."""

@@ -22,11 +22,12 @@ from pathlib import Path
 import numpy as np
 from recipe import guess_answers, read_table, relevance_label
 
-from pnyx import Support, ndcg, ranking_average_precision
+from pnyx import Support
 from pnyx.judge.answers import Judged
-from pnyx.judge.curves import best_f1_threshold, crossfit
+from pnyx.judge.calibration.curves import best_f1_threshold, crossfit
 from pnyx.judge.tasks import ask_relevance
-from pnyx.measure.registry import MEASURES
+from pnyx.measure import ndcg, ranking_average_precision
+from pnyx.measure.answers.registry import MEASURES
 from pnyx.students.judge import open_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
@@ -65,7 +66,7 @@ class Pairs:
 def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
     """The packaged encoder's cosine, of the whole passage or of its closest sentence."""
     from pnyx.judge.passages import read_passage
-    from pnyx.models.encoder import load_encoder
+    from pnyx.models.embed.encoder import load_encoder
 
     encoder = load_encoder()
     found = []
@@ -79,7 +80,7 @@ def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool)
 
 def mean_of_sentences(asked: Sequence[Support]) -> Scores:
     """The cosine of the mean of the sentences' vectors with question and definition."""
-    from pnyx.models.encoder import load_encoder
+    from pnyx.models.embed.encoder import load_encoder
     from pnyx.students.logistic import FEATURES, similarity_features
 
     place = FEATURES.index("passage-definition")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import anyio
 
-from pnyx.models.chat import ChatEndpoint, ChatRequest, Message, Reply
+from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, Reply
 
 SCHEMA = {
     "type": "object",
@@ -138,7 +138,7 @@ def main() -> None:
         share = count * latency / (slots * seconds)
         print(
             f"| {slots} | {latency} | {beyond} | {ceiling} | {count} | {share:.1%} "
-            f"| {endpoint.retries} | {endpoint.pace.limit} |"
+            f"| {endpoint.retries} | {endpoint.limiter.limit} |"
         )
 
 

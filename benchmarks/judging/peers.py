@@ -53,11 +53,11 @@ async def bounded(
 def pnyx(url: str, concurrency: int) -> Ask:
     """`pnyx.ask`: schema, strict parsing, adaptive concurrency, a commit for each reply."""
     from pnyx.judge.base import ask
-    from pnyx.judge.completions import StoredModel
-    from pnyx.judge.llm import LlmJudge
+    from pnyx.judge.llm.judge import LlmJudge
     from pnyx.judge.questions import Support
-    from pnyx.judge.store import Store
-    from pnyx.models.chat import ChatEndpoint
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.judge.store.store import Store
+    from pnyx.models.chat.endpoint import ChatEndpoint
 
     def run(rows: Sequence[Row], folder: Path) -> int:
         # A fresh endpoint has nothing learnt yet: each run ramps up anew.

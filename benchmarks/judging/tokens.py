@@ -27,16 +27,16 @@ from common import Report, arguments
 from pnyx.corpora.bundled import load_example
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import ask
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.llm import Asking, LlmJudge
-from pnyx.judge.prompting import Prompt, load_prompt
+from pnyx.judge.llm.judge import Asking, LlmJudge
+from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.questions import Support
-from pnyx.judge.store import Store
-from pnyx.models.chat import endpoint_from
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import endpoint_from
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 from pnyx.students.judge import PackagedJudge
-from pnyx.write.argue import Plan, argue
+from pnyx.write.arguing import Plan, argue
 from pnyx.write.extractive import ExtractiveWriter
 
 _REASON = '"reason": one short sentence on what in the document decides;\n'

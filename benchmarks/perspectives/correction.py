@@ -24,16 +24,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.gold import Gold, Joined, join_labels
-from pnyx.measure.gold import Pair as LabelledPair
-from pnyx.measure.perspective_corrected import Correction
-from pnyx.measure.perspective_table import Bounded, Table, mrecall, precision
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.ground_truth import Gold, Joined, join_labels
+from pnyx.measure.core.ground_truth import Pair as LabelledPair
+from pnyx.measure.perspectives.corrected import Correction
+from pnyx.measure.perspectives.table import Bounded, Table, mrecall, precision
 
 K = 5
 DRAWS, DRAWS_BEFORE = 400, 200
 MEASURES = {"MRecall@5": mrecall, "Precision@5": precision}
-HOME = "src/pnyx/measure/perspective_corrected.py"
+HOME = "src/pnyx/measure/perspectives/corrected.py"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from pnyx.search.dense import (  # noqa: E402
+from pnyx.search.ranking.dense import (  # noqa: E402
     _EXPANSION_SEARCH,
     cosine_top,
     new_graph,

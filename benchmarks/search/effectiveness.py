@@ -35,10 +35,10 @@ from effectiveness_systems import (
     within_pools,
 )
 
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.retrieval import MeasuredRun, measure_retrieval
-from pnyx.measure.significance import ONE_SIDED, SIGNIFICANT, Comparison, Conclusion
-from pnyx.models.embedding import Embedder, embedder_from
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.significance import ONE_SIDED, SIGNIFICANT, Comparison, Conclusion
+from pnyx.measure.runs.retrieval import MeasuredRun, measure_retrieval
+from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.records import SIDES, Qrel, RunEntry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))

@@ -10,22 +10,22 @@ from pathlib import Path
 import numpy as np
 from effectiveness_sets import Collection
 
-from pnyx.models.embedding import Embedder
+from pnyx.models.embed.embedder import Embedder
 from pnyx.records import Question, RunEntry
 from pnyx.search.build import build_index
-from pnyx.search.clusters import DEFAULT_SPACE, cluster_documents
-from pnyx.search.dense import dense_rank
-from pnyx.search.diversify import mmr, of_best
-from pnyx.search.features import put_feature, read_feature
-from pnyx.search.fusion import RankedList
+from pnyx.search.features.access import put_feature, read_feature
+from pnyx.search.features.clusters import DEFAULT_SPACE, cluster_documents
+from pnyx.search.features.topic_points import Space
+from pnyx.search.features.vectors import document_vectors, embed_documents, embed_question
 from pnyx.search.index import Index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.plan import PARAMETERS
-from pnyx.search.quality import QualityModel, score_documents
-from pnyx.search.scoring import Scoring, rank_documents, touche_rank
-from pnyx.search.topic_points import Space
-from pnyx.search.vectors import document_vectors, embed_documents, embed_question
+from pnyx.search.quality.model import QualityModel, score_documents
+from pnyx.search.ranking.dense import dense_rank
+from pnyx.search.ranking.diversify import mmr, of_best
+from pnyx.search.ranking.fusion import RankedList
+from pnyx.search.ranking.scoring import Scoring, rank_documents, touche_rank
 
 BASELINE = "Dirichlet"
 DEFAULT = f"Touché {PARAMETERS['wc'].default:g}/{PARAMETERS['wq'].default:g} (default)"

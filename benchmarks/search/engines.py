@@ -58,7 +58,7 @@ def put_features(index: Path, corpus: Path) -> None:
     """Give an index the topics and qualities of a corpus."""
     from corpus import read_features
 
-    from pnyx.search.features import put_feature
+    from pnyx.search.features.access import put_feature
 
     cluster, quality = read_features(corpus / "features.txt")
     centroids = np.load(corpus / "centroids.npy")
@@ -77,7 +77,7 @@ def pnyx_ask(index: Any, corpus: Path, job: dict[str, Any], *, hits: bool = Fals
     """Return how Pnyx ranks: arrays, or result objects with ids."""
     from corpus import read_lines
 
-    from pnyx.search.scoring import touche_rank
+    from pnyx.search.ranking.scoring import touche_rank
 
     questions, model, top = read_lines(corpus / "questions.txt"), job["model"], job["top"]
     if model == "touche":

@@ -17,10 +17,10 @@ import numpy as np
 from effectiveness import WORDS
 from effectiveness_sets import Collection
 
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.retrieval import measure_retrieval
-from pnyx.measure.significance import Comparison, conclude, holm
-from pnyx.models.embedding import Embedder
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.significance import Comparison, conclude, holm
+from pnyx.measure.runs.retrieval import measure_retrieval
+from pnyx.models.embed.embedder import Embedder
 from pnyx.records import Qrel, RunEntry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))

@@ -21,13 +21,13 @@ import numpy as np
 from halves import DEVELOPMENT, MARGIN, TEST, Report, Rows, arguments, halves, report_halves
 from hybrid_sets import Searched, searched_sets
 
-from pnyx.measure.base import Bootstrap
-from pnyx.measure.retrieval import measure_retrieval
-from pnyx.models.embedding import Embedder, embedder_from
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.runs.retrieval import measure_retrieval
+from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.records import RunEntry
-from pnyx.search.fusion import RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.plan import AUTO
-from pnyx.search.scoring import Scoring, choose_scoring, depth_of_parts, rank_documents
+from pnyx.search.ranking.fusion import RankedList, fuse_rrf, fuse_weighted
+from pnyx.search.ranking.scoring import Scoring, choose_scoring, depth_of_parts, rank_documents
 
 MEASURE = "nDCG@10"
 PARTS = ("bm25", "dirichlet", "dense")

@@ -13,12 +13,12 @@ import numpy as np
 from effectiveness_sets import DATA, Collection, _words, debates, sigir, webis, without_sides
 from effectiveness_systems import prepare
 
-from pnyx.models.embedding import Embedder
+from pnyx.models.embed.embedder import Embedder
 from pnyx.records import Qrel, Question
 from pnyx.search.build import build_index
-from pnyx.search.features import put_feature, read_feature
+from pnyx.search.features.access import put_feature, read_feature
+from pnyx.search.features.vectors import VECTORS
 from pnyx.search.index import Index
-from pnyx.search.vectors import VECTORS
 
 __all__ = ["Searched", "searched_sets", "touche_topics"]
 

@@ -16,11 +16,11 @@ from processes import WC, WQ, Lucene, read_rankings, search_job
 
 from pnyx.records import Document
 from pnyx.search.build import build_index
-from pnyx.search.clusters import clusters_of
+from pnyx.search.features.clusters import clusters_of
 from pnyx.search.index import Index
-from pnyx.search.models import Collection, Term, make_model
-from pnyx.search.postings import LENGTHS, encode_lengths
-from pnyx.search.stored import searched_text
+from pnyx.search.lexical.postings import LENGTHS, encode_lengths
+from pnyx.search.lexical.record_codec import searched_text
+from pnyx.search.ranking.models import Collection, Term, make_model
 
 NEAR = 1e-5
 """Scores this near, relative to the best, count as tied: Lucene sums in float32."""

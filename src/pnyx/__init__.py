@@ -1,7 +1,8 @@
 """Pnyx: find all sides of a contentious question, argue each with evidence, measure the trust.
 
-The public names stand in `__init__.pyi`, each with its home; one is imported when it is first used,
-so that `import pnyx` stays light.
+The names here are those most people need; `pnyx.search`, `pnyx.judge`, `pnyx.measure` and the other
+rooms have more. They stand in `__init__.pyi`, each with its home. One is imported when it is first
+used, so that `import pnyx` stays light.
 
     import pnyx
 

@@ -1,1 +1,7 @@
-"""Relevance annotated at scale (DIRAS): what is relevant, which pairs, whose labels."""
+"""Relevance annotated at scale (DIRAS): definitions, samples, labels, students, review."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any
 
-from pnyx.corpora.segment import trim, word_weight
+from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import shorten
 from pnyx.judge.base import run_blocking
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.prompting import load_prompt
-from pnyx.judge.reading import ask_structured
-from pnyx.models.flow import run_all
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import ask_structured
+from pnyx.judge.store.completions import StoredModel
+from pnyx.models.http.flow import run_all
 from pnyx.records import Question
 
 __all__ = ["DraftedDefinition", "draft_definitions"]

@@ -13,7 +13,7 @@ from pnyx.corpora import write_qrels
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_text
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.perspective_verdicts import UnscoredPairs
+from pnyx.measure.perspectives.verdicts import UnscoredPairs
 from pnyx.records import Qrel
 
 __all__ = ["check_thresholds", "write_graded_qrels"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from pnyx.corpora.benchmarks.items import PARTLY
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.items import PARTLY
-from pnyx.corpora.segment import trim
+from pnyx.corpora.text.segment import trim
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, verdict_fields
 from pnyx.judge.questions import Shot

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from pnyx.annotate.labelled import group_of
+from pnyx.corpora.benchmarks.trec import as_ranked, write_run
 from pnyx.corpora.fields import number
-from pnyx.corpora.trec import as_ranked, write_run
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, of_kind
 from pnyx.judge.questions import JudgeQuestion, Ranking
-from pnyx.models.flow import run_all
+from pnyx.models.http.flow import run_all
 from pnyx.records import Question, RunEntry
-from pnyx.search.rerank import Listwise, Reranked, rerank_async
+from pnyx.search.ranking.rerank import Listwise, Reranked, rerank_async
 
 __all__ = ["Listed", "SlidingJudge", "listed_by_question", "write_ranking"]
 

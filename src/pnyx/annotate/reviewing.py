@@ -17,7 +17,7 @@ from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, atomic_text, json_line, scan_lines
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.gold import Truth
+from pnyx.measure.core.ground_truth import Truth
 
 __all__ = ["Disagreement", "draw_disagreements", "read_review", "write_review"]
 

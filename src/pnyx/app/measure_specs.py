@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
-from pnyx.measure.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
 
 if TYPE_CHECKING:
-    from pnyx.measure.gold import Joined, Truth
+    from pnyx.measure.core.ground_truth import Joined, Truth
 
 __all__ = [
     "BootstrapSpec",
@@ -60,7 +60,7 @@ class TruthSpec(JudgedSpec, heading="Labels"):
 
     def truth(self) -> Truth:
         """Return what the labels or the qrels say; OptionError: both are given, or neither."""
-        from pnyx.measure.gold import truth_of_labels, truth_of_qrels
+        from pnyx.measure.core.ground_truth import truth_of_labels, truth_of_qrels
 
         if (self.labels is None) == (self.qrels is None):
             raise OptionError("give either --labels LABELS or --qrels QRELS")
@@ -102,7 +102,7 @@ class CorrectionSpec(Spec, heading="Correction", rare="shift"):
 
     def joined(self, judge: str | None = None) -> Joined | None:
         """Return the answers with their labels, if there are any."""
-        from pnyx.measure.gold import join_labels
+        from pnyx.measure.core.ground_truth import join_labels
 
         if self.labelled is None:
             return None

@@ -15,9 +15,9 @@ from pnyx.errors import InputError, OptionError, shorten
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.judge.base import Judge
-    from pnyx.judge.completions import StoredModel
-    from pnyx.judge.llm import LlmJudge
-    from pnyx.judge.prompting import Prompt
+    from pnyx.judge.llm.judge import LlmJudge
+    from pnyx.judge.llm.prompting import Prompt
+    from pnyx.judge.store.completions import StoredModel
     from pnyx.judge.tasks import Task
     from pnyx.students.judge import StudentJudge
 
@@ -54,7 +54,7 @@ def default_judge(model: StoredModel | None) -> Judge:
         from pnyx.students.judge import PackagedJudge
 
         return PackagedJudge()
-    from pnyx.judge.llm import LlmJudge
+    from pnyx.judge.llm.judge import LlmJudge
 
     return LlmJudge(model)
 
@@ -97,11 +97,11 @@ def open_judge(
     with open_models(spec, named, say, spec) as opened:
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
-            from pnyx.judge.recalibration import Recalibrated, read_calibration
+            from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
 
             judge = Recalibrated(judge, read_calibration(spec.calibration))
         if spec.cascade is not None:
-            from pnyx.judge.panel import cascade_from
+            from pnyx.judge.combining.panel import cascade_from
 
             first = make.first(opened[-1] if cheap is not None else None)
             judge = cascade_from(spec.cascade, first, judge)
@@ -134,7 +134,7 @@ def deciding_settings(opened: Opened, spec: JudgeSpec) -> dict[str, Any]:
 
 def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
     """Return what a manifest says of the judge, of the items and of what was sent."""
-    from pnyx.models.replies import printable
+    from pnyx.models.chat.types import printable
 
     facts: dict[str, Any] = {
         "items": {"path": printable(source), "count": count},
@@ -170,7 +170,7 @@ def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
 
 def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
     """Refuse a language model that is no cheaper than what follows it."""
-    from pnyx.models.chat import endpoint_from
+    from pnyx.models.chat.endpoint import endpoint_from
 
     if not spec.models:
         found = shorten(cheap, 60)
@@ -211,7 +211,7 @@ class _Maker:
     def combined(self, models: Sequence[StoredModel]) -> Judge:
         """Return one judge of one or several models, each asked once or several times."""
         if models:
-            from pnyx.judge.panel import Panel
+            from pnyx.judge.combining.panel import Panel
 
             judges = [self._repeated(model) for model in models]
             return judges[0] if len(judges) == 1 else Panel(judges, self.spec.combine)
@@ -248,14 +248,14 @@ class _Maker:
     def _repeated(self, model: StoredModel) -> Judge:
         if self.spec.samples == 1:
             return self._llm(model)
-        from pnyx.judge.panel import Repeats
+        from pnyx.judge.combining.panel import Repeats
 
         return Repeats(
             lambda sample: self._llm(model, sample), self.spec.samples, self.spec.combine
         )
 
     def _llm(self, model: StoredModel, sample: int = 0) -> LlmJudge:
-        from pnyx.judge.llm import Asking, LlmJudge
+        from pnyx.judge.llm.judge import Asking, LlmJudge
 
         prompt = self._prompt()
         asking = Asking(
@@ -282,7 +282,7 @@ class _Maker:
         name = self.spec.prompt or (_PERSPECTIVE_PROMPT if self.as_perspectives else None)
         if name is None:
             return None
-        from pnyx.judge.prompting import load_prompt
+        from pnyx.judge.llm.prompting import load_prompt
 
         prompt = load_prompt(name)
         if prompt.task != self.task.name:
@@ -293,7 +293,7 @@ class _Maker:
 
     def prompts(self) -> list[Prompt]:
         """Return what a language model is asked with."""
-        from pnyx.judge.prompting import load_prompt
+        from pnyx.judge.llm.prompting import load_prompt
 
         own = self._prompt()
         if self.spec.batch == 1:

@@ -11,11 +11,11 @@ from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import ModelSpec, SpendingSpec
-    from pnyx.judge.completions import StoredModel
-    from pnyx.judge.store import Store
-    from pnyx.models.ledger import Ledger
-    from pnyx.models.prices import Price
-    from pnyx.models.replies import ChatModel
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.judge.store.store import Store
+    from pnyx.models.chat.ledger import Ledger
+    from pnyx.models.chat.prices import Price
+    from pnyx.models.chat.types import ChatModel
 
 __all__ = ["Say", "open_model", "open_models", "prices_of"]
 
@@ -58,8 +58,8 @@ def open_models(
     if not named:
         yield []
         return
-    from pnyx.judge.completions import StoredModel
-    from pnyx.judge.store import Store
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.judge.store.store import Store
 
     endpoints = _by_model(named, spec.timeout, spec.concurrency)
     sign = _now_and_then(say)
@@ -89,17 +89,17 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
 
 def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
     """Return one model for each name, behind all of its addresses."""
-    from pnyx.models.chat import Patience, endpoint_from
+    from pnyx.models.chat.endpoint import RetryPolicy, endpoint_from
 
-    patience = Patience(timeout=timeout)
+    retry = RetryPolicy(timeout=timeout)
     by_name: dict[str, list[Any]] = {}
     for one in dict.fromkeys(named):
-        endpoint = endpoint_from(one, patience=patience, concurrency=concurrency)
+        endpoint = endpoint_from(one, retry=retry, concurrency=concurrency)
         by_name.setdefault(endpoint.model, []).append(endpoint)
     models: list[ChatModel] = []
     for endpoints in by_name.values():
         if len(endpoints) > 1:
-            from pnyx.models.pool import EndpointPool
+            from pnyx.models.chat.pool import EndpointPool
 
             models.append(EndpointPool(endpoints))
         else:
@@ -122,7 +122,7 @@ def _now_and_then(say: Say) -> Say:
 
 def _books(spec: SpendingSpec, models: int) -> Callable[[str], Ledger]:
     """Return what makes the ledger of one of several models, which share a budget evenly."""
-    from pnyx.models.ledger import Ledger, check_budget
+    from pnyx.models.chat.ledger import Ledger, check_budget
 
     usd = None if spec.budget is None else spec.budget / models
     tokens = None if spec.budget_tokens is None else spec.budget_tokens // models
@@ -137,7 +137,7 @@ def _books(spec: SpendingSpec, models: int) -> Callable[[str], Ledger]:
 
 def prices_of(spec: SpendingSpec) -> Callable[[str], Price | None]:
     """Return the price of a model by its name, the file of --prices first."""
-    from pnyx.models.prices import price_of, read_prices
+    from pnyx.models.chat.prices import price_of, read_prices
 
     overrides = {} if spec.prices is None else read_prices(spec.prices)
     return lambda model: price_of(model, overrides)

@@ -12,12 +12,12 @@ from pnyx.search.plan import PERSPECTIVES, Listwise, SearchPlan
 if TYPE_CHECKING:
     from pnyx.app.search_specs import ArgueSpec, ScoringSpec, SearchSpec
     from pnyx.judge.base import Judge
-    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.store.completions import StoredModel
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.search.pipeline import Searcher
-    from pnyx.search.scoring import Scoring
-    from pnyx.write.argue import Plan
+    from pnyx.search.ranking.scoring import Scoring
+    from pnyx.write.arguing import Plan
     from pnyx.write.case import Writer
 
 __all__ = ["argue_plan", "open_searcher", "open_writer", "scoring_of"]
@@ -39,7 +39,7 @@ def open_searcher(
         InputError: a value out of range, or a file that cannot be used.
         OptionError: a choice that would change nothing.
     """
-    from pnyx.models.embedding import embedder_from
+    from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.pipeline import Searcher
 
     plan = _plan(spec, listwise=model is not None and not spec.judges_each)
@@ -57,7 +57,7 @@ def open_searcher(
 
 def scoring_of(spec: ScoringSpec) -> Scoring:
     """Return the scoring model of a spec."""
-    from pnyx.search.scoring import Scoring
+    from pnyx.search.ranking.scoring import Scoring
 
     parameters = _given(spec, "mu k1 b wc wq")
     others = _given(spec, "lexical fusion dense_weight")
@@ -85,9 +85,9 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
 
 def _resolved(index: Index, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
     """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
-    from pnyx.models.embedding import PACKAGED, embedder_from
+    from pnyx.models.embed.embedder import PACKAGED, embedder_from
     from pnyx.search.plan import AUTO
-    from pnyx.search.scoring import choose_scoring
+    from pnyx.search.ranking.scoring import choose_scoring
 
     named = scoring.model == AUTO and embedder not in (None, PACKAGED)
     chosen = choose_scoring(index, scoring, embedder_from(embedder).name if named else PACKAGED)
@@ -134,7 +134,7 @@ def _perspectives(
 def argue_plan(spec: ArgueSpec) -> Plan:
     """Return the sizes of an argument."""
     from pnyx.records import SIDES
-    from pnyx.write.argue import Plan
+    from pnyx.write.arguing import Plan
 
     return Plan(
         sides=SIDES if spec.stance == "both" else (spec.stance,),

@@ -18,7 +18,7 @@ _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.j
 class ScoringSpec(
     Spec, heading="Ranking", rare="mu k1 b wc wq flat lexical fusion dense_weight embedder"
 ):
-    """What ranks, with its parameters; see `pnyx.search.scoring.Scoring`."""
+    """What ranks, with its parameters; see `pnyx.search.ranking.scoring.Scoring`."""
 
     model: Literal["auto", "dirichlet", "bm25", "touche", "dense", "hybrid"] = opt(
         "auto",
@@ -135,7 +135,7 @@ class SearchSpec(StageSpec, ScoringSpec):
 
 
 class ArgueSpec(Spec, heading="Argument", rare="certainty writer context examples"):
-    """How both sides are argued; see `pnyx.write.argue.Plan`."""
+    """How both sides are argued; see `pnyx.write.arguing.Plan`."""
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
     points: int = opt(POINTS, "Conclusions to write for each side.", low=1)

@@ -5,8 +5,8 @@
         round: bool = opt(False, "A circle.")
         radius: float | None = opt(None, "Radius of the circle.", needs="round")
 
-The command line makes its options of the fields (`pnyx.cli.params`); a web request or a remote
-worker sends `row()` and gets the same object from `from_row`.
+The command line makes its options of the fields (`pnyx.cli.common.params`); a web request or a
+remote worker sends `row()` and gets the same object from `from_row`.
 """
 
 from __future__ import annotations

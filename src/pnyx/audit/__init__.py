@@ -1,1 +1,7 @@
-"""Measures of judges: how far each can be trusted; see docs/architecture.md."""
+"""Judges and searches measured as wholes: tuning, and retrievers against perspectives."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

@@ -9,10 +9,10 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks import ask_relevance, ask_stance
-from pnyx.measure.base import Measured
-from pnyx.measure.binary import against_labels
-from pnyx.measure.intervals import share_of
-from pnyx.measure.ranked import perspective_coverage, precision_at
+from pnyx.measure.answers.binary import against_labels
+from pnyx.measure.core.base import Measured
+from pnyx.measure.core.intervals import share_of
+from pnyx.measure.runs.ranked import perspective_coverage, precision_at
 from pnyx.records import SIDES, Argument, Question, judged_text
 from pnyx.search.sides import stance_side
 

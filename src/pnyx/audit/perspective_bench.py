@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pnyx.audit.perspective_plan import PerspectiveBench
 from pnyx.corpora import write_run
-from pnyx.corpora.trec import as_ranked
+from pnyx.corpora.benchmarks.trec import as_ranked
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_text, make_folder
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import Support
-from pnyx.measure.base import Bootstrap, row_of
-from pnyx.measure.perspective_leaning import Leaning, measure_leaning, side_questions
-from pnyx.measure.perspective_verdicts import Verdicts, verdicts_of_answers
-from pnyx.measure.perspectives import Questions, measure_perspectives
-from pnyx.models.embedding import embedder_from
+from pnyx.measure.core.base import Bootstrap, row_of
+from pnyx.measure.perspectives.coverage import Questions, measure_perspectives
+from pnyx.measure.perspectives.leaning import Leaning, measure_leaning, side_questions
+from pnyx.measure.perspectives.verdicts import Verdicts, verdicts_of_answers
+from pnyx.models.embed.embedder import embedder_from
 from pnyx.records import SIDES, Question, RunEntry
 from pnyx.runs.pairs import PairSource, pairs_of_views
 from pnyx.runs.results import apply_judge
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher, SearchPlan
-from pnyx.search.scoring import Scoring
+from pnyx.search.ranking.scoring import Scoring
 
 if TYPE_CHECKING:
-    from pnyx.measure.gold import Joined
-    from pnyx.measure.perspective_results import PerspectiveCoverage
-    from pnyx.models.embedding import Embedder
+    from pnyx.measure.core.ground_truth import Joined
+    from pnyx.measure.perspectives.results import PerspectiveCoverage
+    from pnyx.models.embed.embedder import Embedder
     from pnyx.search.perspectives import PerspectiveSource
 
 __all__ = ["BenchJudge", "BenchSearch", "Benched", "bench_perspectives", "pairs_at_most"]
@@ -50,7 +50,7 @@ Runs: TypeAlias = dict[str, list[RunEntry]]
 class BenchSearch:
     """What is searched, for which questions, and how.
 
-    `perspectives` is what `pnyx.by_question` returns, with the question's text in
+    `perspectives` is what `pnyx.measure.by_question` returns, with the question's text in
     `extra["question"]`. Retrievers that need an `embedder` take the packaged one by default;
     `expansions` writes the perspectives to search for; `problems` collects what a reader must know.
 

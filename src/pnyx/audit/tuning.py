@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from pnyx.errors import InputError, shorten
-from pnyx.measure.base import Bootstrap, Measured, row_of
-from pnyx.measure.intervals import column_means
-from pnyx.measure.irmeasures import Scorer, parse_measures
-from pnyx.measure.rankings import Judgements, judgements_of
-from pnyx.measure.significance import PairedTest, Test, differ
-from pnyx.measure.weighted import Floats, numbers
+from pnyx.measure.core.base import Bootstrap, Measured, row_of
+from pnyx.measure.core.intervals import column_means
+from pnyx.measure.core.significance import PairedTest, Test, differ
+from pnyx.measure.core.weighted import Floats, numbers
+from pnyx.measure.runs.irmeasures import Scorer, parse_measures
+from pnyx.measure.runs.rankings import Judgements, judgements_of
 from pnyx.records import Qrel, Question
-from pnyx.search.fusion import RankedList
 from pnyx.search.index import Index
 from pnyx.search.plan import AUTO, MODEL_PARAMETERS, Scoring, check_parameter
-from pnyx.search.scoring import depth_of_parts, fuse_parts, rank_documents
+from pnyx.search.ranking.fusion import RankedList
+from pnyx.search.ranking.scoring import depth_of_parts, fuse_parts, rank_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pnyx.models.embedding import Embedder
+    from pnyx.models.embed.embedder import Embedder
 
 __all__ = ["GRIDS", "Fold", "Parameters", "Setting", "Tuned", "Tuning", "tune"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
-from pnyx.cli.params import Group
+from pnyx.cli.common.params import Group
 from pnyx.errors import InputError, PnyxError
 
 __all__ = ["COMMANDS", "EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNSCORED", "main"]

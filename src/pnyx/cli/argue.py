@@ -16,9 +16,9 @@ from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import check_question, print_result, say
-from pnyx.cli.params import verb
-from pnyx.cli.progress import watched
+from pnyx.cli.common.options import check_question, print_result, say
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import watched
 from pnyx.errors import shorten
 from pnyx.records import CitationStyle
 
@@ -63,7 +63,7 @@ def command(
     """
     from pnyx.records import Question
     from pnyx.search.index import Index
-    from pnyx.write.argue import argue
+    from pnyx.write.arguing import argue
 
     check_question(question)
     opened = Index.open(index)

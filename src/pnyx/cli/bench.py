@@ -17,25 +17,25 @@ from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import needs_out, plan_items, say_judge
-from pnyx.cli.measure_perspectives_report import (
+from pnyx.cli.common.answering import needs_out, plan_items, say_judge
+from pnyx.cli.common.options import say, warn, warn_first
+from pnyx.cli.common.params import Group, verb
+from pnyx.cli.common.progress import watched
+from pnyx.cli.measure.perspectives_report import (
     corrected_cell,
     coverage_legend,
     leaning_table,
     notes,
 )
-from pnyx.cli.measure_runs import compared_legend, draws_legend, mark, shown
-from pnyx.cli.options import say, warn, warn_first
-from pnyx.cli.params import Group, verb
-from pnyx.cli.progress import watched
+from pnyx.cli.measure.runs import compared_legend, draws_legend, mark, shown
 from pnyx.errors import OptionError, shorten
 from pnyx.view.tables import Column, Marked, Table, filled
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched, BenchSearch
     from pnyx.audit.perspective_plan import Variant
-    from pnyx.cli.measure_runs import Part
-    from pnyx.measure.perspectives import Questions
+    from pnyx.cli.measure.runs import Part
+    from pnyx.measure.perspectives.coverage import Questions
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
 
@@ -168,8 +168,8 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
 
 
 def _views(spec: BenchSpec) -> Questions:
-    from pnyx.corpora.perspectives import read_perspectives
-    from pnyx.measure.perspectives import by_question
+    from pnyx.corpora.benchmarks.perspectives import read_perspectives
+    from pnyx.measure.perspectives.coverage import by_question
 
     found = read_perspectives(spec.perspectives, gold=True)
     return by_question(found, sides_by_order=spec.sides == "order")
@@ -204,7 +204,7 @@ def _expansions(
 
 def _warn_if_told(expand: str, covered: str) -> None:
     """Warn where what is searched is what is to be covered: that is the answer."""
-    from pnyx.corpora.perspectives import read_perspectives
+    from pnyx.corpora.benchmarks.perspectives import read_perspectives
 
     searched = {one.text for one in read_perspectives(expand)}
     if all(one.text in searched for one in read_perspectives(covered, gold=True)):

@@ -7,8 +7,8 @@ import click
 from pnyx.app.measure_specs import SidesSpec
 from pnyx.app.spec import Spec, file_opt
 from pnyx.cli.build_draft import DraftsSpec, draft, filter_
-from pnyx.cli.options import print_result, refuse_same_file
-from pnyx.cli.params import Group, verb
+from pnyx.cli.common.options import print_result, refuse_same_file
+from pnyx.cli.common.params import Group, verb
 from pnyx.errors import OptionError, shorten
 
 __all__ = ["command"]
@@ -67,7 +67,7 @@ def import_(source: str, spec: ImportSpec, as_json: bool) -> int:
     Example:
       pnyx build import kialo_query_exp.dev.jsonl --sides order --out drafts.md
     """
-    from pnyx.corpora.drafts import read_drafts, with_sides, write_drafts
+    from pnyx.corpora.benchmarks.drafts import read_drafts, with_sides, write_drafts
 
     spec.check(as_json=as_json, FILE=source)
     out = str(spec.out)
@@ -100,9 +100,9 @@ def export(drafts: str, output: ExportSpec, as_json: bool) -> int:
       pnyx judge support --run bm25.run --perspectives views.jsonl \\
         --index my.index --out judged
     """
-    from pnyx.corpora.drafts import finished, read_drafts
-    from pnyx.corpora.perspectives import write_perspectives
-    from pnyx.corpora.questions import write_questions
+    from pnyx.corpora.benchmarks.drafts import finished, read_drafts
+    from pnyx.corpora.benchmarks.perspectives import write_perspectives
+    from pnyx.corpora.benchmarks.questions import write_questions
     from pnyx.files import atomic_text
 
     output.check(drafts, as_json=as_json)

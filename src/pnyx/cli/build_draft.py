@@ -15,16 +15,23 @@ from pnyx.app.judge_specs import AskedSpec
 from pnyx.app.open_models import open_model, prices_of
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import print_planned
-from pnyx.cli.options import ColumnSpec, print_result, refuse_same_file, say, warn, warn_first
-from pnyx.cli.params import verb
-from pnyx.cli.progress import reporting
+from pnyx.cli.common.answering import print_planned
+from pnyx.cli.common.options import (
+    ColumnSpec,
+    print_result,
+    refuse_same_file,
+    say,
+    warn,
+    warn_first,
+)
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import reporting
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.drafts.drafting import Drafted
     from pnyx.drafts.filtering import Filtered
-    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.store.completions import StoredModel
 
 __all__ = ["DraftsSpec", "draft", "filter_"]
 
@@ -61,8 +68,8 @@ class DraftsSpec(Spec, heading="Output"):
 
 def _check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
     """Refuse drafts that a Markdown file cannot hold, before anything is spent on them."""
-    from pnyx.corpora.drafts import is_markdown
-    from pnyx.corpora.markdown import write_drafts_markdown
+    from pnyx.corpora.benchmarks.drafts import is_markdown
+    from pnyx.corpora.benchmarks.markdown import write_drafts_markdown
 
     if path is not None and is_markdown(path):
         write_drafts_markdown(io.StringIO(), rows)
@@ -72,7 +79,7 @@ def _print_plan(
     model: StoredModel | None, asked: AskedSpec, count: int, what: str, *, as_json: bool
 ) -> None:
     """Print what a model that was asked offline would have been asked about `count` of `what`."""
-    from pnyx.judge.plan import planned_models
+    from pnyx.judge.llm.plan import planned_models
 
     assert model is not None  # noqa: S101 - without --llm there is no plan
     planned = planned_models([model], {model.name: prices_of(asked)(model.name)})
@@ -116,7 +123,11 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
 
     def read(self, source: str) -> list[Any]:
         """Return the sources that are drafted from."""
-        from pnyx.corpora.draft_sources import read_argument_pairs, read_claims, read_survey
+        from pnyx.corpora.benchmarks.draft_sources import (
+            read_argument_pairs,
+            read_claims,
+            read_survey,
+        )
 
         if self.kind == "pairs":
             found: list[Any] = list(
@@ -186,7 +197,7 @@ def _write_drafts(
     drafted: Sequence[Drafted], what: str, output: DraftsSpec, lack: str, *, as_json: bool
 ) -> int:
     from pnyx.corpora.base import encode
-    from pnyx.corpora.drafts import write_drafts
+    from pnyx.corpora.benchmarks.drafts import write_drafts
     from pnyx.files import atomic_text
 
     out = str(output.out)
@@ -282,7 +293,7 @@ def filter_(
       pnyx build filter drafts.md --llm openai:gpt-4o \\
         --out kept.md --dropped dropped.jsonl
     """
-    from pnyx.corpora.drafts import read_drafts
+    from pnyx.corpora.benchmarks.drafts import read_drafts
     from pnyx.drafts.filtering import filter_drafts
 
     spec.check(asked)
@@ -304,7 +315,7 @@ def filter_(
 
 
 def _write_kept(found: Filtered, asked: int, out: str, dropped: str, *, as_json: bool) -> int:
-    from pnyx.corpora.drafts import write_drafts
+    from pnyx.corpora.benchmarks.drafts import write_drafts
 
     write_drafts(dropped, [one.written() for one in found.dropped])
     write_drafts(out, found.kept)

@@ -13,17 +13,17 @@ import click
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.measure_runs import shown
-from pnyx.cli.options import print_result, warn
-from pnyx.cli.params import verb
+from pnyx.cli.common.options import print_result, warn
+from pnyx.cli.common.params import verb
+from pnyx.cli.measure.runs import shown
 from pnyx.errors import InputError, shorten
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure_runs import Part
-    from pnyx.judge.recalibration import Recalibration
-    from pnyx.measure.base import Measured
-    from pnyx.measure.gold import Pair
+    from pnyx.cli.measure.runs import Part
+    from pnyx.judge.calibration.recalibration import Recalibration
+    from pnyx.measure.core.base import Measured
+    from pnyx.measure.core.ground_truth import Pair
 
 __all__ = ["command"]
 
@@ -73,7 +73,7 @@ def command(answers: str, spec: CalibrateSpec, as_json: bool) -> int:
       pnyx calibrate results --labels labels.jsonl --out calibration.json \\
         --method platt --error 0.1
     """
-    from pnyx.judge.recalibration import write_calibration
+    from pnyx.judge.calibration.recalibration import write_calibration
     from pnyx.judge.verdicts import file_of
 
     data = _read(Path(file_of(answers)), spec.labels)
@@ -115,7 +115,7 @@ class _Data:
 
 def _read(answers: Path, labels: str) -> _Data:
     from pnyx.judge.verdicts import read_verdicts
-    from pnyx.measure.gold import join_labels
+    from pnyx.measure.core.ground_truth import join_labels
 
     files = {"answers": _identity(answers), "labels": _identity(Path(labels))}
     task = next(read_verdicts(answers)).task
@@ -176,9 +176,9 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
     """Return the calibration, and its cross-fitted figures."""
     from datetime import UTC, datetime
 
-    from pnyx.judge.curves import best_f1_threshold, crossfit, fit, folds_of
-    from pnyx.judge.recalibration import Recalibration
-    from pnyx.judge.sure import choose_thresholds
+    from pnyx.judge.calibration.curves import best_f1_threshold, crossfit, fit, folds_of
+    from pnyx.judge.calibration.recalibration import Recalibration
+    from pnyx.judge.calibration.selective import choose_thresholds
 
     p, y, groups = data.probabilities, data.labels, data.groups
     choose: Callable[[Sequence[float], Sequence[bool]], float] = (
@@ -216,8 +216,8 @@ def _figures(
     labels: Sequence[bool], found: Sequence[tuple[float, bool]], asked: int
 ) -> dict[str, Measured]:
     """Measure probabilities and verdicts on labels."""
-    from pnyx.measure.base import Measured
-    from pnyx.measure.registry import MEASURES
+    from pnyx.measure.answers.registry import MEASURES
+    from pnyx.measure.core.base import Measured
 
     if not labels:
         return {name: Measured(None, 0, asked) for name in _MEASURES}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.spec import opt
-from pnyx.cli.options import ColumnSpec, OutSpec, print_result, warn
-from pnyx.cli.params import verb
+from pnyx.cli.common.options import ColumnSpec, OutSpec, print_result, warn
+from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, shorten
 from pnyx.records import CitationStyle
 

@@ -9,15 +9,15 @@ import click
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import EvidenceSpec, OutSpec, print_result, refuse_same_file, say
-from pnyx.cli.params import Group, verb
-from pnyx.cli.progress import counted, reporting
+from pnyx.cli.common.options import EvidenceSpec, OutSpec, print_result, refuse_same_file, say
+from pnyx.cli.common.params import Group, verb
+from pnyx.cli.common.progress import counted, reporting
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pnyx.corpora.search_results import QuestionResults
+    from pnyx.corpora.benchmarks.search_results import QuestionResults
     from pnyx.records import Evidence, Question
     from pnyx.web.corpus import WebCorpus, WebPlan
     from pnyx.web.search import SearchApi
@@ -67,7 +67,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> None:
       pnyx corpus split psgs.tsv.gz -o - | pnyx index - --out my.index
     """
     from pnyx.corpora import write_jsonl
-    from pnyx.corpora.segment import split_evidence
+    from pnyx.corpora.text.segment import split_evidence
     from pnyx.files import atomic_text
 
     spec.check_json("passages", as_json=as_json)
@@ -152,9 +152,9 @@ class WebSpec(FetchSpec, PassageSpec, ResultSpec):
 
     def plan(self) -> WebPlan:
         """Return what is done with the results."""
+        from pnyx.web.addresses import network
         from pnyx.web.corpus import WebPlan
         from pnyx.web.fetch import FetchLimits
-        from pnyx.web.targets import network
 
         if not self.contact:
             raise OptionError("Missing option '--contact' (or $PNYX_CONTACT).")
@@ -180,7 +180,7 @@ class WebSpec(FetchSpec, PassageSpec, ResultSpec):
             from pnyx.web.search import APIS
 
             return APIS[self.search](self.search_url)
-        from pnyx.corpora.search_results import read_search_results
+        from pnyx.corpora.benchmarks.search_results import read_search_results
 
         return {found.question_id: found for found in read_search_results(self.search)}
 
@@ -236,7 +236,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 def _questions(path: str) -> list[Question]:
     """Read questions, or those that a file of perspectives is about."""
     from pnyx.corpora import FORMATS, read_questions, sniff
-    from pnyx.corpora.perspectives import read_perspectives
+    from pnyx.corpora.benchmarks.perspectives import read_perspectives
     from pnyx.records import Question
 
     try:

@@ -17,9 +17,9 @@ from pnyx.app.search_specs import ArgueSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.argue import with_settings, write_pages, write_responses_file
-from pnyx.cli.options import print_result, say
-from pnyx.cli.params import verb
-from pnyx.cli.progress import watched
+from pnyx.cli.common.options import print_result, say
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import watched
 from pnyx.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pnyx.corpora.bundled import Example
     from pnyx.judge.base import Judge
-    from pnyx.measure.base import Measured
+    from pnyx.measure.core.base import Measured
     from pnyx.search.index import Index
     from pnyx.write.case import Case, Writer
 
@@ -147,7 +147,7 @@ def _run(
     """Do the job in `folder`; returns the cases and all measures, in the order to show."""
     from pnyx.audit.example import judge_agreement, search_agreement
     from pnyx.search.build import build_index
-    from pnyx.write.argue import Plan, argue
+    from pnyx.write.arguing import Plan, argue
 
     index = build_index(example.arguments, folder / "example.index")
     runs = _search(index, example, folder)
@@ -166,9 +166,9 @@ def _run(
 
 def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]]:
     from pnyx.corpora import write_run
-    from pnyx.corpora.trec import as_ranked
+    from pnyx.corpora.benchmarks.trec import as_ranked
     from pnyx.records import RunEntry
-    from pnyx.write.argue import search_text
+    from pnyx.write.arguing import search_text
 
     runs, entries = {}, []
     for question in example.questions:
@@ -195,8 +195,8 @@ def _write_reports(folder: Path, cases: list[Case]) -> None:
 
 def _pooled(cases: list[Case]) -> dict[str, Measured]:
     """Pool the sentences, and the citations, of all sides of all questions."""
-    from pnyx.measure.base import Measured
-    from pnyx.measure.intervals import wilson
+    from pnyx.measure.core.base import Measured
+    from pnyx.measure.core.intervals import wilson
 
     pooled = {}
     for name in ("sentence_precision", "citation_precision"):

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.app.judge_specs import ModelSpec
 from pnyx.app.spec import file_opt, opt
+from pnyx.cli.common.options import print_result
+from pnyx.cli.common.params import verb
 from pnyx.cli.installed import VARIABLES, installed, packaged, stored
-from pnyx.cli.options import print_result
-from pnyx.cli.params import verb
 from pnyx.cli.store import in_units
 from pnyx.errors import ModelError, PnyxError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.models.replies import Reply
+    from pnyx.models.chat.types import Reply
 
 __all__ = ["command"]
 
@@ -87,13 +87,13 @@ def _endpoints(specs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
 def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
     """Return what one endpoint can do; InputError where the specification cannot be used."""
     from pnyx.judge.base import run_blocking
-    from pnyx.models.chat import Patience, endpoint_from
-    from pnyx.models.ledger import Ledger
-    from pnyx.models.prices import price_of
-    from pnyx.models.probe import probe
+    from pnyx.models.chat.endpoint import RetryPolicy, endpoint_from
+    from pnyx.models.chat.ledger import Ledger
+    from pnyx.models.chat.prices import price_of
+    from pnyx.models.chat.probe import probe
 
-    patience = Patience(timeout=timeout, attempts=2, connect_attempts=1, longest_wait=2.0)
-    model = endpoint_from(spec, patience=patience)
+    retry = RetryPolicy(timeout=timeout, attempts=2, connect_attempts=1, longest_wait=2.0)
+    model = endpoint_from(spec, retry=retry)
     price = price_of(model.model)
     ledger = model.ledger = Ledger(price)
     request, probability = _question()
@@ -119,10 +119,10 @@ def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
 def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     """Return a request as a judge makes it, and what reads P(yes) of a reply's tokens, if any."""
     from pnyx.judge.forms import form_of
-    from pnyx.judge.llm import Asking
-    from pnyx.judge.prompting import load_prompt
+    from pnyx.judge.llm.judge import Asking
+    from pnyx.judge.llm.prompting import load_prompt
+    from pnyx.judge.llm.reading import probability_of_yes
     from pnyx.judge.questions import Support
-    from pnyx.judge.reading import probability_of_yes
 
     prompt = load_prompt("support-direct")
     asking = Asking(prompts={"support": prompt}, max_tokens=_LONGEST_REPLY)

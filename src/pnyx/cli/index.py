@@ -13,13 +13,13 @@ import click
 
 from pnyx.app.search_specs import FeatureSpec
 from pnyx.app.spec import file_opt, opt
-from pnyx.cli.options import EvidenceSpec, warn
-from pnyx.cli.params import verb
-from pnyx.cli.progress import counted
+from pnyx.cli.common.options import EvidenceSpec, warn
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.search.quality import TextQuality
+    from pnyx.search.quality.model import TextQuality
 
 __all__ = ["command"]
 
@@ -130,7 +130,7 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
 
 def _check_features(folder: str, spec: FeatureSpec, *, exists: bool) -> None:
     """Refuse what cannot be done before minutes are spent on indexing."""
-    from pnyx.models.embedding import embedder_from
+    from pnyx.models.embed.embedder import embedder_from
 
     spec.check()
     if spec.quality_model is not None:
@@ -141,11 +141,11 @@ def _check_features(folder: str, spec: FeatureSpec, *, exists: bool) -> None:
     if spec.ann and not (spec.vectors or "vectors" in there):
         raise InputError("--ann: the index has no vectors yet: give --vectors too")
     if spec.ann:
-        from pnyx.search.dense import graph_library
+        from pnyx.search.ranking.dense import graph_library
 
         graph_library()
     if spec.clusters:
-        from pnyx.search.topic_points import k_means_engine
+        from pnyx.search.features.topic_points import k_means_engine
 
         k_means_engine()
     if spec.embeds:
@@ -154,16 +154,16 @@ def _check_features(folder: str, spec: FeatureSpec, *, exists: bool) -> None:
 
 def _quality_model(spec: FeatureSpec) -> TextQuality:
     if spec.quality_model is None:
-        from pnyx.search.quality import QualityModel
+        from pnyx.search.quality.model import QualityModel
 
         return QualityModel.load()
-    from pnyx.search.quality_files import read_quality_model
+    from pnyx.search.quality.files import read_quality_model
 
     return read_quality_model(spec.quality_model)
 
 
 def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.search.quality import score_documents
+    from pnyx.search.quality.model import score_documents
 
     with counted("predicting quality") as advance:
         stats = score_documents(folder, _quality_model(spec), advance)
@@ -173,8 +173,12 @@ def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
 
 
 def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.models.embedding import embedder_from
-    from pnyx.search.clusters import DEFAULT_SPACE, cluster_documents, cluster_new_documents
+    from pnyx.models.embed.embedder import embedder_from
+    from pnyx.search.features.clusters import (
+        DEFAULT_SPACE,
+        cluster_documents,
+        cluster_new_documents,
+    )
 
     embedder = embedder_from(spec.embedder)
     with counted("embedding texts") as advance:
@@ -199,8 +203,8 @@ def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
 
 
 def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.models.embedding import embedder_from
-    from pnyx.search.vectors import embed_documents
+    from pnyx.models.embed.embedder import embedder_from
+    from pnyx.search.features.vectors import embed_documents
 
     embedder = embedder_from(spec.embedder)
     with counted("embedding documents") as advance:
@@ -213,8 +217,8 @@ def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
 
 
 def _ann(folder: str, _: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.search.dense import build_ann
     from pnyx.search.index import Index
+    from pnyx.search.ranking.dense import build_ann
 
     with counted("building the graph") as advance:
         build_ann(folder, on_progress=advance)
@@ -248,7 +252,7 @@ def _warn_of_rest(folder: str) -> None:
 
 def _model_of(quality: Any) -> str:
     """Return what must be added so that the new documents are scored by the model of the others."""
-    from pnyx.search.quality import QualityModel
+    from pnyx.search.quality.model import QualityModel
 
     name = quality.get("meta", {}).get("model", "")
     if name == QualityModel.load().name:
@@ -257,6 +261,6 @@ def _model_of(quality: Any) -> str:
 
 
 def _manifest(folder: str) -> Any:
-    from pnyx.search.manifest import read_manifest
+    from pnyx.search.lexical.manifest import read_manifest
 
     return read_manifest(Path(folder))

@@ -74,7 +74,7 @@ def packaged() -> dict[str, Any]:
     row |= {"card": "", "perspectives": None}
     row |= {"tasks": [], "needs_llm": list(TASKS)}
     try:
-        from pnyx.models.encoder import load_encoder
+        from pnyx.models.embed.encoder import load_encoder
         from pnyx.students.judge import PackagedJudge, load_perspective_student
 
         encoder = load_encoder()
@@ -95,8 +95,8 @@ def packaged() -> dict[str, Any]:
 
 def stored(path: str | None) -> dict[str, Any]:
     """Return where the judgement store is and what it holds. None is made, none is changed."""
-    from pnyx.judge.store import default_store_path
-    from pnyx.judge.store_tools import store_stats
+    from pnyx.judge.store.maintenance import store_stats
+    from pnyx.judge.store.store import default_store_path
 
     file = default_store_path() if path is None else Path(path)
     row: dict[str, Any] = {"path": str(file), "exists": False, "bytes": None, "replies": None}
@@ -146,7 +146,7 @@ def _variable(name: str) -> str:
 
 def _local() -> dict[str, Any]:
     """Return whether `--llm local` could be used; nothing is loaded."""
-    from pnyx.models.chat import endpoint_from
+    from pnyx.models.chat.endpoint import endpoint_from
 
     try:
         model = endpoint_from("local")

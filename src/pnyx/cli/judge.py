@@ -9,8 +9,8 @@ import click
 
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.cli.answering import ResultsSpec, answer_into, needs_out
-from pnyx.cli.params import verb
+from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 

@@ -12,8 +12,8 @@ from pnyx.app.judge_specs import WriterSpec
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import check_question, print_result, refuse_two_outputs, say, warn
-from pnyx.cli.params import verb
+from pnyx.cli.common.options import check_question, print_result, refuse_two_outputs, say, warn
+from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError, shorten
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _write(asked: Question, found: PerspectiveSet, out: str | None, as_json: boo
     if out is not None and found.perspectives:
         from dataclasses import replace
 
-        from pnyx.corpora.perspectives import perspective_line
+        from pnyx.corpora.benchmarks.perspectives import perspective_line
         from pnyx.files import atomic_text
 
         with atomic_text(out) as stream:

@@ -12,15 +12,15 @@ import click
 
 from pnyx.app.open_judge import check_batch
 from pnyx.app.spec import Spec, opt
-from pnyx.cli.options import print_result
-from pnyx.cli.params import Group, verb
+from pnyx.cli.common.options import print_result
+from pnyx.cli.common.params import Group, verb
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.llm import Asking
-    from pnyx.judge.prompting import Prompt
+    from pnyx.judge.llm.judge import Asking
+    from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.questions import JudgeQuestion
-    from pnyx.models.replies import ChatRequest
+    from pnyx.models.chat.types import ChatRequest
 
 __all__ = ["command"]
 
@@ -44,7 +44,7 @@ def list_(as_json: bool) -> None:
     Example:
       pnyx prompt list --json
     """
-    from pnyx.judge.prompting import load_prompt, prompt_names
+    from pnyx.judge.llm.prompting import load_prompt, prompt_names
 
     prompts = [load_prompt(name) for name in prompt_names()]
     names = ("name", "version", "language", "task", "inputs", "max_tokens", "source", "hash")
@@ -83,8 +83,8 @@ def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
       pnyx prompt show quality --sample 2
       pnyx prompt show support --raw
     """
-    from pnyx.judge.llm import Asking
-    from pnyx.judge.prompting import load_prompt, prompt_bytes
+    from pnyx.judge.llm.judge import Asking
+    from pnyx.judge.llm.prompting import load_prompt, prompt_bytes
     from pnyx.judge.tasks import TASKS
 
     if spec.raw:

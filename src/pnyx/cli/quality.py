@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.spec import file_opt, opt
-from pnyx.cli.options import ColumnSpec, print_result
-from pnyx.cli.params import Group, verb
-from pnyx.cli.progress import reporting
+from pnyx.cli.common.options import ColumnSpec, print_result
+from pnyx.cli.common.params import Group, verb
+from pnyx.cli.common.progress import reporting
 from pnyx.errors import shorten
 from pnyx.view.tables import Column, Table, filled
 
 if TYPE_CHECKING:
-    from pnyx.search.quality_making import MadeModel
+    from pnyx.search.quality.making import MadeModel
 
 __all__ = ["command"]
 
@@ -61,8 +61,8 @@ def train(rated: str, spec: TrainSpec, as_json: bool) -> None:
       pnyx quality train webis-argquality20.csv --method paper --out paper
       pnyx quality train rated.csv --column quality=stars --out mine
     """
-    from pnyx.corpora.rated import read_rated
-    from pnyx.search.quality_making import make_quality_model
+    from pnyx.corpora.benchmarks.rated import read_rated
+    from pnyx.search.quality.making import make_quality_model
 
     rows = read_rated(rated, spec.mapping)
     with reporting() as report:
@@ -79,7 +79,7 @@ def train(rated: str, spec: TrainSpec, as_json: bool) -> None:
 
 
 def _report(made: MadeModel, out: str) -> list[str]:
-    from pnyx.search.quality_making import LABELS, figure_cells
+    from pnyx.search.quality.making import LABELS, figure_cells
 
     counts = made.counts
     topics = f" of {counts['topics']} topics" if counts["topics"] else ""

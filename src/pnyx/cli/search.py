@@ -16,14 +16,14 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.options import print_result, say, warn
-from pnyx.cli.params import verb
-from pnyx.cli.progress import watched
+from pnyx.cli.common.options import print_result, say, warn
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import watched
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
-    from pnyx.judge.completions import StoredModel
+    from pnyx.judge.store.completions import StoredModel
     from pnyx.records import Evidence
     from pnyx.search.engine import Engine, Hit, Topic
     from pnyx.search.pipeline import Found, Searcher
@@ -198,7 +198,7 @@ def _lines(hit: Hit, row: dict[str, Any]) -> str:
 
 def _facets(engine: Engine, ids: Sequence[str]) -> str:
     """Show what the hits are about: the topic clusters, the most frequent first."""
-    from pnyx.search.clusters import facets
+    from pnyx.search.features.clusters import facets
 
     found = facets(engine, ids)
     shown = [
@@ -213,7 +213,7 @@ def _facets(engine: Engine, ids: Sequence[str]) -> str:
 
 def _write_run(searcher: Searcher, run: RunSpec, search: SearchSpec) -> int:
     from pnyx.corpora import read_questions, write_run
-    from pnyx.corpora.trec import as_ranked
+    from pnyx.corpora.benchmarks.trec import as_ranked
     from pnyx.files import atomic_text
     from pnyx.records import RunEntry
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.cli.options import print_result, say, warn
-from pnyx.cli.params import Group, verb
+from pnyx.cli.common.options import print_result, say, warn
+from pnyx.cli.common.params import Group, verb
 from pnyx.errors import OptionError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pnyx.judge.store_tools import ModelStats
+    from pnyx.judge.store.maintenance import ModelStats
 
 __all__ = ["command", "in_units"]
 
@@ -86,7 +86,7 @@ def stats(spec: StoreSpec, as_json: bool) -> None:
     Example:
       pnyx store stats --store judgements.sqlite --json
     """
-    from pnyx.judge.store_tools import store_stats
+    from pnyx.judge.store.maintenance import store_stats
 
     found = store_stats(spec.store)
     place = f"{shorten(found.path, 200)}: {_replies(found.replies)}"
@@ -127,7 +127,7 @@ def gc(spec: ClearSpec, as_json: bool) -> None:
     """
     if not spec.damaged and (spec.older_than, spec.model, spec.finish) == (None, None, None):
         raise OptionError("expected at least one of --older-than, --model, --finish and --damaged")
-    from pnyx.judge.store_tools import clear_store
+    from pnyx.judge.store.maintenance import clear_store
 
     cleared = clear_store(
         spec.store,
@@ -161,7 +161,7 @@ def export(spec: ExportSpec, as_json: bool) -> None:
     Example:
       pnyx store export --model my-model --out replies.jsonl.gz
     """
-    from pnyx.judge.store_tools import export_store
+    from pnyx.judge.store.maintenance import export_store
 
     count = export_store(spec.store, spec.out, model=spec.model)
     if as_json and spec.out != "-":
@@ -183,7 +183,7 @@ def merge(others: tuple[str, ...], spec: StoreSpec, as_json: bool) -> None:
     Example:
       pnyx store merge gpu1.sqlite gpu2.jsonl.gz --store judgements.sqlite
     """
-    from pnyx.judge.store_tools import merge_stores
+    from pnyx.judge.store.maintenance import merge_stores
 
     merged = merge_stores(others, spec.store)
     names = ("replies", "added", "present", "conflicts")

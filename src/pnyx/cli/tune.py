@@ -12,16 +12,16 @@ from pnyx.app.open_search import scoring_of
 from pnyx.app.search_specs import ScoringSpec
 from pnyx.app.spec import file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.measure_runs import PlotSpec, chance, draws_legend, few_warning, listed
-from pnyx.cli.options import print_result, say
-from pnyx.cli.params import verb
-from pnyx.cli.progress import reporting
+from pnyx.cli.common.options import print_result, say
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import reporting
+from pnyx.cli.measure.runs import PlotSpec, chance, draws_legend, few_warning, listed
 from pnyx.errors import InputError, OptionError, shorten
 from pnyx.view.tables import Column, Table, filled, interval, number
 
 if TYPE_CHECKING:
     from pnyx.audit.tuning import Parameters, Tuned, Tuning
-    from pnyx.measure.base import Bootstrap
+    from pnyx.measure.core.base import Bootstrap
 
 __all__ = ["command"]
 
@@ -126,7 +126,7 @@ def command(index: str, spec: TuneSpec, as_json: bool) -> int:
 def _embedder(tuning: Tuning, spec: str | None) -> Any:
     if not tuning.scoring.embeds:
         return None
-    from pnyx.models.embedding import embedder_from
+    from pnyx.models.embed.embedder import embedder_from
 
     return embedder_from(spec)
 
@@ -215,6 +215,6 @@ def _legend(found: Tuned) -> list[str]:
 
 
 def _bootstrap(tuning: Tuning) -> Bootstrap:
-    from pnyx.measure.base import Bootstrap
+    from pnyx.measure.core.base import Bootstrap
 
     return Bootstrap(tuning.draws, tuning.seed)

@@ -10,8 +10,8 @@ import click
 
 from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_BAD_INPUT
-from pnyx.cli.options import warn
-from pnyx.cli.params import verb
+from pnyx.cli.common.options import warn
+from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, PnyxError, shorten
 
 if TYPE_CHECKING:

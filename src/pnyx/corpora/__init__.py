@@ -1,43 +1,10 @@
-"""Corpora, questions, runs, judgments and responses: one module per format (docs/formats.md)."""
+"""Files of evidence, questions, runs, judgements and responses: a reader and a writer for each.
 
-from __future__ import annotations
+`FORMATS` lists them; docs/formats.md shows each with an example.
+"""
 
-from pnyx.corpora.base import Format, Options
-from pnyx.corpora.evidence import write_jsonl
-from pnyx.corpora.reading import (
-    FORMATS,
-    check,
-    faults,
-    find_format,
-    read_evidence,
-    read_items,
-    read_qrels,
-    read_questions,
-    read_responses,
-    read_run,
-    sniff,
-)
-from pnyx.corpora.responses import response_row, response_writer, write_responses
-from pnyx.corpora.trec import write_qrels, write_run
+import lazy_loader
 
-__all__ = [
-    "FORMATS",
-    "Format",
-    "Options",
-    "check",
-    "faults",
-    "find_format",
-    "read_evidence",
-    "read_items",
-    "read_qrels",
-    "read_questions",
-    "read_responses",
-    "read_run",
-    "response_row",
-    "response_writer",
-    "sniff",
-    "write_jsonl",
-    "write_qrels",
-    "write_responses",
-    "write_run",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

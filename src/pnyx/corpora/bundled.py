@@ -11,9 +11,9 @@ from typing import IO, Any, Literal
 
 from pnyx.corpora import read_evidence, read_questions, write_qrels
 from pnyx.corpora.base import Writer
-from pnyx.corpora.items import PARTLY
-from pnyx.corpora.markdown import write_guidelines
-from pnyx.corpora.perspectives import write_perspectives
+from pnyx.corpora.benchmarks.items import PARTLY
+from pnyx.corpora.benchmarks.markdown import write_guidelines
+from pnyx.corpora.benchmarks.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Qrel, Question
 

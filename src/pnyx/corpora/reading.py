@@ -8,25 +8,22 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora import (
-    dumps,
-    evidence,
-    folder,
+from pnyx.corpora.base import Format, Kind, Options, Row, strict
+from pnyx.corpora.benchmarks import (
     items,
     markdown,
     perspectives,
     questions,
     responses,
     search_results,
-    tables,
     trec,
 )
-from pnyx.corpora.base import Format, Kind, Options, Row, strict
-from pnyx.corpora.folder import PREFIX, SUFFIXES
-from pnyx.corpora.items import ITEM_FORMATS
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS
+from pnyx.corpora.benchmarks.responses import ANY_RESPONSES
+from pnyx.corpora.benchmarks.trec import BEIR_HEADER
+from pnyx.corpora.documents import dumps, evidence, folder, tables
+from pnyx.corpora.documents.folder import PREFIX, SUFFIXES
 from pnyx.corpora.jsonstream import top_level_keys
-from pnyx.corpora.responses import ANY_RESPONSES
-from pnyx.corpora.trec import BEIR_HEADER
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.records import Evidence, Qrel, Question, Response, RunEntry

@@ -1,1 +1,7 @@
-"""Building a benchmark of questions with opposing perspectives (BERDS, section 4.1, Appendix B)."""
+"""Questions with opposing perspectives, drafted and filtered: a benchmark in the making (BERDS)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

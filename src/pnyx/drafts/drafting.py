@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from pnyx.corpora.draft_sources import ArgumentPair, DebateClaim, SurveyQuestion
-from pnyx.corpora.drafts import clean
-from pnyx.corpora.segment import trim, word_weight
+from pnyx.corpora.benchmarks.draft_sources import ArgumentPair, DebateClaim, SurveyQuestion
+from pnyx.corpora.benchmarks.drafts import clean
+from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.drafts.replies import claim_reply, pair_reply, survey_reply
 from pnyx.errors import shorten
 from pnyx.judge.base import run_blocking
 from pnyx.judge.claims import question_from
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.prompting import load_prompt
-from pnyx.judge.reading import ask_structured
-from pnyx.models.flow import run_all
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import ask_structured
+from pnyx.judge.store.completions import StoredModel
+from pnyx.models.http.flow import run_all
 
 __all__ = ["Drafted", "Progress", "draft_questions", "each"]
 

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.corpora.drafts import words_of
+from pnyx.corpora.benchmarks.drafts import words_of
 from pnyx.drafts.drafting import Progress, each
 from pnyx.drafts.replies import personal_reply
 from pnyx.errors import shorten
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.prompting import load_prompt
-from pnyx.judge.reading import ask_structured
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import ask_structured
+from pnyx.judge.store.completions import StoredModel
 from pnyx.records import SIDES
 
 __all__ = ["SIMILAR", "Dropped", "Filtered", "Similar", "filter_drafts"]
@@ -173,7 +173,7 @@ def _alike(
     if len(rows) < 2:
         return {}, None
     if embed is None:
-        from pnyx.models.encoder import load_encoder
+        from pnyx.models.embed.encoder import load_encoder
 
         embed = load_encoder().encode
     vectors = embed([str(row["question"]) for row in rows])

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any, Literal
 
-from pnyx.corpora.drafts import clean, words_of
+from pnyx.corpora.benchmarks.drafts import clean, words_of
 
 __all__ = ["claim_reply", "pair_reply", "personal_reply", "survey_reply"]
 

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer, Provenance, Unscored
 from pnyx.judge.questions import JudgeQuestion
-from pnyx.models.flow import run_blocking
+from pnyx.models.http.flow import run_blocking
 
 __all__ = [
     "Emit",

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from pnyx.errors import PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, answer_chunks, of_kind
-from pnyx.judge.curves import logistic
+from pnyx.judge.calibration.curves import logistic
 from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
-from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.models.embed.encoder import Encoder, load_encoder
 
 __all__ = ["Calibration", "EncoderJudge", "load_calibrations"]
 

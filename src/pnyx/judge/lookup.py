@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pnyx.corpora.items import PARTLY
+from pnyx.corpora.benchmarks.items import PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Missing, Provenance, Value
 from pnyx.judge.base import Emit
-from pnyx.judge.combine import most_frequent
+from pnyx.judge.combining.votes import most_frequent
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.verdicts import Source, Verdict, of_one_judge, read_verdicts, shown_value
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pnyx.corpora.segment import split_sentences
+from pnyx.corpora.text.segment import split_sentences
 
 __all__ = [
     "MAX_WINDOW",

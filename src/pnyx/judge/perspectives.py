@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pnyx.corpora.segment import split_words
+from pnyx.corpora.text.segment import split_words
 from pnyx.judge.questions import Support
 from pnyx.records import Perspective
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
-from pnyx.corpora.items import LABEL_WORDS
+from pnyx.corpora.benchmarks.items import LABEL_WORDS
 from pnyx.errors import shorten
-from pnyx.judge import combine
 from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, Value, verdict_fields
+from pnyx.judge.combining import votes
 from pnyx.judge.dimensions import dimensions_of
 
 __all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Shot", "Support", "blank"]
@@ -114,7 +114,7 @@ class Support(_Kind):
     judged = ("text", "statement")
     counted = ("majority", "mean")
     yes_no = True
-    count = combine.count_verdicts
+    count = votes.count_verdicts
 
     id: str
     text: str
@@ -160,7 +160,7 @@ class Rating(_Kind):
 
     judged = ("text",)
     counted = ("mean", "majority")
-    count = combine.count_ratings
+    count = votes.count_ratings
 
     id: str
     text: str
@@ -257,7 +257,7 @@ class Preference(_Kind):
     """
 
     judged = ("a", "b", "question")
-    count = combine.count_preferences
+    count = votes.count_preferences
 
     id: str
     a: str
@@ -294,7 +294,7 @@ class Ranking(_Kind):
 
     judged = ("query", "texts")
     counted = ("mean",)
-    count = combine.count_orders
+    count = votes.count_orders
 
     id: str
     query: str

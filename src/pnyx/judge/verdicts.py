@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, strict, unique
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS, LABEL_WORDS
 from pnyx.corpora.fields import Fields, number
-from pnyx.corpora.items import ITEM_FORMATS, LABEL_WORDS
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
@@ -88,7 +88,7 @@ def read_verdicts(
     path = file_of(source, files)
     unit, scan = "line", scan_json_objects
     if path.endswith(".parquet"):
-        from pnyx.corpora.tables import read_parquet
+        from pnyx.corpora.documents.tables import read_parquet
 
         unit, scan = "row", read_parquet
     yield from _checked(scan(path), form, path, unit)

@@ -1,1 +1,7 @@
-"""models: see docs/architecture.md."""
+"""Chat models and embedders: endpoints, local models, what they cost."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

@@ -22,7 +22,7 @@ from pnyx.files import atomic_text, json_line, make_folder
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once, run_blocking
 from pnyx.judge.questions import JudgeQuestion
-from pnyx.search.manifest import locked
+from pnyx.search.lexical.manifest import locked
 
 __all__ = ["BLOCK", "Journal", "answer_items", "item_bytes", "partial_of", "read_json"]
 

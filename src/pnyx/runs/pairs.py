@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.corpora import read_items, read_questions, read_run
-from pnyx.corpora.perspectives import read_perspectives
+from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
 from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks import TASKS, ask_relevance, question_of
-from pnyx.measure.perspectives import Questions, by_question
-from pnyx.measure.rankings import rankings_of
+from pnyx.measure.perspectives.coverage import Questions, by_question
+from pnyx.measure.runs.rankings import rankings_of
 from pnyx.records import Question, judged_text
 from pnyx.search.index import Index
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx._version import __version__
-from pnyx.corpora.tables import require_parquet, write_parquet
+from pnyx.corpora.documents.tables import require_parquet, write_parquet
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_text, json_line, read_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
-from pnyx.judge.store_layout import now
+from pnyx.judge.store.schema import now
 from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, partial_of, read_json
 from pnyx.runs.pairs import PairSource
 

@@ -1,1 +1,7 @@
-"""search: see docs/architecture.md."""
+"""Indexes of evidence and their search: ranking, features, reranking, every side."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

@@ -9,14 +9,14 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.tokens import Tokenizer
+from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
 from pnyx.placing import recover_folder
 from pnyx.records import Evidence
-from pnyx.search import stored
 from pnyx.search.index import Index
-from pnyx.search.manifest import (
+from pnyx.search.lexical import record_codec
+from pnyx.search.lexical.manifest import (
     contents,
     count,
     is_index,
@@ -27,7 +27,7 @@ from pnyx.search.manifest import (
     write_manifest,
     writing,
 )
-from pnyx.search.segments import FIELDS, Segment, SegmentBuilder, open_segments
+from pnyx.search.lexical.segments import FIELDS, Segment, SegmentBuilder, open_segments
 
 __all__ = ["add_to_index", "build_index"]
 
@@ -146,9 +146,9 @@ def _undo(folder: Path, manifest: dict[str, Any]) -> None:
 def _known_fields(fields: Sequence[str] | None) -> list[str]:
     names = list(dict.fromkeys(fields or ()))
     for name in names:
-        if name not in stored.EXTRA_FIELDS:
+        if name not in record_codec.EXTRA_FIELDS:
             found = f"unknown field {shorten(name, 40)!r}"
-            known = f"{', '.join(stored.EXTRA_FIELDS)} (title and text are always searched)"
+            known = f"{', '.join(record_codec.EXTRA_FIELDS)} (title and text are always searched)"
             raise InputError(f"{found}, expected: {known}")
     return names
 

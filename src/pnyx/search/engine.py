@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pnyx.models.embedding import Embedder
+    from pnyx.models.embed.embedder import Embedder
 
 __all__ = ["Engine", "FeatureInfo", "Hit", "Topic", "TopicQuery"]
 

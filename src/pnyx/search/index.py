@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit, Topic, TopicQuery
-from pnyx.search.features import Feature, read_feature
-from pnyx.search.kernels import Boosts, Kernel, KernelName
-from pnyx.search.manifest import read_manifest
-from pnyx.search.models import Collection, Floats, make_model
+from pnyx.search.features.access import Feature, read_feature
+from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName
+from pnyx.search.lexical.manifest import read_manifest
+from pnyx.search.lexical.query import QueryCompiler
+from pnyx.search.lexical.segments import open_segments
 from pnyx.search.plan import Scoring, check_least
-from pnyx.search.query import QueryCompiler
-from pnyx.search.segments import open_segments
+from pnyx.search.ranking.models import Collection, Floats, make_model
 
 if TYPE_CHECKING:
-    from pnyx.models.embedding import Embedder
+    from pnyx.models.embed.embedder import Embedder
 
 __all__ = ["Hit", "Index", "IndexStats", "verify_index"]
 
@@ -166,7 +166,7 @@ class Index:
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
     ) -> list[Hit]:
         """See `Engine`."""
-        from pnyx.search.scoring import rank_documents
+        from pnyx.search.ranking.scoring import rank_documents
 
         return self._hits(*rank_documents(self, text, scoring, k, embedder))
 
@@ -187,25 +187,25 @@ class Index:
 
     def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """See `Engine`."""
-        from pnyx.search.vectors import document_vectors
+        from pnyx.search.features.vectors import document_vectors
 
         return document_vectors(self).rows[self.numbers(ids)].astype(np.float32)
 
     def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """See `Engine`."""
-        from pnyx.search.quality import document_quality
+        from pnyx.search.quality.model import document_quality
 
         return document_quality(self)[self.numbers(ids)]
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""
-        from pnyx.search.clusters import clusters_of
+        from pnyx.search.features.clusters import clusters_of
 
         return clusters_of(self).topics(self.numbers(ids))
 
     def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
         """See `Engine`."""
-        from pnyx.search.clusters import rank_on_topics
+        from pnyx.search.features.clusters import rank_on_topics
 
         numbers, problems = rank_on_topics(self, asked)
         return self.doc_ids(numbers), problems

@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from pnyx.corpora.perspectives import read_perspectives
+from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
 from pnyx.judge.base import run_blocking
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.prompting import load_prompt
-from pnyx.judge.reading import ask_structured
-from pnyx.models.flow import run_all
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import ask_structured
+from pnyx.judge.store.completions import StoredModel
+from pnyx.models.http.flow import run_all
 from pnyx.records import Perspective, Question, Stance
 from pnyx.search.engine import Hit
 from pnyx.search.plan import PERSPECTIVES, check_least

@@ -19,14 +19,14 @@ from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.claims import opposite
 from pnyx.judge.passages import read_passage
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stance
-from pnyx.search.diversify import mmr, round_robin
 from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
 from pnyx.search.plan import PERSPECTIVES, Scoring
+from pnyx.search.ranking.diversify import mmr, round_robin
 from pnyx.search.sides import CORPUS_LABEL, ask_sides, sided_by_label
 
 if TYPE_CHECKING:
-    from pnyx.models.encoder import Encoder
+    from pnyx.models.embed.encoder import Encoder
 
 __all__ = ["IndexPerspectives"]
 
@@ -93,7 +93,7 @@ class IndexPerspectives:
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
         """See `PerspectiveSource`."""
-        from pnyx.models.encoder import load_encoder
+        from pnyx.models.embed.encoder import load_encoder
         from pnyx.students.judge import PackagedJudge
 
         encoder, judge = load_encoder(), self._judge or PackagedJudge("stance")

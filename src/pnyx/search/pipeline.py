@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError
 from pnyx.judge.base import Judge, run_blocking
-from pnyx.models.embedding import PACKAGED, embedder_from
+from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.records import Evidence, Perspective, Question, judged_text
-from pnyx.search.diversify import in_order, mmr, of_best
 from pnyx.search.engine import Engine, Hit
+from pnyx.search.features.vectors import VECTORS
+from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.perspectives import merge_perspectives, query_for
 from pnyx.search.plan import AUTO, FOUND, SearchPlan
-from pnyx.search.rerank import Reranked, at_least, rerank_many, rerank_pointwise
-from pnyx.search.scoring import choose_scoring
+from pnyx.search.ranking.diversify import in_order, mmr, of_best
+from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
+from pnyx.search.ranking.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
-from pnyx.search.stored import searched_text
-from pnyx.search.vectors import VECTORS
 
 if TYPE_CHECKING:
-    from pnyx.models.embedding import Embedder
+    from pnyx.models.embed.embedder import Embedder
     from pnyx.search.perspectives import PerspectiveSource
 
 __all__ = ["Found", "SearchPlan", "Searcher"]

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 from pnyx.corpora.fields import number
 from pnyx.errors import InputError, shorten
-from pnyx.judge.curves import log_odds
+from pnyx.judge.calibration.curves import log_odds
 from pnyx.judge.questions import Support
-from pnyx.models.encoder import load_encoder
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.students import late, lexical
 from pnyx.students.linear import LinearScorer, check_version, logistic
 from pnyx.students.logistic import FEATURES_VERSION, closeness

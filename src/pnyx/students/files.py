@@ -15,8 +15,8 @@ from typing import Annotated, Any
 from pnyx._version import __version__
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
-from pnyx.judge.curves import Curve
-from pnyx.judge.recalibration import checked, curve_from
+from pnyx.judge.calibration.curves import Curve
+from pnyx.judge.calibration.recalibration import checked, curve_from
 
 __all__ = ["CARD", "MANIFEST", "Student", "check_name", "read_student", "write_manifest"]
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind
+from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import NO_OPPOSITE, opposite
-from pnyx.judge.curves import log_odds, logistic
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.students.files import Student, read_student
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pnyx.corpora.fields import number
-from pnyx.corpora.folded import FoldedWords
+from pnyx.corpora.text.folded import FoldedWords
 from pnyx.errors import InputError
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.passages import read_sentences

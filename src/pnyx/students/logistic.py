@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pnyx.errors import InputError
 from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
-from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.students.linear import WEIGHTS, Floats, LinearScorer, check_version, read_arrays
 
 __all__ = ["FEATURES", "FEATURES_VERSION", "closeness", "load", "similarity_features"]

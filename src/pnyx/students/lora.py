@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pnyx.errors import InputError, shorten
+from pnyx.judge.calibration.recalibration import checked
 from pnyx.judge.questions import Support
-from pnyx.judge.recalibration import checked
-from pnyx.students.causal import (
+from pnyx.students.lora_base import (
     adapter_weights,
     attach_adapter,
     base_of,
@@ -22,7 +22,7 @@ from pnyx.students.causal import (
     load_tokenizer,
     require_libraries,
 )
-from pnyx.students.causal_text import Texts, check_rendered, label, stated
+from pnyx.students.lora_text import Texts, check_rendered, label, stated
 
 __all__ = ["ADAPTER", "Calibration", "LoraScorer", "left_padded", "load"]
 

@@ -38,7 +38,7 @@ def encodable(text: str) -> str:
 
 def open_network(folder: Path) -> tuple[Any, Any]:
     """Return the session (onnxruntime) and the tokenizer of a student's folder."""
-    from pnyx.models.encoder import open_session
+    from pnyx.models.embed.encoder import open_session
 
     try:
         session = open_session((folder / MODEL).read_bytes())

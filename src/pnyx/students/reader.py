@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.corpora.segment import split_words
+from pnyx.corpora.text.segment import split_words
 from pnyx.judge.passages import MAX_WINDOW, read_passage
 from pnyx.judge.questions import Support
-from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.students.combined import CombinedScorer, read_parts
 from pnyx.students.network import encodable, in_threads, open_network
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged
-from pnyx.measure.base import Measured
+from pnyx.measure.core.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.view.model import (
     SIDES,

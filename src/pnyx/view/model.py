@@ -13,10 +13,28 @@ from typing import Literal, TypeAlias
 from pnyx.records import Side
 from pnyx.view.text import Segment
 
-__all__ = ["MEASURES", "SIDES", "STATES", "VERDICT_WORDS", "CaseView", "Check", "CheckView"]
-__all__ += ["CitationView", "GroupView", "MeasureView", "MeasureWording", "ReferenceView"]
-__all__ += ["SentenceView", "SideView", "SideWording", "State", "StateWording", "VerdictView"]
-__all__ += ["measure_wording", "probability"]
+__all__ = [
+    "MEASURES",
+    "SIDES",
+    "STATES",
+    "VERDICT_WORDS",
+    "CaseView",
+    "Check",
+    "CheckView",
+    "CitationView",
+    "GroupView",
+    "MeasureView",
+    "MeasureWording",
+    "ReferenceView",
+    "SentenceView",
+    "SideView",
+    "SideWording",
+    "State",
+    "StateWording",
+    "VerdictView",
+    "measure_wording",
+    "probability",
+]
 
 State: TypeAlias = Literal["yes", "no", "mixed", "unscored", "uncited"]
 """What the judges' verdicts on one sentence, or one verdict, add up to."""

@@ -22,12 +22,19 @@ from pnyx.view.svg import (
 
 if TYPE_CHECKING:
     from pnyx.audit.tuning import Setting, Tuned
-    from pnyx.measure.base import Measured
-    from pnyx.measure.binary import ReliabilityBin
-    from pnyx.measure.thresholds import Amount, Curve, Thresholds
+    from pnyx.measure.answers.binary import ReliabilityBin
+    from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
+    from pnyx.measure.core.base import Measured
 
-__all__ = ["Panel", "Point", "amount_plot", "interval_plot", "reliability_plot", "thresholds_plot"]
-__all__ += ["tuning_plot"]
+__all__ = [
+    "Panel",
+    "Point",
+    "amount_plot",
+    "interval_plot",
+    "reliability_plot",
+    "thresholds_plot",
+    "tuning_plot",
+]
 
 _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 

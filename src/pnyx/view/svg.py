@@ -11,8 +11,18 @@ from typing import TypeAlias
 
 from pnyx.errors import shorten
 
-__all__ = ["COLOUR", "MARGIN", "Axes", "bar", "clean", "document", "drawn_line", "drawn_path"]
-__all__ += ["drawn_text", "ticks"]
+__all__ = [
+    "COLOUR",
+    "MARGIN",
+    "Axes",
+    "bar",
+    "clean",
+    "document",
+    "drawn_line",
+    "drawn_path",
+    "drawn_text",
+    "ticks",
+]
 
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pnyx.errors import shorten
-from pnyx.measure.base import Measured
+from pnyx.measure.core.base import Measured
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

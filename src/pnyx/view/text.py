@@ -10,8 +10,16 @@ from typing import Literal, TypeAlias
 
 from pnyx.judge.passages import find_words
 
-__all__ = ["Segment", "Span", "clean", "cut", "escape_cell", "escape_markdown", "locate"]
-__all__ += ["one_line"]
+__all__ = [
+    "Segment",
+    "Span",
+    "clean",
+    "cut",
+    "escape_cell",
+    "escape_markdown",
+    "locate",
+    "one_line",
+]
 
 Span: TypeAlias = tuple[int, int]  # Start and end (exclusive) in characters of the uncleaned text
 

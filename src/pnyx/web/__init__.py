@@ -1,1 +1,7 @@
-"""Corpora from web searches: searched, fetched and cut once, each step kept before it is used."""
+"""Corpora from the web: search, fetching within limits, text, archive."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

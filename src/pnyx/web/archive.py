@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.search_results import SearchResult, result_row
+from pnyx.corpora.benchmarks.search_results import SearchResult, result_row
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.web.outcomes import TEXT, Fetched
+from pnyx.web.fetched import TEXT, Fetched
 
 __all__ = ["PAGE_FIELDS", "Archive"]
 

@@ -23,19 +23,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pnyx._version import __version__
-from pnyx.corpora.evidence import write_jsonl
-from pnyx.corpora.pages import extractor_name
-from pnyx.corpora.search_results import QuestionResults, write_search_results
-from pnyx.corpora.segment import split_evidence
+from pnyx.corpora.benchmarks.search_results import QuestionResults, write_search_results
+from pnyx.corpora.documents.evidence import write_jsonl
+from pnyx.corpora.text.pages import extractor_name
+from pnyx.corpora.text.segment import split_evidence
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder, atomic_text, json_line, make_folder
-from pnyx.models.flow import run_blocking
+from pnyx.models.http.flow import run_blocking
 from pnyx.records import Document, Question
+from pnyx.web.addresses import FetchPolicy, Network
 from pnyx.web.archive import PAGE_FIELDS, Archive
 from pnyx.web.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all, require_robots
-from pnyx.web.outcomes import OUTCOMES, TEXT, now
+from pnyx.web.fetched import OUTCOMES, TEXT, now
 from pnyx.web.search import SearchApi, Searched, look_up, search_all
-from pnyx.web.targets import Network, Reach
 
 __all__ = ["WebCorpus", "WebPlan", "build_web_corpus", "write_pages", "write_passages"]
 
@@ -249,7 +249,7 @@ def _counts(
 async def _fetch(
     found: Sequence[QuestionResults], archive: Archive, plan: WebPlan, on_progress: Report
 ) -> int:
-    fetcher = Fetcher(plan.contact, archive, Reach(plan.private), plan.limits)
+    fetcher = Fetcher(plan.contact, archive, FetchPolicy(plan.private), plan.limits)
     urls = addresses(result.url for one in found for result in one.results)
     return await fetch_all(urls, fetcher, archive, on_progress, retry=plan.retry)
 

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.models.flow import run_all
+from pnyx.models.http.flow import run_all
+from pnyx.web.addresses import FetchPolicy, WebAddress, parse_target
 from pnyx.web.archive import Archive
-from pnyx.web.http import Getter, Got, Seconds
-from pnyx.web.outcomes import FETCHED, Fetched, NotFetchedError, now
+from pnyx.web.fetched import FETCHED, Fetched, NotFetchedError, now
+from pnyx.web.http import PageClient, PageResponse, TimeBudget
 from pnyx.web.reader import Reader
-from pnyx.web.targets import Reach, Target, parse_target
 
 if TYPE_CHECKING:
     import anyio
@@ -28,7 +28,7 @@ __all__ = [
     "TOKEN",
     "FetchLimits",
     "Fetcher",
-    "Manners",
+    "HostThrottle",
     "Rules",
     "addresses",
     "agent_of",
@@ -69,7 +69,7 @@ class Rules:
 
     @property
     def delay(self) -> float:
-        """Seconds that the site wants between two requests; 0 where it does not say."""
+        """TimeBudget that the site wants between two requests; 0 where it does not say."""
         return (self._rules.crawl_delay(TOKEN) or 0.0) if self._rules is not None else 0.0
 
 
@@ -98,7 +98,7 @@ def _ours(line: str) -> str:
     return f"User-agent: {_NOBODY}"
 
 
-class Manners:
+class HostThrottle:
     """Who may ask which host when, with `delay` seconds after each request; for one event loop."""
 
     def __init__(self, delay: float) -> None:
@@ -155,12 +155,12 @@ class Fetcher:
         self,
         contact: str,
         archive: Archive,
-        reach: Reach | None = None,
+        reach: FetchPolicy | None = None,
         limits: FetchLimits | None = None,
     ) -> None:
         self.limits = limits or FetchLimits()
-        self._getter = Getter(agent_of(contact), reach or Reach())
-        self._manners = Manners(self.limits.delay)
+        self._getter = PageClient(agent_of(contact), reach or FetchPolicy())
+        self._manners = HostThrottle(self.limits.delay)
         self._archive = archive
         self._rules: dict[str, Rules | NotFetchedError] = {}
         self._locks: dict[str, anyio.Lock] = {}
@@ -175,9 +175,9 @@ class Fetcher:
         kind = shorten(got.headers.get("content-type", ""), 200)
         return Fetched(url, FETCHED, "", trail[-1], got.status, kind, now(), got.body)
 
-    async def _page(self, url: str, trail: list[str]) -> Got:
+    async def _page(self, url: str, trail: list[str]) -> PageResponse:
         """Follow an address to a page; each step of the way goes on the trail."""
-        seconds = Seconds(self.limits.seconds)
+        seconds = TimeBudget(self.limits.seconds)
         target = parse_target(url)
         for _ in range(self.limits.redirects + 1):
             trail.append(target.url)
@@ -190,7 +190,7 @@ class Fetcher:
             target = _next(where, target, trail)
         raise NotFetchedError("redirects", f"more than {self.limits.redirects}")
 
-    async def _step(self, target: Target, seconds: Seconds) -> Got:
+    async def _step(self, target: WebAddress, seconds: TimeBudget) -> PageResponse:
         rules = await self._allowed_by(target)
         if not rules.allow(target.url):
             raise NotFetchedError("robots", target.origin)
@@ -199,7 +199,7 @@ class Fetcher:
         async with self._manners.turn(target.host, rules.delay):
             return await self._getter.get(target, seconds, self.limits.bytes, accept=_check_page)
 
-    async def _allowed_by(self, target: Target) -> Rules:
+    async def _allowed_by(self, target: WebAddress) -> Rules:
         """Return the rules of a target's site, read once; NotFetchedError where there are none."""
         import anyio
 
@@ -214,7 +214,7 @@ class Fetcher:
             raise NotFetchedError(found.outcome, found.detail, found.status)
         return found
 
-    async def _read_rules(self, target: Target) -> Rules:
+    async def _read_rules(self, target: WebAddress) -> Rules:
         kept = self._archive.robots(target.origin)
         if kept is None:
             kept = await self._fetch_rules(target)
@@ -224,9 +224,9 @@ class Fetcher:
         except Exception as error:  # a hostile file may trip the parser anywhere
             raise NotFetchedError("robots_unknown", shorten(str(error))) from error
 
-    async def _fetch_rules(self, site: Target) -> tuple[str, str | None]:
+    async def _fetch_rules(self, site: WebAddress) -> tuple[str, str | None]:
         """Fetch a robots.txt, as RFC 9309 (2.3.1) has it: 4xx allows everything, 5xx nothing."""
-        seconds = Seconds(self.limits.seconds)
+        seconds = TimeBudget(self.limits.seconds)
         target = parse_target("/robots.txt", site)
         trail: list[str] = []
         for _ in range(self.limits.redirects + 1):
@@ -251,7 +251,7 @@ class Fetcher:
         return "none", None  # RFC 9309, 2.3.1.2: too many redirects count as no file
 
 
-def _next(where: str, target: Target, trail: list[str]) -> Target:
+def _next(where: str, target: WebAddress, trail: list[str]) -> WebAddress:
     """Return where a redirect leads; NotFetchedError where nowhere, or back."""
     if not where:
         raise NotFetchedError("redirects", "to nowhere")

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pnyx.errors import shorten
-from pnyx.models.inflate import DamagedError, Inflate, read_body
-from pnyx.web.outcomes import NotFetchedError
-from pnyx.web.targets import Reach, Target
+from pnyx.models.http.body import DamagedError, Inflate, read_body
+from pnyx.web.addresses import FetchPolicy, WebAddress
+from pnyx.web.fetched import NotFetchedError
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx2
 
-__all__ = ["Getter", "Got", "Seconds"]
+__all__ = ["PageClient", "PageResponse", "TimeBudget"]
 
 _CONNECT_SECONDS = 10.0
 _MOST_ADDRESSES = 4
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-class Seconds:
+class TimeBudget:
     """A length of time that is used up by several requests."""
 
     def __init__(self, seconds: float) -> None:
@@ -36,7 +36,7 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class PageResponse:
     """An answer: `body` is decompressed, header names are lower case.
 
     The body of redirects and errors is empty: it is not read.
@@ -52,23 +52,23 @@ class Got:
         return self.headers.get("location", "") if self.status in _REDIRECTS else None
 
 
-class Getter:
+class PageClient:
     """Sends requests; no cookies, no proxy (it would look names up itself), no kept connections."""
 
-    def __init__(self, agent: str, reach: Reach) -> None:
+    def __init__(self, agent: str, reach: FetchPolicy) -> None:
         self._agent = agent
         self._reach = reach
         self._trust: ssl.SSLContext | None = None
 
     async def get(
         self,
-        target: Target,
-        seconds: Seconds,
+        target: WebAddress,
+        seconds: TimeBudget,
         limit: int,
         *,
         accept: Callable[[Mapping[str, str]], None] = lambda _: None,
         cut: bool = False,
-    ) -> Got:
+    ) -> PageResponse:
         """Ask for one address; redirects are not followed.
 
         The time it takes is taken from `seconds`. `limit` is bytes of the body, before and after
@@ -97,11 +97,11 @@ class Getter:
     async def _exchange(
         self,
         address: str,
-        target: Target,
+        target: WebAddress,
         limit: int,
         accept: Callable[[Mapping[str, str]], None],
         cut: bool,
-    ) -> Got:
+    ) -> PageResponse:
         import anyio
         import httpx2
 
@@ -112,7 +112,7 @@ class Getter:
             response.request = request
             headers = {name.lower(): value for name, value in response.headers.items()}
             if not 200 <= response.status_code < 300:
-                return Got(response.status_code, headers)
+                return PageResponse(response.status_code, headers)
             accept(headers)
             encoding = Inflate(headers.get("content-encoding", ""))
             if not encoding.known:
@@ -120,7 +120,7 @@ class Getter:
             body, longer = await read_body(response, limit, cut=cut)
             if longer and not cut:
                 raise NotFetchedError("too_large", f"more than {limit:,} bytes")
-            return Got(response.status_code, headers, body)
+            return PageResponse(response.status_code, headers, body)
         except httpx2.ConnectTimeout as error:
             raise NotFetchedError("unreachable", "no connection came about in time") from error
         except httpx2.ConnectError as error:
@@ -134,7 +134,7 @@ class Getter:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await transport.aclose()
 
-    def _request(self, address: str, target: Target) -> httpx2.Request:
+    def _request(self, address: str, target: WebAddress) -> httpx2.Request:
         """Return a request that connects to the address, and speaks to the host by its name."""
         import httpx2
 

@@ -19,10 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.corpora.pages import decode_page, extract_page
+from pnyx.corpora.text.pages import decode_page, extract_page
 from pnyx.errors import PnyxError, shorten
 from pnyx.files import clean_text
-from pnyx.web.outcomes import TEXT, Fetched
+from pnyx.web.fetched import TEXT, Fetched
 
 if TYPE_CHECKING:
     from anyio.abc import Process

@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
-from pnyx.corpora.search_results import QuestionResults, SearchResult
+from pnyx.corpora.benchmarks.search_results import QuestionResults, SearchResult
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import clean_text
-from pnyx.models.addresses import Secrets, check_address, read_key
-from pnyx.models.flow import run_all
-from pnyx.models.outcomes import Patience, retry_after
-from pnyx.models.wire import Answer, NoAnswer, Wire
+from pnyx.models.http.addresses import Secrets, check_address, read_key
+from pnyx.models.http.flow import run_all
+from pnyx.models.http.responses import RetryPolicy, retry_after
+from pnyx.models.http.transport import HttpResponse, HttpTransport, NoResponse
 from pnyx.records import Question
 from pnyx.web.archive import Archive
-from pnyx.web.outcomes import now
+from pnyx.web.fetched import now
 
 __all__ = [
     "APIS",
@@ -87,7 +87,7 @@ class Serper:
     Args:
         key: sent to that address, and nowhere else.
         base_url: up to and without `/search`.
-        patience: time limits and retries.
+        retry: time limits and retries.
 
     Raises:
         InputError: there is no key, or the address is invalid.
@@ -96,15 +96,15 @@ class Serper:
     name = "serper"
 
     def __init__(
-        self, key: str | None, base_url: str = SERPER_URL, patience: Patience | None = None
+        self, key: str | None, base_url: str = SERPER_URL, retry: RetryPolicy | None = None
     ) -> None:
         if not key:
             raise InputError(f"serper needs a key: set {SERPER_KEY}")
         self._url = check_address(base_url)
         self._key = key
         self._secrets = Secrets(key)
-        self._patience = patience or Patience(timeout=30.0, attempts=4)
-        self._wire: Wire | None = None
+        self._retry = retry or RetryPolicy(timeout=30.0, attempts=4)
+        self._wire: HttpTransport | None = None
 
     def __repr__(self) -> str:
         return f"Serper({self._url!r})"
@@ -115,8 +115,8 @@ class Serper:
 
         if self._wire is None:
             headers = [("X-API-KEY", self._key)]
-            self._wire = Wire(
-                self._url, None, self._patience.timeout, path="/search", headers=headers
+            self._wire = HttpTransport(
+                self._url, None, self._retry.timeout, path="/search", headers=headers
             )
         asked: dict[str, Any] = {"q": query, "num": min(count, _MOST_PER_PAGE)}
         if page > 1:
@@ -128,7 +128,7 @@ class Serper:
                 return
             if attempt >= limit:
                 raise SearchFailedError(f"{trouble} ({attempt} attempts)")
-            await anyio.sleep(self._patience.wait(attempt, wait))
+            await anyio.sleep(self._retry.wait(attempt, wait))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -137,12 +137,12 @@ class Serper:
             self._wire = None
 
     async def _attempt(
-        self, wire: Wire, body: bytes, keep: Keep
+        self, wire: HttpTransport, body: bytes, keep: Keep
     ) -> tuple[str | None, float | None, int]:
         """Return what went wrong, if anything, how long to wait, and how often to try."""
         wrong: str | None = None
 
-        def heed(answer: Answer) -> None:
+        def heed(answer: HttpResponse) -> None:
             nonlocal wrong
             if answer.status == 200:
                 try:
@@ -152,20 +152,20 @@ class Serper:
                     wrong = f"malformed: {self._safe(str(error))}"
 
         answer = await wire.post(body, on_whole=heed)
-        patience = self._patience
-        if isinstance(answer, NoAnswer):
+        retry = self._retry
+        if isinstance(answer, NoResponse):
             lost = answer.kind != "unreachable"
-            most = patience.attempts if lost else patience.connect_attempts
+            most = retry.attempts if lost else retry.connect_attempts
             return self._safe(answer.detail), None, most
         if answer.status == 200:
             return wrong, None, 2  # it was paid for, and may be again
         self._check_hope(answer)
         shown = f"HTTP {answer.status}: {self._safe(answer.text)}"
         if answer.status in _TOO_MUCH or answer.status >= 500:
-            return shown, retry_after(answer.headers), patience.attempts
+            return shown, retry_after(answer.headers), retry.attempts
         return shown, None, 1
 
-    def _check_hope(self, answer: Answer) -> None:
+    def _check_hope(self, answer: HttpResponse) -> None:
         meaning = _HOPELESS.get(answer.status)
         if 300 <= answer.status < 400:
             to = self._safe(answer.headers.get("location", "")) or "elsewhere"

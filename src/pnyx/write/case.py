@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from pnyx.judge.answers import Answer, Judged, verdict_fields
-from pnyx.measure.base import Measured
+from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 
 __all__ = ["ArguedSide", "Case", "Draft", "Writer", "scored_response", "sentence", "verdict_rows"]

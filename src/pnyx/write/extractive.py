@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.corpora.segment import split_sentences
-from pnyx.models.encoder import Encoder, load_encoder
+from pnyx.corpora.text.segment import split_sentences
+from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import Argument, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS

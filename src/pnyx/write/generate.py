@@ -13,14 +13,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.corpora.segment import trim, word_weight
+from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
 from pnyx.judge.claims import claims
-from pnyx.judge.completions import StoredModel
-from pnyx.judge.prompting import block, load_prompt
-from pnyx.judge.reading import UnreadableReply, cut_reason, schema_of, validated
-from pnyx.models.replies import CallFailed, ChatRequest, Message, Reply
+from pnyx.judge.llm.prompting import block, load_prompt
+from pnyx.judge.llm.reading import UnreadableReply, cut_reason, schema_of, validated
+from pnyx.judge.store.completions import StoredModel
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import CONTEXT, POINTS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pnyx.errors import shorten
 from pnyx.judge.forms.base import Form, Reading
 from pnyx.judge.forms.kinds import PreferenceForm, RankingForm, RatingForm, SupportForm
-from pnyx.judge.prompting import Prompt
+from pnyx.judge.llm.prompting import Prompt
 
 __all__ = ["FORMS", "Form", "Reading", "form_of"]
 

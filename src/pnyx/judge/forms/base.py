@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Value
-from pnyx.judge.prompting import Prompt
-from pnyx.judge.reading import UnreadableReply, schema_of
-from pnyx.models.replies import ChatRequest
+from pnyx.judge.llm.prompting import Prompt
+from pnyx.judge.llm.reading import UnreadableReply, schema_of
+from pnyx.models.chat.types import ChatRequest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ConfigDict

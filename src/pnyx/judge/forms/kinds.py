@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pnyx.judge.dimensions import definition
 from pnyx.judge.forms.base import Form, Reading, by_name, plain_word, reordered, strict
-from pnyx.judge.prompting import Prompt
+from pnyx.judge.llm.prompting import Prompt
+from pnyx.judge.llm.reading import (
+    UnreadableReply,
+    one_object,
+    validated,
+    validated_value,
+    word_spans,
+)
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.judge.reading import UnreadableReply, one_object, validated, validated_value, word_spans
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -1,1 +1,1 @@
-"""Training of students, one file a kind; `pnyx.annotate.distil` does what is common to all."""
+"""Training of students, one file a kind; `pnyx.annotate.distillation` does what is common."""

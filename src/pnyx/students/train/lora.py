@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.students.causal import (
+from pnyx.students.lora import ADAPTER, Calibration
+from pnyx.students.lora_base import (
     PACKAGED,
     Base,
     adapter_weights,
@@ -21,8 +22,7 @@ from pnyx.students.causal import (
     require_libraries,
     revision_of,
 )
-from pnyx.students.causal_text import Texts, label, render
-from pnyx.students.lora import ADAPTER, Calibration
+from pnyx.students.lora_text import Texts, label, render
 from pnyx.students.train.base import Course, Example, Trained, Trainer
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import PnyxError
-from pnyx.judge.curves import folds_of
-from pnyx.measure.binary import weighted_auroc
-from pnyx.measure.weighted import measured_once
-from pnyx.models.encoder import load_encoder
+from pnyx.judge.calibration.curves import folds_of
+from pnyx.measure.answers.binary import weighted_auroc
+from pnyx.measure.core.weighted import measured_once
+from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.lexical import FEATURES_VERSION as LEXICAL_VERSION
 from pnyx.students.lexical import MAX_WORDS, WORDS, Lexicon
 from pnyx.students.linear import WEIGHTS, Floats

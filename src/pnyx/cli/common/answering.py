@@ -1,0 +1,194 @@
+"""What commands that ask a judge share: the plan, the results folder, the line on what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts, open_judge
+from pnyx.app.open_models import prices_of
+from pnyx.app.spec import Spec, file_opt
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.options import print_result, say
+from pnyx.cli.common.progress import watched
+from pnyx.errors import OptionError, shorten
+from pnyx.judge.tasks import TASKS
+
+if TYPE_CHECKING:
+    from pnyx.app.judge_specs import JudgeSpec, SpendingSpec
+    from pnyx.judge.answers import Answer
+    from pnyx.judge.base import Judge
+    from pnyx.judge.llm.plan import PlannedModel
+    from pnyx.judge.questions import JudgeQuestion
+    from pnyx.runs.pairs import PairSource
+
+__all__ = [
+    "ResultsSpec",
+    "answer_into",
+    "counts_line",
+    "needs_out",
+    "plan_items",
+    "print_planned",
+    "say_judge",
+]
+
+
+class ResultsSpec(Spec, heading="Output"):
+    """Where answers are written."""
+
+    out: str | None = file_opt(
+        None, "Results folder to write; required without --plan.", metavar="RESULTS"
+    )
+
+
+def needs_out(out: str | None, spec: JudgeSpec) -> None:
+    """Refuse to judge without a place for the answers, and choices that do not go together."""
+    if out is None and not spec.plan:
+        raise OptionError("Missing option '--out'.")
+    spec.check()
+
+
+def answer_into(
+    out: str | None,
+    task: str,
+    source: str,
+    items: PairSource | Sequence[JudgeQuestion],
+    spec: JudgeSpec,
+    *,
+    as_json: bool,
+    as_perspectives: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    adapt: Callable[[Judge], Judge] | None = None,
+    also: Callable[[Sequence[Answer]], None] | None = None,
+) -> int:
+    """Ask the judge that a spec names, write answers.jsonl and manifest.json, return the status.
+
+    Args:
+        out: the results folder; not needed to plan.
+        task: name of the task that `items` are of.
+        source: where they come from, for the manifest.
+        items: what is asked.
+        spec: who answers.
+        as_json: print the manifest.
+        as_perspectives: see `open_judge`.
+        settings: what else decides the answers, for the manifest.
+        adapt: makes another judge of the one that is opened.
+        also: called with one answer for each item, in order, when the folder is written; not for
+            ratings.
+    """
+    from pnyx.judge.answers import answer_of_row
+    from pnyx.runs.results import judge_into
+
+    with open_judge(TASKS[task], spec, say, as_perspectives=as_perspectives) as opened:
+        if adapt is not None:
+            opened = replace(opened, judge=adapt(opened.judge))
+        if spec.plan:
+            return plan_items(opened, items, spec, as_json)
+        opened = replace(opened, settings={**opened.settings, **(settings or {})})
+        left: int | None = None
+
+        def started(count: int, kept: int) -> None:
+            nonlocal left
+            left = count - kept
+            if kept:
+                say(f"{kept} items are answered already, going on")
+
+        with watched(opened.judge, opened.models, lambda: left) as judge:
+            manifest = judge_into(
+                str(out),
+                task,
+                judge,
+                items,
+                lambda count: manifest_facts(opened, source, count),
+                settings={**deciding_settings(opened, spec), **(settings or {})},
+                from_rows=not opened.models,
+                on_start=started,
+                also=also and (lambda rows: also([answer_of_row(row) for (row,) in rows])),
+            )
+    say_judge(manifest["judge"], manifest["card"])
+    line = counts_line(manifest["counts"], "scored", manifest["judge"])
+    line = f"{line}; see {shorten(str(out), 200)}"
+    print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
+    return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
+
+
+def say_judge(name: str, card: str) -> None:
+    """Name the judge and its figures."""
+    click.echo(f"judge {shorten(name)}: {shorten(card, 400)}", err=True)
+
+
+def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
+    """Return how many are done of all, by whom, and why the others are not."""
+    line = f"{counts['scored']} of {counts['asked']} {done} by {shorten(judge)}"
+    if counts["unscored"]:
+        reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
+        line += f"; {counts['unscored']} unscored: {reasons}"
+    return line
+
+
+# --plan ------------------------------------------------------------------------------------------
+
+
+def plan_items(
+    opened: Opened, items: Iterable[JudgeQuestion], spec: SpendingSpec, as_json: bool
+) -> int:
+    """Print what asking would cost, and return the exit status."""
+    from pnyx.judge.llm.plan import plan_run
+
+    prices = prices_of(spec)
+    by_model = {model.name: prices(model.name) for model in opened.models}
+    questions = list(items)
+    planned = plan_run(opened.judge, opened.models, questions, by_model)
+    head = {"judge": opened.judge.name, "questions": len(questions)}
+    line = f"{len(questions)} questions for {shorten(opened.judge.name)}"
+    print_planned(line, head, planned, as_json=as_json)
+    return 0
+
+
+def print_planned(
+    line: str, head: Mapping[str, Any], planned: Sequence[PlannedModel], *, as_json: bool
+) -> None:
+    """Print what models would be asked, under a line (`head` in JSON) that says what for."""
+    row = {**head, "models": [_planned_row(model) for model in planned]}
+    lines = [line, *(_planned_lines(model) for model in planned)]
+    if not planned:
+        lines.append("  no language model is asked: no calls, no cost")
+    if any(model.estimate.requests for model in planned):
+        lines.append(
+            "Repairs, retries of replies cut off, split calls and failed attempts may add to "
+            "this; --budget or --budget-tokens sets a hard limit."
+        )
+    print_result(row, "\n".join(lines), as_json=as_json, err=False, ensure_ascii=False)
+
+
+def _planned_row(model: PlannedModel) -> dict[str, Any]:
+    estimate = asdict(model.estimate)
+    calls = estimate.pop("requests")
+    names = ("second_tries", "learnt_from")
+    head = {"model": model.model, "from_store": model.from_store, "calls": calls}
+    return {**head, **{name: getattr(model, name) for name in names}, **estimate}
+
+
+def _planned_lines(model: PlannedModel) -> str:
+    estimate = model.estimate
+    calls = f"{estimate.requests:,} ({model.from_store:,} from the store)"
+    facts = {"calls": calls}
+    if estimate.requests:
+        if model.second_tries:
+            facts["of these again"] = f"{model.second_tries:,} expected, after replies cut off"
+        basis = "from the fewest to the most possible"
+        if model.learnt_from:
+            basis = f"5th to 95th percentile of {model.learnt_from:,} stored replies"
+        facts["prompt tokens"] = f"{_range(estimate.prompt_tokens)} ({basis})"
+        facts["completion tokens"] = _range(estimate.completion_tokens)
+        cost = estimate.cost_usd
+        price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
+        facts["price"] = price
+    return "\n".join([shorten(model.model), *(f"  {n:<17}  {fact}" for n, fact in facts.items())])
+
+
+def _range(tokens: tuple[int, int]) -> str:
+    return f"{tokens[0]:,} to {tokens[1]:,}"

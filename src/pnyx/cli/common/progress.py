@@ -1,0 +1,150 @@
+"""Progress on standard error: a bar on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from pnyx.judge.answers import Answer
+    from pnyx.judge.base import Emit, Judge
+    from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.store.completions import StoredModel
+
+__all__ = ["counted", "reporting", "spent_so_far", "watched"]
+
+
+LOG_SECONDS = 30.0
+"""A log gets a line of progress this often; work that takes less leaves none."""
+
+_Show: TypeAlias = Callable[[int, int | None, str], None]
+"""Shows how much is done, of how much if that is known, and a word on it."""
+
+
+class _Watched:
+    """A judge whose answers are counted; otherwise it is the judge it wraps."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        models: Sequence[StoredModel],
+        show: _Show,
+        expected: Callable[[], int | None],
+    ) -> None:
+        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+        self._judge = judge
+        self._models = models
+        self._show = show
+        self._expected = expected
+        self._done = self._total = self._unscored = 0
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        from pnyx.judge.answers import Unscored
+
+        self._total += len(questions)
+
+        def counted(position: int, answer: Answer) -> None:
+            emit(position, answer)
+            self._done += 1
+            self._unscored += isinstance(answer, Unscored)
+            unscored = f"{self._unscored} unscored" if self._unscored else ""
+            word = "  ".join(filter(None, [unscored, spent_so_far(self._models)]))
+            self._show(self._done, self._expected() or self._total, word)
+
+        await self._judge.answer(questions, counted)
+
+
+def _logged(doing: str) -> _Show:
+    """Return what writes a line to a log now and then, with the expected end."""
+    began = said = time.monotonic()
+
+    def show(done: int, of: int | None, word: str) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said < LOG_SECONDS:
+            return
+        said = now
+        line = f"pnyx: {' '.join(filter(None, (doing, word)))}: {done:,}"
+        if of and done:
+            line += f" of {of:,}, about {_duration((now - began) / done * (of - done))} left"
+        click.echo(line, err=True)
+
+    return show
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def spent_so_far(models: Sequence[StoredModel]) -> str:
+    """Return tokens and, where the price is known, dollars in a few words; empty for none."""
+    tokens = sum(model.counts.tokens.get("total_tokens", 0) for model in models)
+    parts = [_rounded(tokens) + " tokens"] if tokens else []
+    costs = [model.endpoint.ledger.cost for model in models if model.endpoint.ledger is not None]
+    if costs and None not in costs:
+        parts.append(f"${sum(cost or 0 for cost in costs):.4f}")
+    return ", ".join(parts)
+
+
+def _rounded(count: int) -> str:
+    if count < 10_000:
+        return str(count)
+    return f"{count / 1000:.0f}k" if count < 10_000_000 else f"{count / 1e6:.1f}M"
+
+
+@contextlib.contextmanager
+def reporting(doing: str = "") -> Iterator[_Show]:
+    """Yield what shows how much is done, of how much, and a word on it."""
+    if not sys.stderr.isatty():
+        yield _logged(doing)
+        return
+    from rich import progress
+    from rich.console import Console
+    from rich.text import Text
+
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        Rate(),
+        progress.TextColumn("{task.fields[word]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=None, word="")
+        yield lambda done, of, word: bar.update(task, completed=done, total=of, word=word)
+
+
+@contextlib.contextmanager
+def watched(
+    judge: Judge,
+    models: Sequence[StoredModel] = (),
+    expected: Callable[[], int | None] = lambda: None,
+) -> Iterator[Judge]:
+    """Yield the judge with progress: answers, how many are unscored, and what models have spent.
+
+    `expected` says how many answers there will be, where the judge is asked several times;
+    otherwise all that it has been asked so far.
+    """
+    with reporting("judging") as show:
+        yield _Watched(judge, models, show, expected)
+
+
+@contextlib.contextmanager
+def counted(doing: str) -> Iterator[Callable[[int], None]]:
+    """Yield what shows a count."""
+    with reporting(doing) as show:
+        yield lambda count: show(count, None, "")

@@ -1,0 +1,200 @@
+"""`pnyx measure`: a judge's answers against people's labels, and runs against qrels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec
+from pnyx.app.spec import file_opt
+from pnyx.cli.common.params import Group, verb
+from pnyx.cli.measure.annotations import amount, review, thresholds
+from pnyx.cli.measure.perspectives import perspectives
+from pnyx.cli.measure.retrieval import correlation, retrieval
+from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
+from pnyx.errors import OptionError, shorten
+from pnyx.view.tables import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pnyx.cli.measure.runs import Part
+    from pnyx.measure.answers.agreement import Agreement
+    from pnyx.measure.core.base import Measured
+
+__all__ = ["command"]
+
+_MEASURES = "measures.json"
+
+_HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
+{what}.
+
+{more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
+precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
+ranking by probability; graded labels Spearman's correlation; ratings Spearman, exact accuracy and
+mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and
+with how many of the questions asked it rests on: unscored answers are left out and counted.
+docs/measures.md defines each. A results folder also gets measures.json.
+Exit status 3: some of the labelled questions are unscored.
+
+\b
+Example:
+  pnyx measure {task} results --labels labels.jsonl
+  pnyx measure {task} answers.jsonl --labels labels.jsonl --json
+"""
+
+_UNSURE = "Labels may say where people were unsure (uncertain).\n"
+_TASKS = {
+    "support": ("yes/no answers to support, perspectives or stance questions", _UNSURE),
+    "relevance": ("yes/no answers to relevance questions; labels may be graded (gain)", _UNSURE),
+    "quality": ("ratings, by dimension", ""),
+}
+"""Task -> what its answers are, and what more there is to say of its labels."""
+
+
+@click.group(name="measure", cls=Group, no_args_is_help=True)
+def command() -> None:
+    """Measure answers against labels and runs against qrels, with intervals.
+
+    \b
+    Example:
+      pnyx judge relevance items.jsonl --out results
+      pnyx measure relevance results --labels labels.jsonl
+      pnyx measure retrieval my.run --qrels qrels.txt
+      pnyx measure perspectives my.run --perspectives views.jsonl \\
+        --verdicts results
+      pnyx measure correlation bm25.run dense.run --annotations results
+    """
+
+
+class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
+    """Whose answers are measured, and on which labels."""
+
+    labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
+    plot: str | None = file_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
+
+
+class AgreementSpec(BootstrapSpec, _LabelsSpec):
+    """How answers are measured."""
+
+
+def _answers_command(task: str) -> None:
+    """Add the command that measures answers to one task."""
+    what, more = _TASKS[task]
+
+    @verb(
+        task,
+        group=command,
+        short_help=f"{what[0].upper()}{what[1:]}.",
+        help=_HELP.format(what=what, more=more, task=task),
+        without={"spec": "plot" if task == "quality" else ""},
+    )
+    @click.argument("answers")
+    def measure(answers: str, spec: AgreementSpec, as_json: bool) -> int:
+        return _measure_answers(task, answers, spec, as_json)
+
+
+def _measure_answers(task: str, answers: str, spec: AgreementSpec, as_json: bool) -> int:
+    """Measure answers to a task's questions, print what was found, return the exit status."""
+    if answers == spec.labels == "-":
+        raise OptionError("ANSWERS and LABELS cannot both be standard input")
+    spec.check_plot()
+    from pnyx.files import atomic_text
+    from pnyx.measure.answers.agreement import measure_agreement
+    from pnyx.view.plots import reliability_plot
+
+    folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
+    found = measure_agreement(
+        answers, spec.labels, task, judge=spec.judge, bootstrap=spec.bootstrap
+    )
+    row = found.row()
+    note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
+    spec.draw(lambda: reliability_plot(found.reliability, found.joined.judge, [note]))
+    if folder is not None:
+        with atomic_text(folder / _MEASURES) as stream:
+            stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    unscored = found.counts["unscored"]
+    return finish(row, _notes(found), lambda: _report(found), as_json, unscored=unscored)
+
+
+def _notes(found: Agreement) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    counts = found.counts
+    notes = []
+    if counts["unscored"]:
+        reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
+        notes.append(f"{counts['unscored']} of {counts['asked']} answers are unscored: {reasons}")
+    for count, what in (
+        (counts["without_probability"], "answers have no probability"),
+        (counts["answers_without_label"], "answers have no label and are left out"),
+        (counts["labels_without_answer"], "labels have no answer and are left out"),
+        (counts["tied_labels"], "labels are tied between annotators and count as no label"),
+    ):
+        if count:
+            notes.append(f"{count} {what}")
+    ranked, groups = found.macro_groups.get("map"), len(found.per_group)
+    if ranked is not None and ranked < groups:
+        notes.append(f"{groups - ranked} of {groups} groups have no relevant pair, so no nDCG, MAP")
+    return notes + few_warning(found.bootstrap, found.clusters, found.clustered_by)
+
+
+def _report(found: Agreement) -> list[Part]:
+    """Return the tables for people."""
+    parts: list[Part] = [
+        [f"{found.joined.task}: {shorten(found.joined.judge)}, {_counts(found)}"],
+        _measures(found),
+    ]
+    if "avg" in found.summary:
+        from pnyx.measure.answers.registry import SUMMARY
+
+        columns = (
+            Column("dimension"),
+            Column("which is"),
+            Column("value, 95 % interval", "figure"),
+        )
+        rows = [
+            (name, SUMMARY.get(name, "mean of the four"), m) for name, m in found.summary.items()
+        ]
+        parts.append(Table(columns, rows))
+    for title, part in (("dimension", found.per_dimension), ("group", found.per_group)):
+        if part:
+            names = [name for name in found.measures if "@" not in name]
+            parts.append(_grid(title, part, names))
+    return [*parts, draws_legend(f"{found.clusters} {found.clustered_by}s", found.bootstrap)]
+
+
+def _counts(found: Agreement) -> str:
+    counts = found.counts
+    return f"{counts['scored']} of {counts['asked']} labelled questions scored"
+
+
+def _measures(found: Agreement) -> Table:
+    means = {"mean over groups": found.macro, "mean over dimensions": found.dimension_mean}
+    shown = {title: part for title, part in means.items() if part}
+    columns = [Column("measure"), Column("value, 95 % interval", "figure")]
+    columns += [Column("answers", "counts")]
+    columns += [Column(title, "figure") for title in shown]
+    rows = [
+        (name, m, m, *(part[name] for part in shown.values())) for name, m in found.measures.items()
+    ]
+    return Table(columns, rows)
+
+
+def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequence[str]) -> Table:
+    """Return a row of values for each group or dimension, with how many it rests on."""
+    columns = [Column(title), *(Column(name, "figure") for name in names)]
+    columns.append(Column("answers", "counts"))
+    rows: list[Sequence[Any]] = [
+        (shorten(key, 40), *(measures[name] for name in names), measures[names[0]])
+        for key, measures in part.items()
+    ]
+    return Table(columns, rows)
+
+
+for _task in _TASKS:
+    _answers_command(_task)
+for _command in (retrieval, perspectives, correlation, thresholds, amount, review):
+    command.add_command(_command)

@@ -1,0 +1,277 @@
+"""`pnyx measure thresholds`, `amount` and `review`: what annotations are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
+from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.cli.common.options import warn
+from pnyx.cli.common.params import verb
+from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
+from pnyx.errors import InputError, shorten
+from pnyx.view.tables import Column, Table, interval, number
+
+if TYPE_CHECKING:
+    from pnyx.cli.measure.runs import Part
+    from pnyx.judge.verdicts import Verdict
+    from pnyx.measure.answers.reviewed import Reviewed
+    from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
+    from pnyx.measure.core.base import Measured
+
+__all__ = ["amount", "review", "thresholds"]
+
+_SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class _ShownSpec(PlotSpec, heading="Shown"):
+    """What is shown."""
+
+    at: tuple[float, ...] = opt(
+        (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        "Thresholds that the table shows; --json has 0.01 to 0.99.",
+        metavar="P[,P...]",
+        within="(0, 1]",
+        each=True,
+    )
+    plot: str | None = file_opt(None, "Draw both curves.", metavar="FILE.svg")
+
+
+class ThresholdsSpec(BootstrapSpec, _ShownSpec, TruthSpec):
+    """What annotations are held against, and what of that is shown."""
+
+
+@verb("thresholds", short_help="F1 by threshold on the probability, and by k.")
+@click.argument("annotations")
+def thresholds(annotations: str, spec: ThresholdsSpec, as_json: bool) -> int:
+    """Measure F1, precision and recall of ANNOTATIONS by threshold, and by number of documents.
+
+    Compares a probability threshold with taking the first k of each question (DIRAS, section 5,
+    Fig. 6). The best threshold and the best k are biased upward on the labels that chose them, so
+    those for each question are also chosen on the other questions. Intervals are from a bootstrap
+    over questions. Exit status 3: some labelled pairs are unscored.
+
+    \b
+    Example:
+      pnyx measure thresholds labels.jsonl --qrels qrels.txt --plot thresholds.svg
+    """
+    from pnyx.judge.verdicts import read_annotations
+    from pnyx.measure.answers.thresholds import GRID, measure_thresholds
+    from pnyx.view.plots import thresholds_plot
+
+    spec.check_plot()
+    try:
+        found = measure_thresholds(
+            read_annotations(annotations, judge=spec.judge),
+            spec.truth(),
+            grid=sorted({*GRID, *spec.at}),
+            bootstrap=spec.bootstrap,
+        )
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.problem, path=annotations) from error
+    line = "dashed line: F1 at the best threshold; shaded: its 95 % interval"
+    spec.draw(lambda: thresholds_plot(found, [*_notes(found), line]))
+    return finish(
+        found.row(),
+        few_warning(found.bootstrap, found.counts["questions"], "question"),
+        lambda: _report(found, spec.at),
+        as_json,
+        unscored=found.counts["unscored"],
+    )
+
+
+def _notes(found: Thresholds) -> list[str]:
+    c = found.counts
+    notes = [
+        f"{c['relevant']} of {c['scored']} pairs of {c['questions']} questions are relevant; "
+        f"{c['unscored']} unscored and {c['unlabelled']} unlabelled pairs are left out"
+    ]
+    for what, choice in (("threshold", found.best_threshold), ("k", found.best_cutoff)):
+        held_out = choice.held_out
+        notes.append(
+            f"best {what} {choice.at:g}: F1 {number(choice.f1.value)}; chosen on the other "
+            f"questions: {number(held_out.value)} {interval(held_out)}"
+        )
+    gain = f"{number(found.gain.value)} {interval(found.gain)}"
+    notes.append(f"by threshold higher than by k, both so chosen: {gain}")
+    return notes
+
+
+def _report(found: Thresholds, at: Sequence[float]) -> list[Part]:
+    ks = [k for k in found.cutoffs.at if k in _SHOWN_K]
+    return [
+        [f"{shorten(found.judge) or 'annotations'}: which documents to take"],
+        _curve("from", found.thresholds, at, found.best_threshold.at),
+        _curve("first", found.cutoffs, ks, found.best_cutoff.at),
+        [*_notes(found), *draws_legend("the questions", found.bootstrap)],
+    ]
+
+
+def _curve(name: str, curve: Curve, shown: Sequence[float], best: float) -> Table:
+    columns = (
+        Column(name),
+        Column("F1, 95 % interval", "figure"),
+        Column("precision", "number"),
+        Column("recall", "number"),
+        Column("mean F1 of questions", "figure"),
+    )
+    rows = [
+        (f"{at:g}" + (" best" if at == best else ""), curve.f1[i], curve.precision[i].value,
+         curve.recall[i].value, curve.mean_f1[i])
+        for i, at in enumerate(curve.at)
+        if at in shown or at == best
+    ]  # fmt: skip
+    return Table(columns, rows)
+
+
+class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
+    """What of annotations is counted, and how it is shown."""
+
+    topics: str | None = file_opt(None, "Questions, to show their text.")
+    at: tuple[float, ...] = opt(
+        (0.5, 0.7, 0.9),
+        "Count documents with at least these probabilities.",
+        metavar="P[,P...]",
+        within="(0, 1]",
+        each=True,
+    )
+    plot: str | None = file_opt(None, "Draw a bar for each question.", metavar="FILE.svg")
+
+
+@verb("amount", short_help="How much relevant information there is, by question.")
+@click.argument("annotations")
+def amount(annotations: str, spec: AmountSpec, as_json: bool) -> int:
+    """Estimate how much relevant information ANNOTATIONS hold on each question, without labels.
+
+    The sum of the probabilities is the expected number of relevant documents, if they are
+    calibrated; per document it is DIRAS's Fig. 5. Exit status 3: some pairs are unscored.
+
+    \b
+    Example:
+      pnyx measure amount labels.jsonl --topics questions.md --plot amount.svg
+    """
+    from pnyx.corpora import read_questions
+    from pnyx.judge.verdicts import read_annotations
+    from pnyx.measure.answers.thresholds import measure_amount
+    from pnyx.view.plots import amount_plot
+
+    spec.check_plot()
+    drawn = False
+
+    def watched() -> Iterator[Verdict]:
+        nonlocal drawn
+        for one in read_annotations(annotations, judge=spec.judge):
+            drawn = drawn or one.extra.get("weight") not in (None, 1, 1.0)
+            yield one
+
+    at = sorted(set(spec.at))
+    found = measure_amount(watched(), at)
+    names = {} if spec.topics is None else {q.id: q.text for q in read_questions(spec.topics)}
+    if drawn:
+        warn("the pairs were drawn (weight): the amounts are those of the pairs, not of the corpus")
+    spec.draw(lambda: amount_plot(found, names))
+    row = {question: one.row() for question, one in found.items()}
+    unscored = any(one.unscored for one in found.values())
+    return finish(row, (), lambda: [_amounts(found, names, at)], as_json, unscored=unscored)
+
+
+def _amounts(found: Mapping[str, Amount], names: dict[str, str], at: Sequence[float]) -> Table:
+    columns = [Column("question"), Column("documents", "count"), Column("unscored", "count")]
+    columns += [Column(name, "number") for name in ("expected", "mean")]
+    columns += [Column(f"from {t:g}", "number") for t in at]
+    rows = []
+    for question, one in found.items():
+        counted = [
+            f"{count} ({count / one.documents:.1%})" if one.documents else str(count)
+            for count in one.reaching.values()
+        ]
+        expected = None if one.mean is None else f"{one.expected:.1f}"
+        name = shorten(names.get(question) or question, 60) or "-"
+        rows.append((name, one.documents, one.unscored, expected, one.mean, *counted))
+    return Table(columns, rows)
+
+
+# Reviewed disagreements --------------------------------------------------------------------------
+
+
+class CheckedSpec(Spec, heading="Measure"):
+    """How answers to disagreements are summed up."""
+
+    threshold: float = opt(
+        0.95, "Confidence that separates the two parts of the table.", within="[0, 1]"
+    )
+    seed: int = opt(0, "Random seed of the intervals.", low=0)
+
+
+@verb("review", short_help="Who is right where a judge and labels disagree.")
+@click.argument("file", metavar="REVIEW")
+def review(file: str, own: CheckedSpec, as_json: bool) -> int:
+    """Measure how often the judge is right where it disagrees with the labels, as people see it.
+
+    REVIEW is what pnyx annotate review wrote, filled in. Shares by the judge's confidence and by
+    what the labels say, as in DIRAS's Tables 5 and 8, with Wilson's 95 % intervals; unclear and
+    unanswered pairs count for neither side and are reported. Below is an estimate for all
+    disagreements, weighted by stratum size.
+
+    \b
+    Example:
+      pnyx measure review review.csv --json
+    """
+    from pnyx.annotate.reviewing import read_review
+    from pnyx.measure.answers.reviewed import measure_review
+
+    checked = read_review(file)
+    found = measure_review(checked, threshold=own.threshold, seed=own.seed)
+    return finish(found.row(), (), lambda: _reviewed(found, checked[0].judge), as_json, unscored=0)
+
+
+_COLUMNS = (
+    Column("confidence"),
+    Column("labels"),
+    Column("judge is right", "figure"),
+    Column("clear of asked", "counts"),
+    Column("unclear", "count"),
+    Column("open", "count"),
+)
+
+
+def _reviewed(found: Reviewed, judge: str) -> list[Part]:
+    at = f"{found.threshold:g}"
+    share = "" if found.share_above is None else f" ({found.share_above:.2%} above {at})"
+    named = {f"at most {at}": found.table["at_most"], f"above {at}": found.table["above"]}
+    named |= {f"({low:g}, {high:g}]": cells for (low, high), cells in found.bins.items()}
+    named["any"] = found.table["any"]
+    rows: list[tuple[Any, ...]] = []
+    for name, cells in named.items():
+        for i, (of, cell) in enumerate(cells.items()):
+            m = cell.accuracy
+            counts = f"{m.scored} of {m.asked}", cell.unclear, m.asked - cell.answered
+            rows.append((name if i == 0 else "", of, m, *counts))
+    estimate = found.estimate
+    table = Table(
+        _COLUMNS, rows, title=f"disagreements of {shorten(judge) or 'the judge'} with labels{share}"
+    )
+    left = f"nothing is said of {estimate.left_out} in strata without an answer"
+    below = Table(
+        (Column("answer"), Column("disagreements", "number")),
+        [
+            ("the judge is right", _whole(estimate.judge)),
+            ("the labels are right", _whole(estimate.labels)),
+            ("unclear", _whole(estimate.unclear)),
+        ],
+        notes=(left,) if estimate.left_out else (),
+        title=f"estimate for all {estimate.disagreements} disagreements, weighted by stratum size",
+    )
+    return [table, below]
+
+
+def _whole(m: Measured) -> str:
+    """Return a number of disagreements with its interval."""
+    shown = "-" if m.value is None else f"{m.value:.0f}"
+    bounds = "" if m.low is None or m.high is None else f" [{m.low:.0f}, {m.high:.0f}]"
+    return shown + bounds

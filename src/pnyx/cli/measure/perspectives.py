@@ -1,0 +1,239 @@
+"""`pnyx measure perspectives`: TREC runs against the perspectives on their questions (BERDS)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import click
+
+from pnyx.app.measure_specs import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
+from pnyx.app.spec import file_opt, opt
+from pnyx.cli.common.options import refuse_same_file, warn
+from pnyx.cli.common.params import Raw, SpecOption, verb
+from pnyx.cli.measure.perspectives_report import notes, report
+from pnyx.cli.measure.runs import finish, named_runs, run_names
+from pnyx.errors import InputError, OptionError, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pnyx.measure.perspectives.leaning import Leaning
+    from pnyx.measure.perspectives.verdicts import Verdicts
+    from pnyx.records import Perspective, Qrel, RunEntry
+
+__all__ = ["PerspectivesSpec", "perspectives"]
+
+
+class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out unscored"):
+    """What of runs is measured against which perspectives."""
+
+    views: str = file_opt(
+        ..., "Perspectives (JSONL; of BERDS's files those to be covered).", "--perspectives"
+    )
+    verdicts: str = file_opt(..., "Verdicts on pairs of document and perspective.")
+    depths: tuple[int, ...] = opt(
+        (5,), "Cutoff rank k. Repeatable.", "--cutoff", within="[1, 1000000]"
+    )
+    measures: tuple[str, ...] = opt(
+        (),
+        "Instead of those of --cutoff: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, "
+        "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. Repeatable.",
+        "--measure",
+        metavar="MEASURE",
+    )
+    union_depth: int | None = opt(
+        None,
+        "Also report the rank at which each run covers everything, and what the first DEPTH "
+        "documents of all runs cover together (BERDS, Tables 5 and 6: 100).",
+        "--depth",
+        within="[1, 1000000]",
+        metavar="DEPTH",
+    )
+    topics_of: Literal["perspectives", "run", "both"] = opt(
+        "perspectives",
+        "Questions to measure: all (one missing from a run counts as an empty ranking), those of "
+        "the run, or those of every run.",
+    )
+    unjudged: Literal["unscored", "no"] = opt(
+        "unscored", "Pairs missing from qrels; no if these list only supporting pairs."
+    )
+    per_topic: bool = opt(False, "Show the values of each question.")
+    qrels_out: str | None = file_opt(
+        None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
+    )
+    unscored: Literal["error", "skip", "zero"] = opt(
+        "error", "Unscored pairs in --qrels-out: refuse to write, no line, or grade 0."
+    )
+
+
+class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, CoverageSpec):
+    """All that is chosen."""
+
+    test: Literal["t", "randomisation"] = opt("randomisation", "Paired test of two runs.")
+
+
+Asked: TypeAlias = tuple[tuple[str, str, str], ...]
+
+
+@verb("perspectives", short_help="TREC runs on perspectives (BERDS).", rare={"spec": "sides"})
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--leaning",
+    nargs=3,
+    multiple=True,
+    type=Raw(),
+    cls=SpecOption,
+    heading="More options",
+    metavar="RUN PRO CON",
+    help="One retriever's runs for the questions, for the supporting perspectives in their "
+    "place, and for the opposing ones: how far it follows its question (Fig. 3). Repeatable.",
+)
+def perspectives(
+    runs: tuple[str, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
+) -> int:
+    """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
+
+    MRecall@k is 1 where the first k documents support all perspectives, or k of them where there
+    are more; Precision@k is the share of them that support some perspective. Where questions have
+    two opposite perspectives (stance pro and con), it also says which side is covered. Each comes
+    with a 95 % bootstrap interval over questions.
+
+    \b
+    --verdicts takes
+      the results of pnyx judge support --run --perspectives;
+      labels (JSONL) with question_id, doc_id and perspective_id, or with ids
+      QUESTION/DOCUMENT/PERSPECTIVE;
+      TREC diversity qrels: question perspective document grade
+
+    A pair without a verdict is never taken for a no: a question whose value it could change has
+    none, the mean is over the others, and bounds say what it can be over all. --labelled also gives
+    the values corrected for the judge's own errors: label the first documents of some of the
+    measured questions, picked at random. docs/measures.md defines all of this. Exit status 3: a
+    pair within the depth is unscored.
+
+    \b
+    Example:
+      pnyx search my.index --topics questions.jsonl --out bm25.run
+      pnyx judge support --run bm25.run --perspectives views.jsonl \\
+        --index my.index --depth 5 --out judged
+      pnyx measure perspectives bm25.run --perspectives views.jsonl \\
+        --verdicts judged
+      pnyx measure perspectives bm25.run mmr.run --perspectives views.jsonl \\
+        --verdicts judged --cutoff 5 --cutoff 10 --baseline bm25.run
+    """
+    names, baseline = _checked(runs, spec, leaning, as_json)
+    from pnyx.corpora import read_run
+    from pnyx.corpora.benchmarks.perspectives import read_perspectives
+    from pnyx.measure.perspectives.coverage import by_question, measure_perspectives
+    from pnyx.measure.perspectives.verdicts import read_verdicts
+
+    known = by_question(
+        read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
+    )
+    verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
+    entries = {name: list(read_run(path)) for name, path in names.items()}
+    found = measure_perspectives(
+        entries,
+        known,
+        verdicts,
+        spec.measures,
+        depths=spec.depths,
+        union_depth=spec.union_depth,
+        labelled=spec.joined(spec.judge),
+        shift=spec.shift,
+        topics_of=spec.topics_of,
+        baseline=baseline,
+        test=spec.test,
+        bootstrap=spec.bootstrap,
+    )
+    leans = _leaning(leaning, spec, known, verdicts)
+    if spec.qrels_out is not None:
+        _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
+    shows = spec.qrels_out != "-"
+    return finish(
+        {**found.row(), "leaning": [one.row() for one in leans]},
+        notes(found, leans),
+        (lambda: report(found, leans, spec.views, spec.per_topic)) if shows else None,
+        as_json,
+        unscored=found.unscored or any(one.unscored for one in leans),
+    )
+
+
+def _checked(
+    runs: Sequence[str], spec: PerspectivesSpec, leaning: Asked, as_json: bool
+) -> tuple[dict[str, str], str | None]:
+    """Return name -> file of the runs and the baseline, of choices that go together."""
+    others = [path for three in leaning for path in three]
+    others += filter(None, (spec.views, spec.verdicts, spec.labelled, spec.gold))
+    names, baseline = named_runs(runs, spec.baseline, *others)
+    if spec.qrels_out == "-" and as_json:
+        raise OptionError("--json and --qrels-out - both write to standard output")
+    spec.check_needs()
+    if spec.qrels_out is not None:
+        sources = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}
+        refuse_same_file("--qrels-out", spec.qrels_out, **sources)
+    return names, baseline
+
+
+def _leaning(
+    leaning: Asked,
+    spec: PerspectivesSpec,
+    known: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+) -> list[Leaning]:
+    """Measure each --leaning, at the first --cutoff."""
+    from pnyx.measure.perspectives.leaning import ASKED_AS, measure_leaning
+
+    names = run_names([question for question, _, _ in leaning])
+    return [
+        measure_leaning(
+            name,
+            dict(zip(ASKED_AS, paths, strict=True)),
+            known,
+            verdicts,
+            spec.depths[0],
+            bootstrap=spec.bootstrap,
+        )
+        for name, paths in zip(names, leaning, strict=True)
+    ]
+
+
+def _write_qrels(
+    out: str,
+    spec: PerspectivesSpec,
+    runs: Mapping[str, Sequence[RunEntry]],
+    known: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+) -> None:
+    from pnyx.corpora import write_qrels
+    from pnyx.files import atomic_text
+    from pnyx.measure.perspectives.coverage import perspective_qrels
+
+    depth = max(*spec.depths, spec.union_depth or 0)
+    try:
+        qrels = perspective_qrels(runs.values(), known, verdicts, depth, spec.unscored)
+    except InputError as error:
+        problem = error.problem.removeprefix("qrels: ")
+        raise InputError(f"--qrels-out: {problem} with --unscored") from error
+    with atomic_text(out) as stream:
+        write_qrels(stream, qrels)
+    _warn_lost(qrels, known)
+
+
+def _warn_lost(qrels: Sequence[Qrel], known: Mapping[str, Sequence[Perspective]]) -> None:
+    """Say which perspectives have no line: to other tools they do not exist."""
+    written = {(q.topic_id, q.subtopic) for q in qrels}
+    topics = {q.topic_id for q in qrels}
+    lost = [
+        f"{topic}/{one.id}"
+        for topic, views in known.items()
+        for one in views
+        if topic in topics and (topic, one.id) not in written
+    ]
+    if lost:
+        shown = ", ".join(shorten(name, 40) for name in lost[:3])
+        warn(
+            f"{len(lost)} perspectives have no scored pair and no line in the qrels, which "
+            f"therefore do not know them ({shown})"
+        )

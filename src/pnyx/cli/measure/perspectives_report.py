@@ -1,0 +1,217 @@
+"""What `pnyx measure perspectives` prints for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pnyx.cli.measure.runs import (
+    compared_legend,
+    draws_legend,
+    few_warning,
+    listed,
+    run_notes,
+    runs_table,
+    untested_note,
+)
+from pnyx.errors import shorten
+from pnyx.measure.core.base import Measured
+from pnyx.view.tables import Column, Table, interval, number
+
+if TYPE_CHECKING:
+    from pnyx.cli.measure.runs import Part
+    from pnyx.measure.perspectives.leaning import Leaning
+    from pnyx.measure.perspectives.results import (
+        MeasuredCoverage,
+        PerspectiveCoverage,
+        UnionCoverage,
+    )
+    from pnyx.measure.perspectives.table import Bounded
+
+__all__ = ["corrected_cell", "coverage_legend", "leaning_table", "notes", "report"]
+
+_ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
+
+
+def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    lines = []
+    for run in found.runs:
+        pairs = run.pairs
+        reasons = ", ".join(f"{n} {shorten(why, 40)}" for why, n in pairs["reasons"].items())
+        unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {reasons}"
+        absent = f"{listed(run.absent, 'question')} absent, counted as empty rankings"
+        without = f"{listed(run.without_perspectives)} without perspectives, not measured"
+        known = (
+            (pairs["unscored"], unscored),
+            (run.absent, absent),
+            (run.without_perspectives, without),
+        )
+        lines += run_notes(run.name, known, len(run.rearranged))
+    for one in leaning:
+        if one.unscored:
+            lines.append(f"{shorten(one.name, 40)}: {one.unscored} pairs of --leaning are unscored")
+    lines += untested_note(found.comparisons, "questions")
+    lines += _correction_notes(found)
+    fewest = min(len(run.per_topic) for run in found.runs)
+    return lines + few_warning(found.bootstrap, fewest, "question")
+
+
+def _correction_notes(found: PerspectiveCoverage) -> list[str]:
+    correction = found.correction
+    if correction is None:
+        return []
+    lines = []
+    if correction["unscored"]:
+        lines.append(f"{correction['unscored']} labelled pairs are unscored and left out")
+    labels = f"labels of {correction['questions']} question"
+    labels += "" if correction["questions"] == 1 else "s"
+    if correction["questions"] < correction["fewest_questions"]:
+        fewest = correction["fewest_questions"]
+        return [*lines, f"warning: not corrected: {labels}, expected at least {fewest}"]
+    if not correction["documents"]:
+        lines.append(
+            "Precision is not corrected: no labelled document has labels for all perspectives "
+            "of its question (doc_id, perspective_id)"
+        )
+    if correction["questions"] < correction["few_questions"]:
+        lines.append(f"warning: corrected by {labels}: the estimate depends on single questions")
+    if "calibrated" in _methods(found):
+        lines.append(
+            "warning: corrected by labels of other questions: holds only where these and their "
+            "documents are of the same kind as those measured"
+            + ("; else state --shift" if not correction["shift"] else "")
+            + ". Better label the first documents of some measured questions, picked at random"
+        )
+    return lines
+
+
+def _methods(found: PerspectiveCoverage) -> dict[str, int]:
+    """Return how values were corrected, and by how many labelled questions at least."""
+    by: dict[str, int] = {}
+    for one in (one for run in found.runs for one in run.corrected.values()):
+        if one.method is not None:
+            by[one.method] = min(one.labelled, by.get(one.method, one.labelled))
+    return by
+
+
+def _correction_legend(found: PerspectiveCoverage) -> list[str]:
+    """Say what corrected values rest on; nothing where there are none."""
+    c = found.correction
+    if c is None:
+        return []
+    methods = _methods(found)
+    lines = [
+        f"corrected: with the judge's errors on {c['pairs']} labelled pairs of "
+        f"{c['questions']} questions taken into account"
+    ]
+    if "prediction-powered" in methods:
+        count = methods["prediction-powered"]
+        lines[0] += f"; prediction-powered, {count} or more of the measured questions labelled"
+    if "calibrated" in methods:
+        shift = f", judge's log-odds off by {c['shift']:g}" if c["shift"] else ""
+        lines[0] += f"; calibrated on labels of other questions{shift}"
+    return lines
+
+
+def report(
+    found: PerspectiveCoverage, leaning: Sequence[Leaning], source: str, per_topic: bool
+) -> list[Part]:
+    """Return the tables; `source` is the file of perspectives."""
+    runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
+    of = (
+        f"perspectives: {runs} on {found.perspectives} perspectives on {found.questions} "
+        f"questions of {shorten(source, 200)}"
+    )
+    parts: list[Part] = [[of, f"verdicts: {shorten(found.judge, 100)}"], _means(found)]
+    parts += [] if found.union is None else [_union(found.union)]
+    parts += [leaning_table(leaning)] if leaning else []
+    parts += map(_topics, found.runs if per_topic else ())
+    effect = ["d: mean difference in standard deviations of the questions' differences"]
+    legend = coverage_legend(found, leaning) + effect * (found.baseline is not None)
+    legend += compared_legend(found) + draws_legend("the questions", found.bootstrap)
+    return [*parts, legend]
+
+
+def _means(found: PerspectiveCoverage) -> Table:
+    def bounds(run: MeasuredCoverage, name: str) -> list[Any]:
+        mean = run.measures[name]
+        return [(mean.least, mean.most), (mean.low, mean.high)]
+
+    further: list[Any] = []
+    if any(mean.open for run in found.runs for mean in run.measures.values()):
+        names = ("bounds", "their interval")
+        further.append(([Column(name, "interval") for name in names], bounds))
+    if any(run.corrected for run in found.runs):
+        column = Column("corrected, 95 % interval", "figure")
+        further.append(([column], lambda run, name: [corrected_cell(run, name)]))
+    return runs_table(found, "questions", lambda run, n: run.measures[n].measured, *further)
+
+
+def corrected_cell(run: MeasuredCoverage, name: str) -> Measured | str:
+    """Return the corrected value with its interval; nothing where there is none."""
+    one = run.corrected.get(name)
+    return "" if one is None else Measured(one.value, one.scored, one.asked, one.low, one.high)
+
+
+def _union(union: UnionCoverage) -> Table:
+    columns = (
+        Column("measure"),
+        Column("mean, 95 % interval", "figure"),
+        Column("questions", "counts"),
+        Column("bounds", "interval"),
+    )
+    rows = [
+        (name, mean.measured, mean.measured, (mean.least, mean.most))
+        for name, mean in union.measures.items()
+    ]
+    return Table(columns, rows, title=f"the first {union.depth} of all runs together")
+
+
+def leaning_table(leaning: Sequence[Leaning]) -> Table:
+    """Return the table of retrievers that were asked three ways."""
+    columns = (
+        Column("leaning"),
+        Column("asked as"),
+        Column("(p-n)/p, 95 % interval", "figure"),
+        Column("p", "number"),
+        Column("n", "number"),
+        Column("questions", "counts"),
+        Column("shift, 95 % interval", "figure"),
+    )
+    rows: list[Sequence[Any]] = []
+    for one in leaning:
+        for place, (asked, of) in enumerate(one.by.items()):
+            name = "" if place else shorten(one.name, 40)
+            shift = one.shifts.get((asked, "question"), "")
+            rows.append((name, _ASKED[asked], of.delta, of.p, of.n, of.delta, shift))
+    return Table(columns, rows)
+
+
+def _topics(run: MeasuredCoverage) -> Table:
+    columns = (Column("question"), *(Column(name, "number") for name in run.measures))
+    rows = [
+        (shorten(topic, 40), *(_topic_cell(values.get(name)) for name in run.measures))
+        for topic, values in run.per_topic.items()
+    ]
+    return Table(columns, rows, title=shorten(run.name))
+
+
+def _topic_cell(value: Bounded | None) -> str:
+    """Return a value, its bounds where it is open, or a dash where it is not defined."""
+    if value is None or not value.open:
+        return number(None if value is None else value.value)
+    if value.most is None:
+        return f"from {number(value.least)}"
+    return interval((value.least, value.most))
+
+
+def coverage_legend(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
+    """Say what bounds, corrected values and shares are."""
+    lines = []
+    if any(mean.open for run in found.runs for mean in run.measures.values()):
+        lines.append("bounds: over all questions, with unscored pairs read as no, and as yes")
+    lines += _correction_legend(found)
+    if leaning:
+        lines.append("p, n: share of documents for the supporting and for the opposing perspective")
+    return lines

@@ -1,0 +1,310 @@
+"""`pnyx measure retrieval` and `correlation`: TREC runs against qrels, and against annotations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from pnyx.app.measure_specs import ComparingSpec, JudgedSpec
+from pnyx.app.spec import file_opt, opt
+from pnyx.cli.common.params import verb
+from pnyx.cli.measure.runs import (
+    DIFFERENCE,
+    PlotSpec,
+    compared_legend,
+    difference_cells,
+    draws_legend,
+    few_warning,
+    finish,
+    listed,
+    mark,
+    named_runs,
+    run_notes,
+    runs_table,
+    test_legend,
+    untested_note,
+)
+from pnyx.errors import shorten
+from pnyx.view.tables import Column, Table
+
+if TYPE_CHECKING:
+    from pnyx.cli.measure.runs import Part
+    from pnyx.measure.runs.correlation import RetrieverCorrelation
+    from pnyx.measure.runs.retrieval import MeasuredRun, Retrieval
+    from pnyx.view.plots import Panel
+
+__all__ = ["RetrievalSpec", "correlation", "retrieval"]
+
+
+class _RankingSpec(PlotSpec, heading="Measures"):
+    """What of runs is measured on which topics."""
+
+    qrels: str = file_opt(..., "Judgements.", metavar="QRELS")
+    measures: tuple[str, ...] = opt(
+        (),
+        "In ir-measures notation. Repeatable.",
+        "--measure",
+        metavar="MEASURE",
+        shown="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
+        "StRecall@10",
+    )
+    topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
+    per_topic: bool = opt(False, "Show the values of each topic.")
+    plot: str | None = file_opt(None, "Draw means and intervals.", metavar="FILE.svg")
+
+
+class RetrievalSpec(ComparingSpec, _RankingSpec):
+    """All that is chosen."""
+
+    margin: float | None = opt(
+        None,
+        "Also test that runs are not worse than the baseline by X or more (fixed beforehand).",
+        metavar="X",
+        within="(0, inf)",
+        needs="baseline",
+        heading=ComparingSpec.heading,
+    )
+
+
+@verb("retrieval", short_help="TREC runs on qrels.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
+    """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
+
+    Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
+    With --baseline, each other run is compared with it: difference, its interval, a paired
+    two-sided test corrected by Holm-Bonferroni over all runs and measures, and the effect size.
+    Only --margin can show that a run is not worse: a difference that is not significant is
+    inconclusive. Documents are ordered by score, ties by descending document id, as in trec_eval.
+
+    \b
+    --topics-of qrels  all topics of the qrels; one that a run lacks counts as an
+                       empty ranking, 0 as a rule (trec_eval -c)
+    --topics-of run    of these, the topics that the run has (trec_eval)
+    --topics-of both   of these, the topics that every run has
+
+    docs/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'. Exit status 3: a
+    measure is not defined for some topic.
+
+    \b
+    Example:
+      pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
+      pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
+    """
+    spec.check_plot()
+    spec.check_needs()
+    names, baseline = named_runs(runs, spec.baseline, spec.qrels)
+    from pnyx.measure.runs.retrieval import measure_retrieval
+    from pnyx.view.plots import interval_plot
+
+    found = measure_retrieval(
+        names,
+        spec.qrels,
+        spec.measures,
+        topics_of=spec.topics_of,
+        baseline=baseline,
+        test=spec.test,
+        margin=spec.margin,
+        bootstrap=spec.bootstrap,
+    )
+    spec.draw(lambda: interval_plot(_panels(found), _legend(found)))
+    return finish(
+        found.row(), _notes(found), lambda: _report(found, spec), as_json, unscored=found.undefined
+    )
+
+
+def _notes(found: Retrieval) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    notes = []
+    for run in found.runs:
+        absent = f"{listed(run.absent)} absent, counted as empty rankings (trec_eval -c)"
+        known = (
+            (run.absent, absent),
+            (run.unjudged, f"{listed(run.unjudged)} without qrels, not measured"),
+        )
+        notes += run_notes(run.name, known, len(run.rearranged))
+        if not run.judged_documents:
+            foreign = "warning: none of its documents is in the qrels; are the ids the same?"
+            notes.append(f"{shorten(run.name, 40)}: {foreign}")
+    if found.without_relevant:
+        shown = listed(found.without_relevant)
+        have = "have" if len(found.without_relevant) > 1 else "has"
+        notes.append(f"{shown} of the qrels {have} no relevant document; measured all the same")
+    if found.undefined:
+        notes.append(f"{found.undefined} values of single topics are not defined and left out")
+    fewest = min(len(run.per_topic) for run in found.runs)
+    notes += untested_note(found.comparisons, "topics")
+    return notes + few_warning(found.bootstrap, fewest, "topic")
+
+
+def _report(found: Retrieval, spec: RetrievalSpec) -> list[Part]:
+    """Return the tables for people."""
+    sizes = sorted({len(run.per_topic) for run in found.runs})
+    topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
+    runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
+    title = f"retrieval: {runs} on {topics} topics of {shorten(spec.qrels, 200)}"
+    means = runs_table(found, "topics", lambda run, name: run.measures[name], title=title)
+    effect = ["d: mean difference in standard deviations of the topics' differences"]
+    legend = [*effect * bool(found.comparisons), *_legend(found)]
+    return [means, *map(_topics, found.runs if spec.per_topic else ()), legend]
+
+
+def _topics(run: MeasuredRun) -> Table:
+    columns = [Column("topic"), *(Column(name, "number") for name in run.measures)]
+    rows = [
+        (shorten(topic, 40), *(values[name] for name in run.measures))
+        for topic, values in run.per_topic.items()
+    ]
+    return Table(columns, rows, title=shorten(run.name))
+
+
+def _legend(found: Retrieval) -> list[str]:
+    return [*compared_legend(found), *draws_legend("the topics", found.bootstrap)]
+
+
+def _panels(found: Retrieval) -> list[Panel]:
+    from pnyx.view.plots import Panel, Point
+
+    compared = {(c.run, c.measure): c for c in found.comparisons}
+    panels = []
+    for name in found.runs[0].measures:
+        points = []
+        reference = None
+        for run in found.runs:
+            m = run.measures[name]
+            marked = mark(compared.get((run.name, name)))
+            points.append(Point(run.name, m.value, m.low, m.high, marked))
+            if run.name == found.baseline:
+                reference = m.value
+        panels.append(Panel(name, points, reference))
+    return panels
+
+
+# Correlation with annotations ---------------------------------------------------------------------
+
+
+class _AnnotatedSpec(JudgedSpec, heading="Annotations"):
+    """Which annotations runs are compared with."""
+
+    annotations: str = file_opt(
+        ..., "JSONL or Parquet with question_id, doc_id, probability; or a results folder."
+    )
+    documents_of: Literal["run", "every-run", "annotations"] = opt(
+        "run", "Documents on which a run is compared."
+    )
+    per_topic: bool = opt(False, "Show the values of each question.")
+
+
+class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
+    """All that is chosen."""
+
+
+@verb("correlation", short_help="TREC runs against annotations (Kendall's tau).")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> int:
+    """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
+
+    Kendall's tau-b between a run's scores and the annotated probabilities of relevance, within each
+    question; then the mean over questions, with a 95 % interval from drawing questions anew. Each
+    run is compared with each other (with --baseline, only with that one): difference, its interval
+    and a paired two-sided test, corrected by Holm-Bonferroni over all comparisons.
+
+    \b
+    --documents-of run          annotated documents that the run has
+    --documents-of every-run    those that every run has
+    --documents-of annotations  all; those missing from a run tied in last place
+
+    Unscored annotations and documents without one are left out and counted. docs/measures.md
+    defines all of this; the t-test needs pip install 'pnyx[retrieval]'. Exit status 3: an
+    annotation is unscored, or tau is not defined for some question.
+
+    \b
+    Example:
+      pnyx judge relevance --run pool.run --index my.index --topics topics.tsv \\
+        --out results
+      pnyx measure correlation bm25.run dense.run --annotations results
+    """
+    names, baseline = named_runs(runs, spec.baseline, spec.annotations)
+    from pnyx.judge.verdicts import read_annotations
+    from pnyx.measure.runs.correlation import measure_correlation
+
+    found = measure_correlation(
+        names,
+        read_annotations(spec.annotations, judge=spec.judge),
+        documents_of=spec.documents_of,
+        baseline=baseline,
+        test=spec.test,
+        bootstrap=spec.bootstrap,
+    )
+    return finish(
+        found.row(),
+        _correlation_notes(found),
+        lambda: _correlations(found, spec),
+        as_json,
+        unscored=found.undefined or found.unscored,
+    )
+
+
+def _correlation_notes(found: RetrieverCorrelation) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    notes = []
+    if found.unscored:
+        total = found.unscored + found.annotated
+        notes.append(f"{found.unscored} of {total} annotations are unscored and left out")
+    for run in found.runs:
+        name = shorten(run.name, 40)
+        if run.absent:
+            notes.append(f"{name}: {listed(run.absent, 'question')} absent, without a value")
+        if run.unannotated:
+            notes.append(f"{name}: {listed(run.unannotated, 'topic')} not annotated, left out")
+        if run.not_annotated:
+            notes.append(f"{name}: {run.not_annotated} documents not annotated, left out")
+        if run.not_retrieved:
+            do = "in the last place" if found.documents_of == "annotations" else "left out"
+            notes.append(f"{name}: {run.not_retrieved} annotated documents not retrieved, {do}")
+    if found.documents_of == "run" and len({run.not_retrieved for run in found.runs}) > 1:
+        notes.append("warning: runs compared on different documents; see --documents-of")
+    return notes + few_warning(found.bootstrap, found.questions, "question")
+
+
+def _correlations(found: RetrieverCorrelation, spec: CorrelationSpec) -> list[Part]:
+    """Return the tables for people."""
+    title = (
+        f"correlation: {len(found.runs)} runs on {found.annotated} annotated pairs, "
+        f"{found.questions} questions of {shorten(spec.annotations, 200)}"
+    )
+    columns = (
+        Column("run"),
+        Column("Kendall's tau-b, 95 % interval", "figure"),
+        Column("questions", "counts"),
+        Column("documents", "counts"),
+    )
+    rows = [
+        (shorten(run.name, 40), run.tau, run.tau, (run.compared, found.annotated))
+        for run in found.runs
+    ]
+    parts: list[Part] = [Table(columns, rows, title=title)]
+    parts += [_compared(found)] if found.comparisons else []
+    parts += [_questions(found)] if spec.per_topic else []
+    return [*parts, draws_legend("the questions", found.bootstrap)]
+
+
+def _compared(found: RetrieverCorrelation) -> Table:
+    rows = []
+    for c in found.comparisons:
+        *cells, corrected, effect = difference_cells(c)
+        mark = " *" if c.significant else ""
+        rows.append([shorten(c.run, 40), shorten(c.other, 40), *cells, corrected + mark, effect])
+    tested = test_legend(found.test, found.comparisons)
+    legend = f"*: {tested}; d: mean difference in standard deviations"
+    return Table([Column("run"), Column("less"), *DIFFERENCE], rows, legend=[legend])
+
+
+def _questions(found: RetrieverCorrelation) -> Table:
+    columns = [Column(shorten(run.name, 40), "number") for run in found.runs]
+    rows = [
+        (shorten(question, 40), *(run.per_question[question].value for run in found.runs))
+        for question in found.runs[0].per_question
+    ]
+    return Table([Column("question"), *columns], rows)

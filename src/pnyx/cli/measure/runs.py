@@ -1,0 +1,269 @@
+"""What measuring commands share: names of runs, the baseline, tests, draws and `--plot`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from pnyx.app.spec import Spec, file_opt
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.options import say
+from pnyx.errors import InputError, OptionError, shorten
+from pnyx.view.tables import Column, Marked, Table, filled
+
+if TYPE_CHECKING:
+    from pnyx.measure.core.base import Bootstrap, Measured
+    from pnyx.measure.core.significance import Comparison
+
+__all__ = [
+    "DIFFERENCE",
+    "Part",
+    "PlotSpec",
+    "chance",
+    "compared_legend",
+    "difference_cells",
+    "draws_legend",
+    "few_warning",
+    "finish",
+    "listed",
+    "mark",
+    "named_runs",
+    "run_names",
+    "run_notes",
+    "runs_table",
+    "shown",
+    "test_legend",
+    "untested_note",
+]
+
+Part: TypeAlias = Table | Sequence[str]
+"""Of what is printed: a table, or the lines of a paragraph."""
+
+_BETTER, _WORSE = "▲", "▼"
+
+_FEW = 10
+_LISTED = 10
+_SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
+
+
+def finish(
+    row: Mapping[str, Any],
+    notes: Sequence[str],
+    report: Callable[[], Sequence[Part]] | None,
+    as_json: bool,
+    *,
+    unscored: object,
+) -> int:
+    """Print what was measured, with notes on stderr; return the exit status."""
+    for line in notes:
+        say(line)
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    elif report is not None:
+        click.echo(shown(report()))
+    return EXIT_UNSCORED if unscored else 0
+
+
+def shown(parts: Sequence[Part]) -> str:
+    """Return tables and paragraphs (lists of lines) as wide as the terminal; empty ones are not."""
+    texts = (
+        part.text() if isinstance(part, Table) else "\n".join(map(filled, part)) for part in parts
+    )
+    return "\n\n".join(filter(None, texts))
+
+
+class PlotSpec(Spec):
+    """What is drawn."""
+
+    plot: str | None = file_opt(None, "Draw it.", metavar="FILE.svg")
+
+    def check_plot(self) -> None:
+        """Refuse a name that is not that of an SVG picture."""
+        if self.plot is not None and not self.plot.endswith(".svg"):
+            raise OptionError(f"--plot {shorten(self.plot)}: expected a name that ends in .svg")
+
+    def draw(self, picture: Callable[[], str]) -> None:
+        """Write the picture, if one is asked for."""
+        from pnyx.files import atomic_text
+
+        if self.plot is not None:
+            with atomic_text(self.plot) as stream:
+                stream.write(picture())
+
+
+def named_runs(
+    runs: Sequence[str], baseline: str | None, *others: str | None
+) -> tuple[dict[str, str], str | None]:
+    """Return name -> file of the runs, and the name of the baseline, which may be a further one."""
+    twice = next((p for p in runs if p != "-" and runs.count(p) > 1), None)
+    if twice is not None:
+        raise InputError("the run is given twice", path=twice)
+    names = dict(zip(run_names(runs), runs, strict=True))
+    if baseline is not None and baseline not in names and baseline not in runs:
+        if not Path(baseline).exists():
+            known = shorten(", ".join(runs), 200)
+            raise InputError(
+                f"--baseline {shorten(baseline)}: is neither a file nor one of {known}"
+            )
+        runs = [baseline, *runs]
+        names = dict(zip(run_names(runs), runs, strict=True))
+    if [*runs, *others].count("-") > 1:
+        raise OptionError("only one file can be standard input")
+    if baseline in runs:
+        baseline = next(name for name, path in names.items() if path == baseline)
+    return names, baseline
+
+
+def run_names(paths: Sequence[str]) -> list[str]:
+    """Return the files' names without folder and endings, if these tell them apart."""
+    names = []
+    for path in paths:
+        name = Path(path)
+        while name.suffix in _SUFFIXES and name.stem:
+            name = name.with_suffix("")
+        names.append(name.name)
+    return names if len(set(names)) == len(names) and all(names) else list(paths)
+
+
+def listed(topics: Sequence[str], what: str = "topic") -> str:
+    """Return how many topics these are, and the first of them."""
+    shown = ", ".join(shorten(topic, 30) for topic in topics[:_LISTED])
+    more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
+    return f"{len(topics)} {what}{'s' if len(topics) > 1 else ''} ({shown}{more})"
+
+
+def runs_table(
+    found: Any,
+    what: str,
+    measured: Callable[[Any, str], Measured],
+    *further: tuple[Sequence[Column], Callable[[Any, str], Sequence[Any]]],
+    title: str = "",
+) -> Table:
+    """Return a table of measures by run, with the differences to the baseline, if there is one."""
+    compared = {(c.run, c.measure): c for c in found.comparisons}
+    tested = {c.measure for c in found.comparisons}
+    parts = [*further]
+
+    def difference(run: Any, name: str) -> Sequence[Any]:
+        if (run.name, name) in compared:
+            return difference_cells(compared[run.name, name])
+        return ["baseline" if run.name == found.baseline and name in tested else "", *[""] * 4]
+
+    def margins(run: Any, name: str) -> Sequence[Any]:
+        c = compared.get((run.name, name))
+        if c is None or c.against is None:
+            return [""] * 3
+        return [chance(c.against.p_not_lower), chance(c.against.p_not_lower_holm), c.conclusion]
+
+    if found.baseline is not None:
+        parts.append((DIFFERENCE, difference))
+    if any(c.against for c in found.comparisons):
+        names = ("p not lower", "(Holm)", "shown")
+        parts.append(([Column(name, "number") for name in names], margins))
+    rows: list[Sequence[Any]] = []
+    for name in found.runs[0].measures:
+        rows += [()] if rows and len(found.runs) > 1 else []
+        for place, run in enumerate(found.runs):
+            m = measured(run, name)
+            marked = Marked(m, mark(compared.get((run.name, name)))) if compared else m
+            cells = ["" if place else name, shorten(run.name, 40), marked, m]
+            rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
+    columns = [Column("measure"), Column("run"), Column("mean, 95 % interval", "figure")]
+    columns += [Column(what, "counts"), *(column for some, _ in parts for column in some)]
+    return Table(columns, rows, title=title)
+
+
+def compared_legend(found: Any) -> list[str]:
+    """Say what marks a difference to the baseline, and what the tests against a margin show."""
+    if found.baseline is None:
+        return []
+    from pnyx.measure.core.significance import ONE_SIDED
+
+    marks = f"{_BETTER} {_WORSE} higher, lower than {shorten(found.baseline, 40)}: "
+    lines = [marks + test_legend(found.test, found.comparisons)]
+    margin = next((c.against.margin for c in found.comparisons if c.against), None)
+    if margin is not None:
+        level = f"{ONE_SIDED:g}".removeprefix("0")
+        lines.append(
+            f"not lower: than the baseline by {margin:g} or more, one-sided p (Holm) < {level}; "
+            "equivalent: nor higher; inconclusive: shown neither"
+        )
+    return lines
+
+
+def untested_note(comparisons: Sequence[Comparison], topics: str) -> list[str]:
+    """Say how many comparisons have no p."""
+    count = sum(c.p_holm is None for c in comparisons)
+    return [f"{count} comparisons have too few {topics} or no variance for the test"] * bool(count)
+
+
+def run_notes(name: str, notes: Sequence[tuple[object, str]], rearranged: int) -> list[str]:
+    """Return those notes on a run of which the first part is true, and one on its order."""
+    lines = [note for true, note in notes if true]
+    if rearranged:
+        have = "1 topic has" if rearranged == 1 else f"{rearranged} topics have"
+        lines.append(
+            f"{have} another order by rank than by score; the score counts, equal ones by document "
+            "id, last first (trec_eval)"
+        )
+    return [f"{shorten(name, 40)}: {line}" for line in lines]
+
+
+DIFFERENCE = (
+    Column("difference", "number"),
+    Column("95 % interval", "interval"),
+    *(Column(name, "number") for name in ("p", "p (Holm)", "d")),
+)
+
+
+def difference_cells(c: Comparison) -> list[Any]:
+    """Return the cells of `DIFFERENCE`: p also corrected, d the effect size."""
+    difference, effect = c.test.difference, c.test.effect
+    return [
+        "-" if difference is None else f"{difference:+.3f}",
+        (c.low, c.high),
+        chance(c.test.p),
+        chance(c.p_holm),
+        "-" if effect is None else f"{effect:+.2f}",
+    ]
+
+
+def mark(c: Comparison | None) -> str:
+    """Return what marks a significant difference; empty where there is none."""
+    if c is None or not c.significant or c.test.difference is None:
+        return ""
+    return _BETTER if c.test.difference > 0 else _WORSE
+
+
+def chance(p: float | None) -> str:
+    """Return a p-value with four digits, a dash where there is none."""
+    if p is None:
+        return "-"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
+    """Say what marks a significant difference."""
+    tests = sum(c.p_holm is not None for c in comparisons)
+    named = "t-test" if test == "t" else "randomisation test"
+    return (
+        f"p < .05 in a two-sided paired {named}, Holm-Bonferroni over {tests} "
+        f"comparison{'' if tests == 1 else 's'}"
+    )
+
+
+def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
+    """Say where intervals come from, by what is drawn, as in `the topics`; nothing without any."""
+    draws = f"{bootstrap.draws} draws (seed {bootstrap.seed}) of {drawn}"
+    return [f"95 % intervals: {draws} with replacement, percentiles"] * bool(bootstrap.draws)
+
+
+def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
+    """Return a line where intervals come from draws of too few topics, or questions."""
+    few = f"{count} {what}{'s' if count > 1 else ''}"
+    warning = f"warning: intervals drawn from {few} are too narrow, or none"
+    return [warning] if bootstrap.draws and count < _FEW else []

@@ -1,0 +1,72 @@
+"""The public names of this room, each with its home."""
+
+from .base import Format, Options
+from .benchmarks.draft_sources import (
+    ArgumentPair,
+    DebateClaim,
+    SurveyQuestion,
+    read_argument_pairs,
+    read_claims,
+    read_survey,
+)
+from .benchmarks.drafts import read_drafts, write_drafts
+from .benchmarks.perspectives import read_perspectives, write_perspectives
+from .benchmarks.rated import RatedText, read_rated
+from .benchmarks.responses import response_row, response_writer, write_responses
+from .benchmarks.search_results import QuestionResults, SearchResult, read_search_results
+from .benchmarks.trec import write_qrels, write_run
+from .bundled import load_example
+from .documents.evidence import write_jsonl
+from .reading import (
+    FORMATS,
+    check,
+    faults,
+    find_format,
+    read_evidence,
+    read_items,
+    read_qrels,
+    read_questions,
+    read_responses,
+    read_run,
+    sniff,
+)
+from .text.segment import split_evidence
+
+__all__ = [
+    "FORMATS",
+    "ArgumentPair",
+    "DebateClaim",
+    "Format",
+    "Options",
+    "QuestionResults",
+    "RatedText",
+    "SearchResult",
+    "SurveyQuestion",
+    "check",
+    "faults",
+    "find_format",
+    "load_example",
+    "read_argument_pairs",
+    "read_claims",
+    "read_drafts",
+    "read_evidence",
+    "read_items",
+    "read_perspectives",
+    "read_qrels",
+    "read_questions",
+    "read_rated",
+    "read_responses",
+    "read_run",
+    "read_search_results",
+    "read_survey",
+    "response_row",
+    "response_writer",
+    "sniff",
+    "split_evidence",
+    "write_drafts",
+    "write_jsonl",
+    "write_perspectives",
+    "write_qrels",
+    "write_responses",
+    "write_run",
+]

@@ -1,0 +1,1 @@
+"""Formats of questions, runs, judgements, responses and drafts."""

@@ -1,0 +1,271 @@
+"""Questions and topics: JSONL in the field's dialects, tab-separated lines and Touché XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any
+from xml.parsers import expat
+
+from pnyx.corpora.base import (
+    Format,
+    Row,
+    json_lines,
+    row_writer,
+    scan_text_lines,
+    scanned,
+    with_options,
+)
+from pnyx.corpora.documents.evidence import beir_row, flatten_metadata
+from pnyx.corpora.fields import Fields, merged
+from pnyx.errors import InputError, shorten
+from pnyx.files import scan_lines
+from pnyx.records import Question
+
+__all__ = ["FORMATS", "parse_question", "write_questions"]
+
+_IDS = ("id", "_id", "qid", "query_id", "request_id", "topic_id", "narrative_id")
+_TEXTS = ("text", "query", "title", "question", "narrative", "problem_statement")
+_DESCRIPTIONS = ("description", "problem_statement")
+_NARRATIVES = ("narrative", "background")
+_OWN = {"id": "id", "text": "text"}
+_REQUEST = {
+    "id": "request_id",
+    "text": "title",
+    "description": "problem_statement",
+    "narrative": "background",
+}
+"""What a report request calls the fields."""
+_RESERVED = (*_DESCRIPTIONS, *_NARRATIVES, "definition")
+
+_FIELDS = ("number", "title", "description", "narrative")
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_.-]*")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def parse_question(row: Mapping[str, Any]) -> Question:
+    """Read a question in any dialect; the first of several names for a field counts."""
+    fields = Fields(row)
+    identifier = fields.identifier(*_IDS)
+    for name in _IDS:  # topic_id and narrative_id often mirror request_id
+        if name in fields.rest and str(fields.rest[name]) == identifier:
+            del fields.rest[name]
+    return Question(
+        id=identifier,
+        text=fields.required(*_TEXTS),
+        description=fields.text(*_DESCRIPTIONS),
+        narrative=fields.text(*_NARRATIVES),
+        definition=fields.text("definition"),
+        extra=fields.rest,
+    )
+
+
+def _row(question: Question, names: Mapping[str, str] = _OWN) -> dict[str, Any]:
+    row = {names["id"]: question.id, names["text"]: question.text}
+    for field in ("description", "narrative", "definition"):
+        if value := getattr(question, field):
+            row[names.get(field, field)] = value
+    preferred = {*_IDS[: _IDS.index(names["id"]) + 1], *_TEXTS[: _TEXTS.index(names["text"]) + 1]}
+    if taken := {*_RESERVED, *preferred}.intersection(question.extra):  # a reader's fields
+        shown, name = shorten(question.id), min(taken)
+        raise InputError(f"{shown!r}: the format cannot hold an unknown field named {name}")
+    return dict(merged(row, question.extra, ()))
+
+
+def _tsv(line: str) -> Question:
+    identifier, tab, text = line.partition("\t")
+    if not tab or not identifier.strip() or not text.strip():
+        raise InputError(f"found {shorten(line, 40)!r}, expected id, a tab and a text")
+    return Question(identifier, text)
+
+
+def _write_tsv(stream: IO[str], records: Iterable[Question]) -> None:
+    for q in records:
+        if q.description or q.narrative or q.definition or q.extra:
+            shown = shorten(q.id)
+            raise InputError(f"{shown!r}: the format holds only id and text, and there is more")
+        if re.search(r"[\t\r\n\0]", q.id) or q.id.startswith("\ufeff"):
+            raise InputError(f"id {shorten(q.id)!r} holds a tab or line end")
+        if re.search(r"[\r\n\0]", q.text):
+            raise InputError(f"{shorten(q.id)!r}: the text holds a line end")
+        stream.write(f"{q.id}\t{q.text}\n")
+
+
+write_questions = row_writer(_row)
+
+
+class _Topics:
+    """Expat handlers that gather (line, fields) for each `<topic>`.
+
+    Entities other than the five of XML cannot be declared, so nothing expands.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.done: list[tuple[int, dict[str, str]]] = []
+        self._source = source
+        self._line = 0
+        self._topic: dict[str, str] | None = None
+        self._field: str | None = None
+        self._keep = False
+        self._text: list[str] = []
+        self._held: list[bytes] = []
+        self._held_bytes = self._pushed = self._wanted = 0
+        self.parser: Any = expat.ParserCreate("UTF-8")
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text.append
+        self.parser.StartDoctypeDeclHandler = self._doctype
+
+    def push(self, data: bytes, *, at_once: bool = False) -> None:
+        """Parse some more, or keep it until there is enough.
+
+        Expat before 2.6 reads an unfinished token anew with each push; waiting makes that linear.
+        """
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes < self._wanted and not at_once:
+            return
+        self._pushed += self._held_bytes
+        held = b"".join(self._held)
+        self._held.clear()
+        self._held_bytes = 0
+        self.parser.Parse(held, False)
+        self._wanted = self._pushed - max(0, self.parser.CurrentByteIndex)
+
+    def _fault(self, problem: str) -> InputError:
+        return InputError(problem, path=self._source, line=self.parser.CurrentLineNumber)
+
+    def _doctype(self, *_: object) -> None:
+        raise self._fault("found a document type, expected plain <topics>")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._field is not None:
+            raise self._fault(f"found <{shorten(name, 30)}> inside <{self._field}>, expected text")
+        if name == "topic":
+            self._topic, self._line = {}, self.parser.CurrentLineNumber
+        elif self._topic is not None:
+            if name in self._topic:
+                raise self._fault(f"found <{shorten(name, 30)}> twice in one topic")
+            self._field, self._keep = name, attributes.get("xml:space") == "preserve"
+            self._text.clear()
+        elif name != "topics":
+            raise self._fault(f"found <{shorten(name, 30)}>, expected <topics>")
+
+    def _end(self, name: str) -> None:
+        if self._field is not None and self._topic is not None:
+            text = "".join(self._text)
+            self._topic[self._field] = text if self._keep else text.strip()
+            self._field = None
+        elif name == "topic" and self._topic is not None:
+            self.done.append((self._line, self._topic))
+            self._topic = None
+
+
+def _rows(source: str) -> Iterator[Row[dict[str, str]]]:
+    topics = _Topics(source)
+    try:
+        for _, line in scan_lines(source, keepends=True):
+            if isinstance(line, InputError):
+                topics.push(b"", at_once=True)
+                yield from topics.done
+                yield line
+                return
+            topics.push(line.encode())
+            yield from topics.done
+            topics.done.clear()
+        topics.push(b"", at_once=True)
+        topics.parser.Parse(b"", True)
+        yield from topics.done
+    except expat.ExpatError as error:
+        problem = f"not valid XML ({expat.errors.messages[error.code]})"
+        yield InputError(problem, path=source, line=error.lineno)
+    except InputError as error:
+        yield error
+
+
+def _parse(fields: dict[str, str]) -> Question:
+    for name in ("number", "title"):
+        if not fields.get(name, "").strip():
+            raise InputError(f"topic without <{name}>")
+    return Question(
+        id=fields["number"],
+        text=fields["title"],
+        description=fields.get("description", ""),
+        narrative=fields.get("narrative", ""),
+        extra={k: v for k, v in fields.items() if k not in _FIELDS and v},
+    )
+
+
+def _write(stream: IO[str], records: Iterable[Question]) -> None:
+    stream.write("<topics>\n")
+    for q in records:
+        if q.definition:
+            raise InputError(f"{shorten(q.id)!r}: the format has no place for a definition")
+        values = zip(_FIELDS, (q.id, q.text, q.description, q.narrative), strict=True)
+        parts = [_element(name, value) for name, value in values if value]
+        parts += [_element(_unknown(name, value), value) for name, value in q.extra.items()]
+        stream.write("<topic>\n" + "".join(parts) + "</topic>\n")
+    stream.write("</topics>\n")
+
+
+def _unknown(name: str, value: Any) -> str:
+    """Return the name of a further element, if it can be one."""
+    if name in (*_FIELDS, "topic", "topics") or not _NAME.fullmatch(name):
+        raise InputError(f"{shorten(name)!r} cannot be the name of an element")
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{name}: an element can hold only text that is not empty")
+    return name
+
+
+def _element(name: str, value: str) -> str:
+    if bad := _NOT_XML.search(value):
+        raise InputError(f"{name}: XML cannot hold the character {shorten(bad[0])}")
+    space = ' xml:space="preserve"' if value != value.strip() else ""
+    text = value.translate(_ESCAPES)
+    return f"<{name}{space}>{text}</{name}>\n"
+
+
+FORMATS = (
+    json_lines(
+        "questions",
+        "questions",
+        "one question a line: id, text; optional description, narrative, definition",
+        '{"id": "q1", "text": "Is tea healthy?", "definition": "Effects of tea on health."}\n',
+        parse_question,
+        write_questions,
+    ),
+    json_lines(
+        "beir-queries",
+        "questions",
+        "BEIR queries.jsonl: _id, text, metadata",
+        '{"_id": "q1", "text": "Is tea healthy?", "metadata": {}}\n',
+        lambda row: parse_question(flatten_metadata(row)),
+        row_writer(lambda q: beir_row(_row(q), q.id, titled=False)),
+    ),
+    json_lines(
+        "topics",
+        "questions",
+        "report requests: request_id, title, problem_statement, background; RAG topics",
+        '{"request_id": "q1", "title": "Is tea healthy?", "problem_statement": "I drink a lot.", '
+        '"background": "A layperson.", "limit": 2000}\n',
+        parse_question,
+        row_writer(lambda q: _row(q, _REQUEST)),
+    ),
+    Format(
+        "topics-tsv",
+        "questions",
+        "one question a line: id, tab, text (TREC RAG 2024)",
+        with_options(lambda source: scanned(source, _tsv, rows=scan_text_lines(source))),
+        "q1\tIs tea healthy?\n",
+        _write_tsv,
+    ),
+    Format(
+        "touche-topics",
+        "questions",
+        "Touché topics XML: number, title, description, narrative",
+        with_options(lambda source: scanned(source, _parse, rows=_rows(source))),
+        "<topics>\n<topic><number>1</number><title>Is tea healthy?</title></topic>\n</topics>\n",
+        _write,
+    ),
+)

@@ -1,0 +1,302 @@
+"""Tables: documents and arguments as CSV or TSV with a header, rows of JSON values as Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+from pnyx.corpora.base import Format, Options, Row, Scan, Writer, scanned
+from pnyx.corpora.documents.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
+from pnyx.corpora.fields import rename, unlike
+from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.files import MAX_LINE_BYTES, atomic_text, clean_value, scan_lines
+from pnyx.records import Argument, Evidence
+
+__all__ = ["FORMATS", "read_parquet", "require_parquet", "scan_cells", "write_parquet"]
+
+_DOCUMENT = ("id", "title", "text", "url", "source")
+_ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "url", "source")
+_NO_DOCUMENT = ("conclusion", "premises", "premise")
+"""Columns that make a row an argument."""
+_TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
+
+_AT_ONCE = 16_384
+"""Rows of a row group: what is held in memory."""
+_INT64 = 1 << 63
+
+
+def _scan(delimiter: str) -> Scan:
+    def scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
+        def check(names: list[str], line: int) -> None:
+            _check_header(names, options.columns, source, line)
+
+        rows = scan_cells(source, delimiter, check)
+        return scanned(source, _parse, rows=rows, columns=options.columns)
+
+    return scan
+
+
+def scan_cells(
+    source: str, delimiter: str, check_header: Callable[[list[str], int], object] | None = None
+) -> Iterator[Row[dict[str, str]]]:
+    """Yield each row of a table (RFC 4180) as column -> cell, numbered by its first line."""
+    if csv.field_size_limit() < MAX_LINE_BYTES:
+        csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
+    faults: list[InputError] = []
+    numbers: list[int] = []
+    reader = csv.reader(_good_lines(source, numbers, faults), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        numbers.clear()
+        problem, row = _next_row(reader)
+        yield from faults
+        faults.clear()
+        start = numbers[0] if numbers else None
+        if problem:
+            yield InputError(problem, path=source, line=start)
+            return  # where the next row starts is anybody's guess
+        if row is None or start is None:
+            return
+        if header is None:
+            header = _header(row, source, start)
+            if check_header is not None:
+                check_header(header, start)
+        elif len(row) == len(header):
+            yield start, dict(zip(header, row, strict=True))
+        elif row:
+            problem = f"found {len(row)} columns, expected {len(header)} as in the header"
+            yield InputError(problem, path=source, line=start)
+
+
+def _next_row(reader: Iterator[list[str]]) -> tuple[str, list[str] | None]:
+    try:
+        return "", next(reader, None)
+    except csv.Error as error:
+        return f"not valid CSV ({error})", None
+
+
+def _good_lines(source: str, numbers: list[int], faults: list[InputError]) -> Iterator[str]:
+    for number, line in scan_lines(source, keepends=True):
+        if isinstance(line, InputError):
+            faults.append(line)
+        else:
+            numbers.append(number)
+            yield line
+
+
+def _header(row: list[str], source: str, line: int) -> list[str]:
+    names = [name.strip() for name in row]
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
+    if repeated is not None:
+        shown = shorten(repeated, 40)
+        raise InputError(f"column name {shown!r} is repeated", path=source, line=line)
+    return names
+
+
+def _check_header(names: list[str], columns: Mapping[str, str], source: str, line: int) -> None:
+    """Check the names once, rather than each row for what no row can have."""
+    mapped = set(rename(dict.fromkeys(names), columns, path=source, line=line))
+    for field, accepted in (("id", ID_NAMES), ("text", _TEXT_COLUMNS)):
+        if mapped.isdisjoint(accepted):
+            found = ", ".join(shorten(name, 30) for name in names[:12])
+            problem = f"no column {field} (found: {found}); name it with --column {field}=NAME"
+            raise InputError(problem, path=source, line=line)
+
+
+def _parse(cells: Mapping[str, Any]) -> Evidence:
+    row: dict[str, Any] = {name: cell for name, cell in cells.items() if cell != ""}
+    if "premises" in row:
+        row["premises"] = _premises(row["premises"])
+    elif "premise" in row and "premises" not in cells:
+        row["premises"] = [row.pop("premise")]
+    elif "premises" in cells:
+        row["premises"] = []
+    return parse_evidence(row)
+
+
+def _premises(cell: str) -> list[str]:
+    try:
+        value = clean_value(json.loads(cell))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise unlike(cell, "premises", "a JSON list of text")
+    return value
+
+
+def _writer(delimiter: str) -> Writer:
+    def write(stream: IO[str], records: Iterable[Evidence]) -> None:
+        rest = iter(records)
+        first = next(rest, None)
+        if first is None:
+            return
+        known = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
+        columns = (*known, *first.extra)
+        _line(stream, delimiter, _checked_names(columns))
+        places = dict.fromkeys(columns, "")
+        for record in chain((first,), rest):
+            cells = _record_cells(record, places, type(first))
+            _line(stream, delimiter, cells)
+
+    return write
+
+
+def _checked_names(columns: tuple[str, ...]) -> tuple[str, ...]:
+    for name in columns:
+        if name != name.strip() or "\0" in name or name.startswith("\ufeff"):
+            raise InputError(f"{shorten(name)!r} cannot be the name of a column")
+    return columns
+
+
+def _record_cells(record: Evidence, columns: Mapping[str, str], kind: type[Any]) -> Iterable[str]:
+    def refuse(problem: str) -> InputError:
+        return InputError(f"{shorten(record.id)!r}: a table cannot hold {problem}")
+
+    if not isinstance(record, kind):
+        raise refuse("documents and arguments together")
+    cells: dict[str, str] = {}
+    reserved = _ARGUMENT if isinstance(record, Argument) else (*_DOCUMENT, *_NO_DOCUMENT)
+    for name, value in record.extra.items():
+        if name not in columns:
+            raise refuse(f"the field {shorten(name)}, which the first record has not")
+        if not isinstance(value, str) or value == "" or name in reserved:
+            raise refuse(f"the field {shorten(name)} (only text that is not empty)")
+        cells[name] = value
+    if isinstance(record, Argument):
+        cells |= _argument_cells(record, refuse)
+    else:
+        cells |= {name: getattr(record, name) for name in _DOCUMENT}
+    if any("\0" in cell for cell in cells.values()):
+        raise refuse("a NUL character")
+    return (cells.get(name, "") for name in columns)
+
+
+def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
+    if any(p.stance is not None or p.extra for p in argument.premises):
+        raise refuse("the stance or annotations of a premise")
+    premises = json.dumps([p.text for p in argument.premises], ensure_ascii=False)
+    cells = {name: getattr(argument, name) or "" for name in _ARGUMENT}
+    return {**cells, "premises": premises.replace("\0", "\\u0000")}
+
+
+def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:
+    buffer = io.StringIO()
+    # CRLF makes the writer quote both characters wherever they occur; the line ends in LF.
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n").writerow(cells)
+    stream.write(buffer.getvalue().removesuffix("\r\n") + "\n")
+
+
+FORMATS = (
+    Format(
+        "csv",
+        "evidence",
+        "a comma-separated table with a header; --column FIELD=NAME where names differ",
+        _scan(","),
+        'id,title,text\nd1,Tea,"Tea holds antioxidants, it is said."\n',
+        _writer(","),
+    ),
+    Format(
+        "tsv",
+        "evidence",
+        "a tab-separated table with a header, quoted like CSV",
+        _scan("\t"),
+        "id\ttitle\ttext\nd1\tTea\tTea holds antioxidants.\n",
+        _writer("\t"),
+    ),
+)
+
+
+def require_parquet() -> None:
+    """Raise MissingExtra unless Parquet can be read and written."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("Parquet", "tables") from error
+
+
+def write_parquet(
+    path: str | Path,
+    rows: Callable[[], Iterable[Mapping[str, Any]]],
+    types: Mapping[str, type],
+) -> None:
+    """Write rows as one Parquet file, all or nothing.
+
+    Args:
+        path: the file.
+        rows: called twice, since a column's type is that of all its values.
+        types: column -> its type (str, bool, int or float) where it is fixed. Other columns have
+            the type of their values; mixed types, lists and objects become text that holds JSON.
+    """
+    require_parquet()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {**dict.fromkeys(types), **_columns(rows())}
+    columns |= dict(types)
+    arrow = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    schema = pa.schema([(name, arrow[kind or str]) for name, kind in columns.items()])
+    with atomic_text(path) as stream:
+        binary = cast("Any", stream).buffer
+        with pq.ParquetWriter(binary, schema, compression="zstd") as writer:
+            waiting = iter(rows())
+            while some := list(islice(waiting, _AT_ONCE)):
+                cells = {name: [_cell(r.get(name), k) for r in some] for name, k in columns.items()}
+                writer.write_table(pa.Table.from_pydict(cells, schema=schema))
+
+
+def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (1-based row number, row) of a Parquet file, streaming."""
+    require_parquet()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as opened:
+            for batch in opened.iter_batches(_AT_ONCE):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, clean_value(row)
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        # Also text that is not UTF-8, and dates that Python has no name for.
+        raise InputError(f"cannot be read as Parquet: {shorten(str(error))}", path=path) from error
+
+
+def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, type | None]:
+    """Return the type of each column, text where its values differ, None without any value."""
+    found: dict[str, type | None] = {}
+    for row in rows:
+        for name, value in row.items():
+            kind = _kind(value)
+            before = found.setdefault(name, kind)
+            if kind is None or kind is before:
+                continue
+            if before is None or {kind, before} == {int, float}:
+                found[name] = kind if before is None else float
+            else:
+                found[name] = str
+    return found
+
+
+def _kind(value: Any) -> type | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return bool
+    if isinstance(value, int):
+        return int if -_INT64 <= value < _INT64 else str
+    return float if isinstance(value, float) else str
+
+
+def _cell(value: Any, kind: type | None) -> Any:
+    if value is None or kind in (bool, int):
+        return value
+    if kind is float:
+        return float(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,57 @@
+"""The public names of this room, each with its home."""
+
+from .answers import Judged, Provenance, Unscored
+from .base import Judge, ask
+from .calibration.recalibration import (
+    Recalibrated,
+    Recalibration,
+    read_calibration,
+    write_calibration,
+)
+from .calibration.selective import ConfidenceRegions, choose_thresholds
+from .combining.panel import Cascade, Panel, Repeats, cascade_from
+from .combining.votes import combine, self_agreement
+from .encoder import EncoderJudge
+from .llm.judge import Asking, LlmJudge
+from .lookup import HumanLabels, Lookup
+from .perspectives import ask_perspectives
+from .questions import Preference, Ranking, Rating, Support
+from .store.completions import StoredModel
+from .store.store import Store
+from .tasks import read_items
+from .verdicts import Verdict, read_annotations
+
+__all__ = [
+    "Asking",
+    "Cascade",
+    "ConfidenceRegions",
+    "EncoderJudge",
+    "HumanLabels",
+    "Judge",
+    "Judged",
+    "LlmJudge",
+    "Lookup",
+    "Panel",
+    "Preference",
+    "Provenance",
+    "Ranking",
+    "Rating",
+    "Recalibrated",
+    "Recalibration",
+    "Repeats",
+    "Store",
+    "StoredModel",
+    "Support",
+    "Unscored",
+    "Verdict",
+    "ask",
+    "ask_perspectives",
+    "cascade_from",
+    "choose_thresholds",
+    "combine",
+    "read_annotations",
+    "read_calibration",
+    "read_items",
+    "self_agreement",
+    "write_calibration",
+]

@@ -1,0 +1,1 @@
+"""Recalibrated probabilities and selective answers."""

@@ -1,0 +1,357 @@
+"""A language model as a judge: a prompt, a strict reading of its reply, a probability.
+
+What cannot be read after one repair turn is `Unscored`: docs/decisions/judge-engine.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from pnyx.errors import shorten
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Emit, refuse_other_kinds
+from pnyx.judge.forms import Reading, form_of
+from pnyx.judge.llm.prompting import Prompt, load_prompt
+from pnyx.judge.llm.reading import UnreadableReply, cut_reason, probability_of_yes, repair_turn
+from pnyx.judge.passages import find_words
+from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.tasks import TASKS
+from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
+from pnyx.models.http.flow import run_all
+
+__all__ = ["Asking", "Item", "LlmJudge", "Probability", "find_evidence"]
+
+_MAX_EVIDENCE = 4000
+_STOPS_ALL = ("budget", "not_in_store")
+"""Failures that are about the run and not about one request."""
+_METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stated"}
+
+
+class LlmJudge:
+    """Asks a chat model as `asking` says; answers all four kinds of question."""
+
+    kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
+
+    def __init__(self, model: StoredModel, asking: Asking | None = None) -> None:
+        self.model = model
+        self.asking = asking or Asking()
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def card(self) -> str:
+        """What is known of this judge before it is measured: of a local model, its notice."""
+        notice = getattr(self.model.endpoint, "notice", "")
+        return notice or (
+            f"no measured card for {shorten(self.name)}: "
+            "run pnyx measure against labels before trusting it"
+        )
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        refuse_other_kinds(self, questions)
+        asked: list[Item] = []
+        for position, question in enumerate(questions):
+            if problem := blank(question) or _no_task(question):
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                asked.append((position, question))
+
+        async def settle(unit: Sequence[Item]) -> None:
+            answers = await self._settle([question for _, question in unit])
+            for (position, _), answer in zip(unit, answers, strict=True):
+                emit(position, answer)
+
+        async with self.model.running():
+            await run_all(self.asking.units(asked), settle, workers=self.model.concurrency)
+
+    async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
+        if questions[0].swapped is None:
+            return await self._call(questions)
+        return [await self._both_ways(questions[0])]
+
+    async def _both_ways(self, question: Any) -> Answer:
+        """Ask a question and its other way round: only what both agree on is an answer."""
+        (given,) = await self._call([question])
+        if isinstance(given, Unscored):
+            if self._is_missing(question):
+                await self._call([question.swapped])  # a plan counts both
+            return given
+        (turned,) = await self._call([question.swapped])
+        if isinstance(turned, Unscored):
+            return replace(turned, reason=f"{turned.reason} (asked with b first)")
+        settled: Judged = question.settled(given, turned)
+        return settled
+
+    def _is_missing(self, question: Any) -> bool:
+        """Whether a question waits to be asked, for the first time or with more room."""
+        request = self.asking.request([question])
+        roomier = replace(request, max_tokens=self.asking.most_tokens(request))
+        return any(self.model.key(asked) in self.model.missing for asked in (request, roomier))
+
+    async def _call(self, questions: Sequence[Any]) -> list[Answer]:
+        first = self.asking.request(questions)
+        request, outcome = await self.model.whole(first, self.asking.most_tokens(first))
+        if len(questions) > 1 and _better_apart(outcome, request):
+            return await self._split(questions)
+        if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
+            return self._failed(questions, request, outcome)
+        try:
+            readings = self._read(questions, outcome)
+        except UnreadableReply as error:
+            most = self.asking.most_tokens(first)
+            return await self._repair(questions, request, outcome, error, most)
+        return await self._completed(questions, readings, request, outcome, {})
+
+    async def _repair(
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        error: UnreadableReply,
+        most: int,
+    ) -> list[Answer]:
+        again, outcome = await self.model.whole(repair_turn(request, reply, error), most)
+        problem = error
+        if isinstance(outcome, Reply) and not cut_reason(outcome, again):
+            try:
+                readings = self._read(questions, outcome)
+            except UnreadableReply as second:
+                problem = second
+            else:
+                notes = {"repaired": True}
+                return await self._completed(questions, readings, again, outcome, notes)
+        elif isinstance(outcome, CallFailed) and outcome.reason.startswith(_STOPS_ALL):
+            return self._failed(questions, again, outcome)
+        if len(questions) > 1:
+            return await self._split(questions)
+        provenance = self._provenance(questions, request, reply)
+        return [Unscored(f"schema: {problem}", provenance, reply.text, {"repaired": False})]
+
+    async def _completed(
+        self,
+        questions: Sequence[Any],
+        readings: Sequence[Reading | None],
+        request: ChatRequest,
+        reply: Reply,
+        notes: Mapping[str, Any],
+    ) -> list[Answer]:
+        """Turn readings into answers; what the reply left out of a batch is asked again, alone."""
+        left_out = [q for q, reading in zip(questions, readings, strict=True) if reading is None]
+        again: list[Answer] = []
+        if left_out and len(left_out) < len(questions):
+            again = await self._call(left_out)
+        elif left_out and len(questions) > 1:
+            return await self._split(questions)
+        provenance = self._provenance(questions, request, reply)
+        later = iter(again)
+        shared = {**notes, "batch": len(questions)} if len(questions) > 1 else notes
+        return [
+            self._judged(question, reading, reply, provenance, shared)
+            if reading is not None
+            else next(later, Unscored("missing: not in the reply", provenance, reply.text))
+            for question, reading in zip(questions, readings, strict=True)
+        ]
+
+    async def _split(self, questions: Sequence[Any]) -> list[Answer]:
+        middle = len(questions) // 2
+        return [*await self._call(questions[:middle]), *await self._call(questions[middle:])]
+
+    def _read(self, questions: Sequence[Any], reply: Reply) -> list[Reading | None]:
+        prompt = self.asking.prompt(questions)
+        return form_of(prompt).read(prompt, questions, self.asking.sample, reply.text)
+
+    def _judged(
+        self,
+        question: Any,
+        reading: Reading,
+        reply: Reply,
+        provenance: Provenance,
+        notes: Mapping[str, Any],
+    ) -> Answer:
+        notes = {**notes, **reading.notes}
+        probability, method = None, provenance.method
+        if question.yes_no:
+            token = self._token(reply, reading)
+            if self.asking.probability == "tok" and token is None:
+                return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
+            probability, method, by_method = _probability(
+                self.asking.probability, token, reading.stated
+            )
+            notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
+        return Judged(
+            value=reading.value,
+            provenance=replace(provenance, method=method),
+            probability=probability,
+            explanation=reading.explanation,
+            evidence=find_evidence(reading.quote, getattr(question, "text", "")),
+            raw=reply.text,
+            notes=notes,
+        )
+
+    def _token(self, reply: Reply, reading: Reading) -> float | None:
+        if self.asking.probability == "ask" or reading.span is None:
+            return None
+        return probability_of_yes(reply, reading.span)
+
+    def _failed(
+        self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
+    ) -> list[Answer]:
+        if isinstance(outcome, Reply):
+            reason, raw = cut_reason(outcome, request) or "", outcome.text
+        else:
+            reason, raw = outcome.reason, ""
+        provenance = self._provenance(questions, request, outcome)
+        return [Unscored(reason, provenance, raw) for _ in questions]
+
+    def _provenance(
+        self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
+    ) -> Provenance:
+        prompt = self.asking.prompt(questions)
+        details: dict[str, Any] = {"prompt": prompt.label, "prompt_file": prompt.hash}
+        if isinstance(outcome, Reply):
+            details |= {
+                "model": outcome.model,
+                "finish_reason": outcome.finish_reason,
+                "response_format": outcome.response_format,
+                "usage": dict(outcome.usage),
+                "store_key": self.model.key(request),
+            }
+        method = _METHOD[self.asking.probability] if questions[0].yes_no else "stated"
+        return Provenance(self.name, request.hash, method, details)
+
+
+def _no_task(question: JudgeQuestion) -> str:
+    task = TASKS.get(question.task)
+    if task is None:
+        return f"task: no prompt for {shorten(question.task, 40)!r}"
+    if type(question) is not task.kind:
+        return f"task: {task.name} asks {task.kind.__name__} questions"
+    return question.fault()
+
+
+def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
+    """Say whether fewer questions in a call would help: one refused must not cost the others."""
+    if isinstance(outcome, CallFailed):
+        return outcome.reason.startswith(("too_long", "empty"))
+    return cut_reason(outcome, request) is not None
+
+
+def _probability(
+    wanted: Probability, token: float | None, stated: float | None
+) -> tuple[float | None, str, dict[str, float]]:
+    """Return P(yes), the method it was had by, and what each method gave."""
+    given = {"token": token, "stated": stated}
+    found = {name: round(p, 6) for name, p in given.items() if p is not None}
+    if wanted == "both" and len(found) > 1:
+        return round(sum(found.values()) / len(found), 6), "token+stated", found
+    method = "token" if token is not None else "stated"
+    return found.get(method), method, found
+
+
+def find_evidence(quote: str, text: str) -> str:
+    """Return the span of `text` that a quote repeats but for white space, or an empty string."""
+    quote = quote.strip(" \t\r\n\"'“”‘’….")
+    words = quote.split()
+    if not words or len(quote) > _MAX_EVIDENCE:
+        return ""
+    if quote in text:
+        return quote
+    found = find_words(text, words)
+    return text[slice(*found)] if found else ""
+
+
+_ALTERNATIVES = 10
+"""Alternatives asked for of each token: more than the spellings of yes and no that occur."""
+
+Probability: TypeAlias = Literal["auto", "ask", "tok", "both"]
+PROBABILITIES: tuple[str, ...] = get_args(Probability)
+"""How P(yes) is had: `tok` from the tokens, `ask` as the model states it, `both` the mean of the
+two, `auto` from the tokens where the endpoint gives them and as stated otherwise."""
+
+Item: TypeAlias = tuple[int, Any]
+"""A question with its position in the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How questions become requests; ValueError or InputError for a value that does not fit.
+
+    Attributes:
+        prompts: task -> prompt, where it is not to be the task's usual one.
+        probability: see `PROBABILITIES`; for Support.
+        batch: how many Support questions about one text share a call, at least 1.
+        sample: number of the repeat: 0 asks in the order given, others reorder what they can
+            (dimensions, documents, statements).
+        temperature: 0 for the likeliest reply.
+        max_tokens: the longest reply, in place of the prompt's own limit (of which a second try
+            gets the double).
+    """
+
+    prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
+    probability: Probability = "auto"
+    batch: int = 1
+    sample: int = 0
+    temperature: float = 0.0
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.probability not in PROBABILITIES:
+            raise ValueError(
+                f"probability is {self.probability!r}, expected one of {', '.join(PROBABILITIES)}"
+            )
+        if self.batch < 1:
+            raise ValueError(f"batch is {self.batch}, expected at least 1")
+        for name, prompt in self.prompts.items():
+            prompt.check_inputs(form_of(prompt, TASKS[name].kind).inputs)
+
+    def prompt(self, questions: Sequence[Any]) -> Prompt:
+        """Return the prompt that questions of one call get."""
+        task = TASKS[questions[0].task]
+        own = self.prompts.get(task.name)
+        if len(questions) > 1 and not (own and "statements" in own.inputs):
+            return load_prompt(task.many)
+        return own or load_prompt(task.prompts[0])
+
+    def request(self, questions: Sequence[Any]) -> ChatRequest:
+        """Return exactly what is sent first for the questions of one call."""
+        prompt = self.prompt(questions)
+        request = form_of(prompt).request(prompt, questions, self.sample)
+        wants_tokens = questions[0].yes_no and self.probability != "ask"
+        return replace(
+            request,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens or request.max_tokens,
+            sample=self.sample,
+            logprobs=_ALTERNATIVES if wants_tokens else 0,
+        )
+
+    def most_tokens(self, request: ChatRequest) -> int:
+        """Return how long a reply to a first request's second try may be, at most `max_tokens`."""
+        return self.max_tokens or 2 * request.max_tokens
+
+    def units(self, asked: Sequence[Item]) -> list[list[Item]]:
+        """Return the calls to make, each with its questions.
+
+        Calls that begin with the same text are adjacent, so that servers can reuse the prompt.
+        """
+        units = []
+        for items in _grouped(asked, lambda question: question.beginning):
+            size = self.batch if TASKS[items[0][1].task].many else 1
+            alike = _grouped(items, lambda question: question.shared) if size > 1 else [items]
+            for group in alike:
+                units += [group[i : i + size] for i in range(0, len(group), size)]
+        return units
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Any], Hashable]) -> list[list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item[1]), []).append(item)
+    return list(groups.values())

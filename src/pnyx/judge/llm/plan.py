@@ -1,0 +1,107 @@
+"""What a run would ask, before anything is asked: the judge answers from the store alone.
+
+Second tries are estimated; repair turns, splits and failed attempts cannot be foreseen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import StoredRow
+from pnyx.models.chat.ledger import Estimate, estimate, prompt_bytes
+from pnyx.models.chat.prices import Price
+from pnyx.models.chat.types import ChatRequest, Message
+
+__all__ = ["PlannedModel", "plan_run", "planned_models"]
+
+_PAST = 500
+_LOOKED_AT = 5000
+"""Stored replies that an estimate rests on, and that are looked at for it, at most. They come in
+the order of their keys, which are hashes: a random sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedModel:
+    """What one model would be asked.
+
+    Attributes:
+        estimate: of the requests that the store does not answer, expected second tries included.
+        second_tries: of those, how many are expected to ask again after a reply that is cut off.
+        learnt_from: stored replies that the estimate's ranges rest on; 0 where they are bounds.
+    """
+
+    model: str
+    from_store: int
+    estimate: Estimate
+    learnt_from: int
+    second_tries: int = 0
+
+
+def plan_run(
+    judge: Judge,
+    models: Sequence[StoredModel],
+    questions: Sequence[JudgeQuestion],
+    prices: Mapping[str, Price | None],
+) -> list[PlannedModel]:
+    """Return what a judge would ask its models, all offline; a price of None is not known."""
+    if not all(model.offline for model in models):
+        raise ValueError("a plan needs models that are offline")
+    ask(judge, questions)
+    return planned_models(models, prices)
+
+
+def planned_models(
+    models: Sequence[StoredModel], prices: Mapping[str, Price | None]
+) -> list[PlannedModel]:
+    """Return what offline models would have been asked, had they been asked."""
+    planned = []
+    for model in models:
+        rows = list(islice(_past(model), _PAST))
+        past = [(prompt_bytes(row.request), row.reply.usage) for row in rows]
+        learnt = len(past) if len(past) >= 5 else 0
+        again = _second_tries(model, rows) if learnt else []
+        estimated = estimate([*model.missing.values(), *again], prices.get(model.name), past)
+        stored = model.counts.from_store
+        planned.append(PlannedModel(model.name, stored, estimated, learnt, len(again)))
+    return planned
+
+
+def _past(model: StoredModel) -> Iterator[StoredRow]:
+    wanted = {_first_words(request) for request in model.missing.values()}
+    for row in islice(model.store.rows(model=model.name, skip_damaged=True), _LOOKED_AT):
+        if _first_words(row.request) in wanted:
+            yield row
+
+
+def _second_tries(model: StoredModel, past: Sequence[StoredRow]) -> list[ChatRequest]:
+    """Return the second tries to expect of the missing requests: a share as large as before."""
+    firsts = [row for row in past if not _is_second(model, row.request)]
+    cut = [row.request for row in firsts if row.reply.finish_reason == "length"]
+    tried = [r for r in cut if model.store.get(model.key(_roomier(r))) is not None]
+    missing = [r for r in model.missing.values() if not _is_second(model, r)]
+    expected = math.ceil(len(missing) * len(tried) / max(1, len(firsts)))
+    return [_roomier(request) for request in missing[:expected]]
+
+
+def _roomier(request: ChatRequest) -> ChatRequest:
+    return replace(request, max_tokens=2 * request.max_tokens)
+
+
+def _is_second(model: StoredModel, request: ChatRequest) -> bool:
+    """Whether a request asks again what was cut off with half the room."""
+    if request.max_tokens % 2:
+        return False
+    first = model.store.get(model.key(replace(request, max_tokens=request.max_tokens // 2)))
+    return first is not None and first.reply.finish_reason == "length"
+
+
+def _first_words(request: ChatRequest) -> str:
+    """Return what tells one prompt from another: its first message, the system's."""
+    first: Message = request.messages[0]
+    return first.content if first.role == "system" else ""

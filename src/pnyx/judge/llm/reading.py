@@ -1,0 +1,266 @@
+"""A language model's reply: its agreed shape, asked for and read, and probabilities by token."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pnyx.errors import shorten
+from pnyx.files import clean_text, clean_value
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.models.chat.types import (
+    MAX_REPLY_BYTES,
+    CallFailed,
+    ChatRequest,
+    Message,
+    Reply,
+    Token,
+    is_oversized,
+)
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from pnyx.judge.store.completions import StoredModel
+
+__all__ = [
+    "UnreadableReply",
+    "ask_structured",
+    "cut_reason",
+    "one_object",
+    "probability_of_yes",
+    "repair_turn",
+    "schema_of",
+    "validated",
+    "validated_value",
+    "word_spans",
+]
+
+M = TypeVar("M", bound="BaseModel")
+
+
+class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
+    """The reply is not the one JSON object that was asked for; `str()` says what it lacks."""
+
+
+def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
+    """Return why a reply is not a whole answer (one word first), or None where it is."""
+    if reply.finish_reason == "oversized" or is_oversized(reply.text):  # of an old store
+        return f"oversized: the reply is longer than {MAX_REPLY_BYTES // 2**20} MB"
+    if reply.finish_reason == "refusal":
+        return f"refusal: {shorten(reply.text)}"
+    if reply.finish_reason == "length":
+        return f"length: the reply was cut off; {request.max_tokens} tokens were allowed"
+    if reply.finish_reason == "content_filter":
+        return "content_filter: the endpoint withheld the reply"
+    return None
+
+
+@cache
+def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema that is sent for a reply of a shape: closed, every field required."""
+    schema = shape.model_json_schema()
+    return _sent(schema, schema.get("$defs", {}))
+
+
+_SENT = "type additionalProperties required properties items enum minimum maximum".split()
+
+
+def _sent(part: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in part:
+        part = defined[part["$ref"].rpartition("/")[2]]
+    sent = {name: part[name] for name in _SENT if name in part}
+    if "properties" in sent:
+        sent["properties"] = {n: _sent(p, defined) for n, p in sent["properties"].items()}
+    if "items" in sent:
+        sent["items"] = _sent(sent["items"], defined)
+    return sent
+
+
+def validated(model: type[BaseModel], text: str) -> Any:
+    """Read a reply's one object as a pydantic model; UnreadableReply if it is anything else."""
+    return validated_value(model, one_object(text), "")
+
+
+def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
+    """Read decoded JSON, named `name` in errors, as a pydantic model."""
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
+        place = ".".join(parts) or "the reply"
+        raise UnreadableReply(shorten(f"{place}: {first['msg']}", 120)) from error
+
+
+_OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
+_CLOSING = re.compile(r"\n[ \t]*```")
+_THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+
+
+def one_object(text: str) -> dict[str, Any]:
+    """Decode the only JSON object of a reply, alone or in one fence, behind a `<think>` block.
+
+    Half characters and NUL become U+FFFD. A key that comes twice makes it unreadable.
+    """
+    start, end = _object_span(text)
+    text = text[start:end].strip()
+    try:
+        value = _decoded(text)
+    except (ValueError, RecursionError) as error:
+        shown = repr(shorten(text, 60)) if text else "nothing"
+        raise UnreadableReply(f"found {shown}, expected one JSON object") from error
+    if not isinstance(value, dict):
+        raise UnreadableReply("found another JSON value, expected an object")
+    return value
+
+
+def _decoded(text: str) -> Any:
+    value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+    return clean_value(value)
+
+
+def _object_span(text: str) -> tuple[int, int]:
+    """Return where in a reply its JSON must stand."""
+    thinking = _THINKING.match(text)
+    start = thinking.end() if thinking else 0
+    # A fence inside of a string is quoted text: a document about Markdown may well hold one.
+    if "```" not in text[start:] or text[start:].lstrip().startswith("{"):
+        return start, len(text)
+    outside, fences, place = "", [], start
+    while opening := _OPENING.search(text, place):
+        closing = _CLOSING.search(text, opening.end())
+        if closing is None:  # nor is any later fence closed: looking again would take for ever
+            break
+        fences.append((opening.end(), closing.start()))
+        outside += text[place : opening.start()]
+        place = closing.end()
+    outside += text[place:]
+    if len(fences) != 1 or "{" in outside or "```" in outside:
+        raise UnreadableReply("found several or broken blocks, expected one JSON object")
+    return fences[0]
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""Of a readable reply every string is closed; one that is not goes on to the end, so that no
+text is looked through twice."""
+_COLON = re.compile(r"\s*:")
+
+
+def word_spans(text: str, key: str) -> list[tuple[int, int]]:
+    """Return where the string values of each `"key"` at any depth stand in a readable reply."""
+    start, end = _object_span(text)
+    spans = []
+    named = False
+    for literal in _STRING.finditer(text, start, end):
+        is_key = _COLON.match(text, literal.end()) is not None
+        if named and not is_key:
+            spans.append((literal.start() + 1, literal.end() - 1))
+        named = is_key and literal.group() == f'"{key}"'
+    return spans
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({clean_text(key) for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key comes twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> ChatRequest:
+    """Return the request that shows the model what it wrote and why that cannot be read."""
+    (turn,) = load_prompt("repair").render(problem=str(error))
+    said = Message("assistant", reply.text)
+    return replace(request, messages=(*request.messages, said, turn))
+
+
+async def ask_structured(
+    model: StoredModel, request: ChatRequest, shape: type[M]
+) -> tuple[M | None, list[str]]:
+    """Return the reply as a `shape`, or None, and what went wrong; it may get one repair turn."""
+    request = replace(request, schema=schema_of(shape))
+    problems: list[str] = []
+    most = 2 * request.max_tokens
+    for _ in range(2):
+        request, reply = await model.whole(request, most)
+        fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
+        if isinstance(reply, CallFailed) or fault:
+            return None, [*problems, fault or ""]
+        try:
+            read = validated(shape, reply.text)
+        except UnreadableReply as error:
+            problems.append(f"schema: {error}")
+            request = repair_turn(request, reply, error)
+        else:
+            return read, ["the reply was read after a repair turn"] if problems else []
+    return None, problems
+
+
+_LEAST = 1e-6
+"""Answers are kept to 6 decimals."""
+
+
+def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
+    """Return P(yes) / (P(yes) + P(no)) where the answer's word begins, summed over spellings.
+
+    Where only one of the two is among the alternatives, the other gets the most that it can have.
+    From 1e-6 to 1 - 1e-6; None where tokens are missing or do not spell the text, or neither word
+    is there. Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
+    """
+    found = _token_at(reply, span[0])
+    if found is None:
+        return None
+    token, before = found
+    yes = _mass(token, before, "yes")
+    no = _mass(token, before, "no")
+    if yes is None and no is None:
+        return None
+    listed = [math.exp(logprob) for _, logprob in token.alternatives]
+    most = min(*listed, max(0.0, 1.0 - math.fsum(listed)))
+    yes, no = (most if yes is None else yes), (most if no is None else no)
+    if yes + no == 0.0:  # listed, but so unlikely that no float holds it
+        return None
+    return min(max(yes / (yes + no), _LEAST), 1.0 - _LEAST)
+
+
+def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
+    if not reply.tokens:
+        return None
+    try:
+        pieces = [token.text.encode("utf-8", "surrogateescape") for token in reply.tokens]
+    except UnicodeEncodeError:  # half characters: out of a damaged store
+        return None
+    offset = b"".join(pieces).find(reply.text.encode("utf-8", "replace"))
+    if offset < 0:
+        return None
+    place = offset + len(reply.text[:start].encode("utf-8", "replace"))
+    for token, piece in zip(reply.tokens, pieces, strict=True):
+        if place < len(piece):
+            return token, piece[:place].decode("utf-8", "replace")
+        place -= len(piece)
+    return None
+
+
+def _mass(token: Token, before: str, word: str) -> float | None:
+    """Return the probability of all alternatives that begin to spell `word`; None without any."""
+    likely = [math.exp(p) for text, p in token.alternatives if _spells(text, before, word)]
+    return sum(likely) if likely else None
+
+
+def _spells(text: str, before: str, word: str) -> bool:
+    begun = bool(before) and text.startswith(before)
+    text = text[len(before) :] if begun else text.lstrip().removeprefix('"')
+    said = text.strip().strip('"').lower()
+    first_word = "".join(takewhile(str.isalpha, said))
+    return bool(said) and (word.startswith(said) or first_word == word)

@@ -1,0 +1,1 @@
+"""The judgement store: every reply of a language model, kept."""

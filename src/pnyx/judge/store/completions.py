@@ -1,0 +1,204 @@
+"""A chat model with its store, through which everything asks: nothing is asked twice."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pnyx.judge.store.store import Store, request_key
+from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, Reply
+
+if TYPE_CHECKING:
+    import anyio
+    import anyio.lowlevel
+
+__all__ = ["Counts", "StoredModel"]
+
+
+_NO_ROOM = ("too_long", "rejected", "not_in_store")
+"""Failures of a second try that leave the first reply standing."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How requests were answered so far, and the tokens (by the server's count) of those asked."""
+
+    asked: int = 0
+    from_store: int = 0
+    shared: int = 0
+    failed: int = 0
+    missing: int = 0
+    tokens: dict[str, int] = field(default_factory=dict)
+
+    def add(self, outcome: Reply | CallFailed) -> None:
+        """Count an outcome of the endpoint."""
+        if isinstance(outcome, CallFailed):
+            self.failed += 1
+            return
+        self.asked += 1
+        for name, count in outcome.usage.items():
+            self.tokens[name] = self.tokens.get(name, 0) + count
+
+
+class _Flight:
+    def __init__(self) -> None:
+        import anyio
+
+        self.landed = anyio.Event()
+        self.outcome: Reply | CallFailed | None = None
+
+
+class _Running:
+    """What the uses of a model within one event loop share."""
+
+    def __init__(self) -> None:
+        self.uses = 0
+        self.flights: dict[str, _Flight] = {}
+
+
+class StoredModel:
+    """A chat endpoint whose replies are kept; safe to use from several event loops and threads.
+
+    Args:
+        endpoint: the model.
+        store: where its replies are kept.
+        concurrency: how many questions a judge works on at once, at least 1; by default as many
+            as the endpoint ever takes (its own limit adapts: `pnyx.models.http.limiter`).
+        offline: ask nothing; what the store does not hold fails again as it failed before, or
+            with `not_in_store`, and is listed in `missing`: to plan a run, or to judge stored
+            replies anew after a parser changed.
+    """
+
+    def __init__(
+        self,
+        endpoint: ChatModel,
+        store: Store,
+        concurrency: int | None = None,
+        *,
+        offline: bool = False,
+    ) -> None:
+        from anyio.lowlevel import RunVar
+
+        if concurrency is None:
+            concurrency = endpoint.concurrency
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}, expected at least 1")
+        self.endpoint = endpoint
+        self.store = store
+        self.concurrency = concurrency
+        self.offline = offline
+        self.counts = Counts()
+        self.missing: dict[str, ChatRequest] = {}
+        self._loops: anyio.lowlevel.RunVar[Any] = RunVar("pnyx-stored-model")
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.endpoint.model
+
+    def key(self, request: ChatRequest) -> str:
+        """Return where the store keeps the reply to a request."""
+        return request_key(self.endpoint.model, request)
+
+    async def complete(self, request: ChatRequest) -> Reply | CallFailed:
+        """Return the stored reply, or ask, commit the reply to the store, and return it.
+
+        Of a failure only the reason is kept: the request is asked again next time.
+
+        Raises:
+            ModelError: the endpoint cannot be used at all.
+        """
+        key = self.key(request)
+        if self.offline:
+            return self._from_store(key, request)
+        async with self._running() as running:
+            while True:
+                stored = self.store.get(key)
+                if stored is not None:
+                    self.counts.from_store += 1
+                    return stored.reply
+                flight = running.flights.get(key)
+                if flight is None:
+                    return await self._ask(running, key, request)
+                await flight.landed.wait()
+                if flight.outcome is not None:
+                    self.counts.shared += 1
+                    return flight.outcome
+
+    async def whole(
+        self, request: ChatRequest, most: int | None = None
+    ) -> tuple[ChatRequest, Reply | CallFailed]:
+        """Do what `complete` does, and ask once more with more room after a cut-off reply.
+
+        By default `most` is twice the request's tokens. Returns what was asked last, and its
+        outcome; where the second try is refused for its length, or must not be made (`offline`),
+        the first counts.
+        """
+        outcome = await self.complete(request)
+        room = 2 * request.max_tokens if most is None else min(2 * request.max_tokens, most)
+        if not isinstance(outcome, Reply) or outcome.finish_reason != "length":
+            return request, outcome
+        if room <= request.max_tokens:
+            return request, outcome
+        again = replace(request, max_tokens=room)
+        second = await self.complete(again)
+        if isinstance(second, CallFailed) and second.reason.startswith(_NO_ROOM):
+            return request, outcome
+        return again, second
+
+    def _from_store(self, key: str, request: ChatRequest) -> Reply | CallFailed:
+        stored = self.store.get(key)
+        if stored is not None:
+            self.counts.from_store += 1
+            return stored.reply
+        self.counts.missing += 1
+        self.missing[key] = request
+        if key in self.store.damaged:
+            return CallFailed(f"not_in_store: the stored reply {self.store.damaged[key]}")
+        return CallFailed(self.store.failure(key) or "not_in_store: this was never asked")
+
+    async def _ask(self, running: _Running, key: str, request: ChatRequest) -> Reply | CallFailed:
+        flight = running.flights[key] = _Flight()
+
+        def keep(reply: Reply) -> None:
+            self.store.put(key, self.endpoint.model, request, reply)
+
+        try:
+            # In the loop's own thread on purpose: a commit takes a fraction of a millisecond, and
+            # nothing can come between the reply's last byte and its being kept.
+            outcome = await self.endpoint.complete(request, keep)
+            if isinstance(outcome, CallFailed) and not outcome.reason.startswith("budget"):
+                self.store.put_failure(key, self.endpoint.model, outcome.reason)
+            self.counts.add(outcome)
+            flight.outcome = outcome
+            return outcome
+        finally:
+            del running.flights[key]
+            flight.landed.set()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Hold connections open while many requests come and go."""
+        if self.offline:
+            yield
+            return
+        async with self._running():
+            yield
+
+    @contextlib.asynccontextmanager
+    async def _running(self) -> AsyncIterator[_Running]:
+        """Share connections, limit and flights among all uses within this event loop."""
+        running: _Running | None = self._loops.get(None)
+        if running is None:
+            running = _Running()
+            self._loops.set(running)
+        running.uses += 1
+        try:
+            async with self.endpoint.connected():
+                yield running
+        finally:
+            running.uses -= 1
+            if running.uses == 0 and self._loops.get(None) is running:
+                self._loops.set(None)

@@ -1,0 +1,56 @@
+"""The public names of this room, each with its home."""
+
+from .answers.agreement import Agreement, measure_agreement
+from .answers.binary import ReliabilityBin, reliability
+from .answers.correlation import kendall_tau_b
+from .answers.reviewed import Reviewed, measure_review
+from .answers.sentences import citation_precision, sentence_precision
+from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
+from .core.base import Bootstrap, Measured
+from .core.ground_truth import Joined, join_labels, truth_of_labels, truth_of_qrels
+from .perspectives.coverage import by_question, measure_perspectives, perspective_qrels
+from .perspectives.leaning import Leaning, measure_leaning, side_questions
+from .perspectives.mrecall import MRecall
+from .perspectives.results import PerspectiveCoverage
+from .perspectives.verdicts import Verdicts, read_verdicts
+from .runs.correlation import RetrieverCorrelation, measure_correlation
+from .runs.ranked import ndcg, ranking_average_precision
+from .runs.retrieval import Retrieval, measure_retrieval
+
+__all__ = [
+    "Agreement",
+    "Amount",
+    "Bootstrap",
+    "Joined",
+    "Leaning",
+    "MRecall",
+    "Measured",
+    "PerspectiveCoverage",
+    "ReliabilityBin",
+    "Retrieval",
+    "RetrieverCorrelation",
+    "Reviewed",
+    "Thresholds",
+    "Verdicts",
+    "by_question",
+    "citation_precision",
+    "join_labels",
+    "kendall_tau_b",
+    "measure_agreement",
+    "measure_amount",
+    "measure_correlation",
+    "measure_leaning",
+    "measure_perspectives",
+    "measure_retrieval",
+    "measure_review",
+    "measure_thresholds",
+    "ndcg",
+    "perspective_qrels",
+    "ranking_average_precision",
+    "read_verdicts",
+    "reliability",
+    "sentence_precision",
+    "side_questions",
+    "truth_of_labels",
+    "truth_of_qrels",
+]

@@ -1,0 +1,1 @@
+"""Measures of a judge's answers."""

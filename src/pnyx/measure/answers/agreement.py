@@ -1,0 +1,372 @@
+"""A judge's answers measured against people's labels: pooled, by group and by dimension."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.judge.verdicts import Source
+from pnyx.measure.answers.binary import ReliabilityBin, reliability
+from pnyx.measure.answers.registry import (
+    DERIVED_MEASURES,
+    MEASURES,
+    RANKING_MEASURES,
+    SUMMARY,
+    SUMMARY_AVERAGE,
+    DerivedMeasure,
+    Measure,
+)
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
+from pnyx.measure.core.ground_truth import Joined, Pair, join_labels
+from pnyx.measure.core.intervals import draw_weights, drawn_value
+from pnyx.measure.core.weighted import Floats, defined_mean, numbers, ratio
+
+__all__ = ["Agreement", "counts_of", "measure_agreement"]
+
+Index: TypeAlias = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Agreement(Result):
+    """How well one judge's answers agree with labels, by the measures that these allow.
+
+    `measures` are over all pairs, ranking measures as means over the groups; `macro` the means over
+    the groups that have a value (`macro_groups` many). `per_group` has no intervals;
+    `per_dimension` and `dimension_mean` are of quality, the `reliability` bins of other tasks,
+    `summary` (DIRAS's dimensions and their mean) of relevance. The bootstrap draws `clusters`,
+    groups or, where no pair has one, items; `undefined_draws` counts draws without a value
+    (`macro.f1`, `cogency.spearman`).
+    """
+
+    joined: Joined
+    measures: Mapping[str, Measured]
+    macro: Mapping[str, Measured]
+    macro_groups: Mapping[str, int]
+    per_group: Mapping[str, Mapping[str, Measured]]
+    per_dimension: Mapping[str, Mapping[str, Measured]]
+    dimension_mean: Mapping[str, Measured]
+    clusters: int
+    clustered_by: str
+    reliability: Sequence[ReliabilityBin]
+    summary: Mapping[str, Measured]
+    bootstrap: Bootstrap
+    undefined_draws: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """How much was joined, scored and left out, for JSON."""
+        joined = self.joined
+        said = [pair.verdict for pair in joined.pairs]
+        without = sum(v.value is not None and v.probability is None for v in said)
+        return {
+            **counts_of(len(said), [v.unscored for v in said if v.value is None]),
+            "without_probability": without if joined.task != "quality" else None,
+            "answers_without_label": joined.answers_without_label,
+            "labels_without_answer": joined.labels_without_answer,
+            "tied_labels": joined.tied,
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the measures of all pairs, then those of single dimensions and groups."""
+        found = [{"measure": name, **m.row()} for name, m in self.measures.items()]
+        for what, parts in (("dimension", self.per_dimension), ("group", self.per_group)):
+            for key, part in parts.items():
+                found += [{"measure": n, what: key, **m.row()} for n, m in part.items()]
+        return found
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `measures.json` (docs/measures.md)."""
+        clusters = {"clusters": self.clusters, "clustered_by": self.clustered_by}
+        interval = self.bootstrap.row("percentile cluster bootstrap", **clusters)
+        found = {
+            "task": self.joined.task,
+            "judge": self.joined.judge,
+            "counts": self.counts,
+            "measures": self.measures,
+            "macro": {
+                n: {**m.row(), "groups": self.macro_groups[n]} for n, m in self.macro.items()
+            },
+            "per_group": self.per_group,
+            "per_dimension": self.per_dimension,
+            "dimension_mean": self.dimension_mean,
+            "summary": self.summary,
+            "reliability": self.reliability,
+            "interval": {**interval, "undefined_draws": self.undefined_draws},
+        }
+        return {name: plain(value) for name, value in found.items()}
+
+
+def counts_of(asked: int, unscored: Sequence[str]) -> dict[str, Any]:
+    """Return how many were asked, scored and unscored, and the reasons, the commonest first."""
+    reasons = Counter(reason.partition(":")[0] for reason in unscored)
+    return {
+        "asked": asked,
+        "scored": asked - len(unscored),
+        "unscored": len(unscored),
+        "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+    }
+
+
+def measure_agreement(
+    answers: Joined | Source,
+    labels: Source | None = None,
+    task: str | None = None,
+    *,
+    judge: str | None = None,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> Agreement:
+    """Measure a judge's answers against labels, each value with a cluster-bootstrap interval.
+
+    Args:
+        answers: what `pnyx.ask` returned, a file or results folder of it, or a `Joined`.
+        labels: people's labels, a file or in memory; see `join_labels`. A `Joined` needs none.
+        task: support, relevance or quality; by default what the first answer is about.
+        judge: whose answers count, where there are several judges'.
+        bootstrap: how intervals are drawn.
+
+    Returns:
+        Values are None where undefined. Intervals are None where fewer than two clusters have a
+        scored pair or fewer than half of the resamples have a value.
+
+    Raises:
+        InputError: answers or labels are malformed, or none belong together.
+    """
+    if not isinstance(answers, Joined):
+        answers = join_labels(answers, labels, task, judge=judge)
+    return _Agreeing(answers, bootstrap).result()
+
+
+def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
+    """Return the columns of `GoldColumn` and `ScoreColumn` by name, (pairs,) each; NaN for none."""
+    gold, said = [p.gold for p in pairs], [p.verdict for p in pairs]
+    yes, gain = numbers([g.yes for g in gold]), numbers([g.gain for g in gold])
+    value = numbers([v.value for v in said])
+    probability = numbers([None if v.value is None else v.probability for v in said])
+    return {
+        "yes": yes,
+        "gain": gain,
+        "grade": np.where(np.isnan(gain), yes, gain),
+        "uncertain": numbers([g.uncertain for g in gold]),
+        "rating": numbers([g.rating for g in gold]),
+        "correct": np.where(np.isnan(value), np.nan, value == yes),
+        "value": value,
+        "probability": probability,
+        "confidence": np.where(value == 1, probability, 1 - probability),
+        "doubt": np.where(value == 1, 1 - probability, probability),
+    }
+
+
+# Cells: one measure over some of the pairs, with its bootstrap values --------------------------
+
+
+class _Cell:
+    """A measure over the pairs at `places`, which stand for the clusters that it rests on."""
+
+    def __init__(
+        self,
+        value: float | None,
+        asked: int,
+        scored: int,
+        places: Index,
+        weighted: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        self.value, self.asked, self.scored, self.places = value, asked, scored, places
+        self._weighted, self._drawn = weighted, list[Floats]()
+
+    @property
+    def drawn(self) -> Floats:
+        """Its values in the draws so far, none where there is nothing to draw from."""
+        return np.concatenate(self._drawn) if self._drawn else np.empty(0)
+
+    def draw(self, weights: Floats) -> None:
+        """Add the values with each pair as often as it was drawn, weights (draws, pairs)."""
+        if len(self.places) and self._weighted is not None:
+            self._drawn.append(self._weighted(weights))
+
+
+def _pooled(measure: Measure, gold: Floats, score: Floats, places: Index, asked: int) -> _Cell:
+    """Return a measure of scored pairs together, whatever their groups."""
+
+    def weighted(weights: Floats) -> Floats:
+        chosen = weights if len(places) == weights.shape[1] else weights[:, places]
+        return measure.weighted(gold, score, chosen)
+
+    return _Cell(measure.value(gold, score), asked, len(places), places, weighted)
+
+
+def _group_mean(values: Floats, firsts: Index, asked: int, scored: int) -> _Cell:
+    """Return the mean of groups' defined values; `firsts` are pairs that weigh as their groups."""
+    has = np.isfinite(values)
+    known, places = values[has], firsts[has]
+
+    def weighted(weights: Floats) -> Floats:
+        chosen = weights[:, places]
+        return ratio(chosen @ known, chosen.sum(axis=1))
+
+    return _Cell(defined_mean(values), asked, scored, places, weighted)
+
+
+class _Derived(_Cell):
+    """The mean of several measures, defined where each is; it rests on the least of them."""
+
+    def __init__(self, measure: DerivedMeasure, parts: Sequence[_Cell]) -> None:
+        mean = float(measure.mean([numbers([part.value]) for part in parts])[0])
+        least = min(parts, key=lambda part: (part.scored, part.asked))
+        places = min((part.places for part in parts), key=len)
+        super().__init__(mean if np.isfinite(mean) else None, least.asked, least.scored, places)
+        self._measure, self._parts = measure, parts
+
+    @property
+    def drawn(self) -> Floats:
+        """The means of what its parts drew."""
+        drawn = [part.drawn for part in self._parts]
+        return self._measure.mean(drawn) if all(map(len, drawn)) else np.empty(0)
+
+
+class _Agreeing:
+    """Measures one join: the cells, and the draws that they share."""
+
+    def __init__(self, joined: Joined, bootstrap: Bootstrap) -> None:
+        self.joined, self.bootstrap = joined, bootstrap
+        pairs = joined.pairs
+        self.columns = _columns(pairs)
+        self.order: Index = np.argsort(np.array([p.verdict.line for p in pairs]), kind="stable")
+        self.groups = [p.group for p in pairs]
+        names = [("group", p.group) if p.group else ("item", p.verdict.id) for p in pairs]
+        numbered = {name: i for i, name in enumerate(sorted(set(names)))}
+        self.clusters: Index = np.array([numbered[name] for name in names], dtype=np.intp)
+        self.undefined: dict[str, int] = {}
+
+    def result(self) -> Agreement:
+        pairs, quality = self.joined.pairs, self.joined.task == "quality"
+        pooled = self._cells(np.arange(len(pairs)))
+        by_group = self._split(self.groups)
+        by_dimension = self._split([p.verdict.dimension for p in pairs]) if quality else {}
+        means = self._group_means(pooled, by_group)
+        yes, probability = self.columns["yes"], self.columns["probability"]
+        stated = np.isfinite(probability)
+        every = [c for own in (pooled, means, *by_dimension.values()) for c in own.values()]
+        for weights in draw_weights(self.clusters, self.bootstrap):
+            for cell in every:
+                cell.draw(weights)
+        return Agreement(
+            self.joined,
+            measures=self._measured(pooled),
+            macro=self._measured(means, "macro."),
+            macro_groups={name: len(mean.places) for name, mean in means.items()},
+            per_group={
+                group: {n: Measured(c.value, c.scored, c.asked) for n, c in cells.items()}
+                for group, cells in by_group.items()
+            },
+            per_dimension={
+                dimension: self._measured(cells, f"{dimension}.")
+                for dimension, cells in by_dimension.items()
+            },
+            dimension_mean=self._dimension_mean(pooled, by_dimension),
+            clusters=int(self.clusters.max()) + 1,
+            clustered_by="group" if any(self.groups) else "item",
+            reliability=() if quality else reliability(yes[stated], probability[stated]),
+            summary=self._summary(pooled),
+            bootstrap=self.bootstrap,
+            undefined_draws=self.undefined,
+        )
+
+    def _cells(self, places: Index) -> dict[str, _Cell]:
+        """Return the measures that the labels of these pairs allow."""
+        task, cells = self.joined.task, dict[str, _Cell]()
+        for name, measure in MEASURES.items():
+            if task not in measure.inputs:
+                continue
+            gold_name, score_name = measure.inputs[task]
+            label = self.columns["yes" if gold_name == "correct" else gold_name]
+            if not np.isfinite(label).any():
+                continue
+            asked = places[np.isfinite(label[places])]
+            scored = asked[np.isfinite(self.columns[score_name][asked])]
+            gold, score = self.columns[gold_name][scored], self.columns[score_name][scored]
+            cells[name] = _pooled(measure, gold, score, scored, len(asked))
+        for name, ranking in RANKING_MEASURES.items():
+            if task == ranking.task and any(self.groups):
+                gold, score = self.columns[ranking.gold], self.columns["probability"]
+                groups = self._labelled_groups(places, gold)
+                ranked = [own[np.isfinite(score[own])] for own in groups]
+                values = numbers([ranking.ranked(gold[own], score[own]) for own in ranked])
+                firsts = np.array([own[0] for own in groups], dtype=np.intp)
+                counts = sum(map(len, groups)), sum(map(len, ranked))
+                cells[name] = _group_mean(values, firsts, *counts)
+        for name, derived in DERIVED_MEASURES.items():
+            if task in derived.tasks and all(part in cells for part in derived.parts):
+                cells[name] = _Derived(derived, [cells[part] for part in derived.parts])
+        return cells
+
+    def _labelled_groups(self, places: Index, gold: Floats) -> list[Index]:
+        """Return the places of each group's labelled pairs, in the answers' order."""
+        inside = np.zeros(len(self.groups), dtype=np.bool_)
+        inside[places] = np.isfinite(gold[places])
+        groups: dict[str, list[int]] = {}
+        for place in self.order[inside[self.order]].tolist():
+            if self.groups[place]:
+                groups.setdefault(self.groups[place], []).append(place)
+        return [np.array(found, dtype=np.intp) for _, found in sorted(groups.items())]
+
+    def _summary(self, pooled: Mapping[str, _Cell]) -> dict[str, Measured]:
+        """Return DIRAS's dimensions by their short names, and their mean if all are there."""
+        if self.joined.task not in SUMMARY_AVERAGE.tasks:
+            return {}
+        found = {short: pooled[name] for short, name in SUMMARY.items() if name in pooled}
+        if len(found) == len(SUMMARY):
+            found["avg"] = _Derived(SUMMARY_AVERAGE, list(found.values()))
+        return self._measured(found, "summary.")
+
+    def _split(self, names: Sequence[str]) -> dict[str, dict[str, _Cell]]:
+        """Return the measures of the pairs of each name; pairs without one are in none."""
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(names):
+            places.setdefault(name, []).append(place)
+        return {n: self._cells(np.array(places[n], dtype=np.intp)) for n in sorted(places) if n}
+
+    def _measured(self, cells: Mapping[str, _Cell], part: str = "") -> dict[str, Measured]:
+        return {
+            name: self._with_interval(part + name, cell.value, cell.drawn, [cell], cell)
+            for name, cell in cells.items()
+        }
+
+    def _with_interval(
+        self, name: str, value: float | None, drawn: Floats, parts: Sequence[_Cell], base: _Cell
+    ) -> Measured:
+        clusters = min((len(set(self.clusters[c.places].tolist())) for c in parts), default=0)
+        if value is None or clusters < 2 or len(drawn) == 0:
+            return Measured(value, base.scored, base.asked)
+        undefined = int(np.count_nonzero(~np.isfinite(drawn)))
+        if undefined:
+            self.undefined[name] = undefined
+        return drawn_value(value, drawn, base.scored, base.asked, self.bootstrap)
+
+    def _group_means(
+        self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
+    ) -> dict[str, _Cell]:
+        first = {group: place for place, group in reversed(list(enumerate(self.groups)))}
+        firsts = np.array([first[group] for group in by_group], dtype=np.intp)
+        means = {}
+        for name, cell in pooled.items() if by_group else ():
+            values = numbers([cells[name].value for cells in by_group.values()])
+            means[name] = _group_mean(values, firsts, cell.asked, cell.scored)
+        return means
+
+    def _dimension_mean(
+        self, pooled: Mapping[str, _Cell], by_dimension: Mapping[str, Mapping[str, _Cell]]
+    ) -> dict[str, Measured]:
+        """Return the means over dimensions; a draw counts where each has a value."""
+        means: dict[str, Measured] = {}
+        for name, cell in pooled.items() if by_dimension else ():
+            cells = [c[name] for c in by_dimension.values() if c[name].value is not None]
+            value = defined_mean(numbers([c.value for c in cells]))
+            drawn = [c.drawn for c in cells if len(c.drawn)]
+            mean = np.mean(drawn, axis=0) if drawn else np.empty(0)
+            means[name] = self._with_interval(f"dimension_mean.{name}", value, mean, cells, cell)
+        return means

@@ -1,0 +1,151 @@
+"""How well yes/no answers with probabilities agree with labels (checked against scikit-learn)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.judge.answers import Answer, Judged
+from pnyx.measure.core.base import Measured, row_of
+from pnyx.measure.core.intervals import share_of, wilson
+from pnyx.measure.core.weighted import Floats, Ties, measured_once, ratio
+
+__all__ = [
+    "ECE_BINS",
+    "ReliabilityBin",
+    "against_labels",
+    "reliability",
+    "weighted_accuracy",
+    "weighted_auroc",
+    "weighted_average_precision",
+    "weighted_brier",
+    "weighted_ece",
+    "weighted_f1",
+]
+
+_SAME = 1e-9  # Ratings this close are equal: a mean of several labels carries rounding errors.
+
+ECE_BINS = 10
+
+
+def weighted_accuracy(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Share of pairs whose value equals the label, in [0, 1]."""
+    same = (np.abs(gold - score) <= _SAME).astype(np.float64)
+    return ratio(weights @ same, weights.sum(axis=1))
+
+
+def weighted_f1(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """F1 of the yes class, in [0, 1]; undefined where there is neither a yes nor a label yes."""
+    return ratio(2 * (weights @ (gold * score)), weights @ (gold + score))
+
+
+def weighted_auroc(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Area under the ROC curve, in [0, 1], ties counting half; undefined with one class only."""
+    ties = Ties(score)
+    yes, no = ties.at(weights * gold), ties.at(weights * (1 - gold))
+    no_below = np.cumsum(no, axis=1) - no
+    wins = (yes * (no_below + no / 2)).sum(axis=1)
+    return ratio(wins, yes.sum(axis=1) * no.sum(axis=1))
+
+
+def weighted_average_precision(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Average precision over score thresholds, in [0, 1], tied scores forming one threshold.
+
+    The sum of precision times the gain in recall, without interpolation, as in scikit-learn;
+    undefined without a label yes.
+    """
+    ties = Ties(-score)
+    hits, seen = ties.up_to(weights * gold), ties.up_to(weights)
+    precision = np.divide(hits, seen, out=np.zeros_like(hits), where=seen != 0)
+    gains = np.diff(hits, axis=1, prepend=0.0)
+    return ratio((gains * precision).sum(axis=1), hits[:, -1])
+
+
+def weighted_brier(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Mean squared distance of probability of yes and label, in [0, 1] (Brier 1950)."""
+    return ratio(weights @ (score - gold) ** 2, weights.sum(axis=1))
+
+
+def weighted_ece(gold: Floats, score: Floats, weights: Floats) -> Floats:
+    """Expected calibration error, in [0, 1]: ten bins closed on the right (Guo, ICML 2017)."""
+    gap = np.zeros((len(score), ECE_BINS))
+    gap[np.arange(len(score)), _bins(score)] = score - gold
+    return ratio(np.abs(weights @ gap).sum(axis=1), weights.sum(axis=1))
+
+
+def _bins(score: Floats) -> npt.NDArray[np.intp]:
+    return np.searchsorted(np.arange(1, ECE_BINS + 1) / ECE_BINS, score, side="left")
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """The pairs whose probability of yes lies in (start, end]; the first bin holds 0, too.
+
+    `share` is that of the label yes, with Wilson's 95 % interval; None in an empty bin.
+    """
+
+    start: float
+    end: float
+    count: int
+    mean_probability: float | None = None
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `measures.json`."""
+        rest = row_of(self, "count mean_probability share low high")
+        return {"from": self.start, "to": self.end, **rest}
+
+
+def reliability(
+    labels: Sequence[bool] | Sequence[float] | Floats, probabilities: Sequence[float] | Floats
+) -> tuple[ReliabilityBin, ...]:
+    """Return the ten bins of a reliability diagram, those of `ece` (Murphy and Winkler 1977).
+
+    Args:
+        labels: (n,) yes as 1, no as 0.
+        probabilities: (n,) of yes, in [0, 1].
+
+    Raises:
+        ValueError: not one probability for each label.
+    """
+    gold = np.asarray(labels, dtype=np.float64)
+    score = np.asarray(probabilities, dtype=np.float64)
+    if gold.shape != score.shape:
+        raise ValueError(f"found {gold.size} labels and {score.size} probabilities")
+    bins = _bins(score)
+    found = []
+    for number in range(ECE_BINS):
+        edges = number / ECE_BINS, (number + 1) / ECE_BINS
+        inside = bins == number
+        count, yes = int(inside.sum()), int(gold[inside].sum())
+        if count == 0:
+            found.append(ReliabilityBin(*edges, 0))
+            continue
+        mean = float(score[inside].mean())
+        found.append(ReliabilityBin(*edges, count, mean, yes / count, *wilson(yes, count)))
+    return tuple(found)
+
+
+def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[str, Measured]:
+    """Measure Support answers against labels, leaving the unscored out and counting them."""
+    asked = len(labels)
+    judged = [(x, a) for x, a in zip(labels, answers, strict=True) if isinstance(a, Judged)]
+    truth, values = [x for x, _ in judged], [bool(a.value) for _, a in judged]
+    right = sum(a == b for a, b in zip(truth, values, strict=True))
+    f1 = measured_once(weighted_f1, truth, values)
+    out = {"accuracy": share_of(right, len(judged), asked), "f1": Measured(f1, len(judged), asked)}
+    graded = [(x, a.probability) for x, a in judged if a.probability is not None]
+    truth, scores = [x for x, _ in graded], [p for _, p in graded]
+    for name, measure in (
+        ("auroc", weighted_auroc),
+        ("average_precision", weighted_average_precision),
+        ("brier", weighted_brier),
+    ):
+        out[name] = Measured(measured_once(measure, truth, scores), len(graded), asked)
+    return out

@@ -1,0 +1,1 @@
+"""What all measures share: values, bootstrap, intervals, tests, ground truth."""

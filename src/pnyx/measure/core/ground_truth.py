@@ -1,0 +1,294 @@
+"""What people say, and a judge's verdicts joined with it (docs/measures.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pnyx.corpora import read_qrels
+from pnyx.corpora.base import located
+from pnyx.errors import InputError, shorten
+from pnyx.judge.verdicts import (
+    Source,
+    Verdict,
+    file_of,
+    of_one_judge,
+    read_verdicts,
+    shown_value,
+    yes_or_no,
+)
+
+__all__ = [
+    "Gold",
+    "Joined",
+    "Key",
+    "Labels",
+    "Pair",
+    "Truth",
+    "grade_of",
+    "join_labels",
+    "majority",
+    "read_labels",
+    "truth_of_labels",
+    "truth_of_qrels",
+]
+
+Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
+
+Truth: TypeAlias = Callable[[Verdict], bool | None]
+"""Says whether a pair is relevant; None where nobody has said."""
+
+_WORDS = {"yes": 1.0, "true": 1.0, "partially": 0.5, "no": 0.0, "false": 0.0}
+_LARGEST = 1e9
+"""Larger ratings, gains and labels are refused; their squares would lose all precision."""
+
+_MEASURED_AS = dict.fromkeys(("support", "perspectives", "stance"), "support")
+_MEASURED_AS |= {"relevance": "relevance", "quality": "quality"}
+"""Task of answers -> what they are measured as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What people say of a question: majority, mean grade, whether most doubted, mean rating."""
+
+    yes: bool | None = None
+    gain: float | None = None
+    uncertain: bool | None = None
+    rating: float | None = None
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Gold of several annotators by key; questions without a majority are `tied` and have none."""
+
+    gold: Mapping[Key, Gold]
+    tied: frozenset[Key] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A labelled question that was asked: the judge's verdict, and what people say."""
+
+    verdict: Verdict
+    gold: Gold
+
+    @property
+    def group(self) -> str:
+        """The topic of the label, else of the answer; empty where neither names one."""
+        return self.gold.group or self.verdict.group or self.verdict.question_id
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A judge's answers with labels of the same questions, on support, relevance or quality.
+
+    `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
+    question has no line among the answers.
+    """
+
+    task: str
+    judge: str
+    pairs: tuple[Pair, ...]
+    answers_without_label: int = 0
+    labels_without_answer: int = 0
+    tied: int = 0
+
+
+@dataclass(slots=True)
+class _Votes:
+    group: str = ""
+    grades: list[float] = field(default_factory=list)
+    gains: list[float] = field(default_factory=list)
+    uncertain: list[bool] = field(default_factory=list)
+
+    def add(self, one: Verdict, task: str) -> bool:
+        """Add one label; return whether its value is a grade rather than yes or no."""
+        if self.grades and one.group != self.group:
+            found = f"{shorten(one.group, 40)!r} and {shorten(self.group, 40)!r}"
+            raise InputError(f"group: found {found} for the same id, expected one")
+        self.group = one.group
+        value, gain, unsure = one.value, one.extra.get("gain"), one.extra.get("uncertain")
+        self.grades.append(_rating(value, "value") if task == "quality" else grade_of(value))
+        if gain is not None:
+            self.gains.append(_rating(gain, "gain"))
+        if unsure is not None:
+            self.uncertain.append(unsure > 0)
+        if isinstance(value, str):
+            return value.strip().lower() == "partially"
+        return not isinstance(value, bool)
+
+
+def read_labels(source: Source, task: str) -> Labels:
+    """Read labels; several annotators of one question become one gold (see `grade_of`)."""
+    votes: dict[Key, _Votes] = {}
+    graded = False
+    for one in read_verdicts(source, "labels"):
+        try:
+            graded |= votes.setdefault(one.key, _Votes()).add(one, task)
+        except InputError as error:
+            raise located(error, _path(source), one.line) from error
+    explicit = any(v.gains for v in votes.values())
+    gold: dict[Key, Gold] = {}
+    for key, v in votes.items():
+        if task == "quality":
+            gold[key] = Gold(rating=_mean(v.grades), group=v.group)
+        elif (yes := majority([grade > 0 for grade in v.grades])) is not None:
+            gains = v.gains if explicit else v.grades if graded else []
+            gold[key] = Gold(yes, _mean(gains), majority(v.uncertain), group=v.group)
+    return Labels(gold, frozenset(votes.keys() - gold.keys()))
+
+
+def _path(source: Source) -> str:
+    return file_of(source) if isinstance(source, str | Path) else "rows"
+
+
+def grade_of(value: Any) -> float:
+    """Return what a yes/no label says, yes where it is above 0; InputError: it says neither."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str) and value.strip().lower() in _WORDS:
+        return _WORDS[value.strip().lower()]
+    if isinstance(value, str | list):
+        expected = "true, false, yes, no, partially or a number"
+        raise InputError(f"value: found {shown_value(value)}, expected {expected}")
+    return _rating(value, "value")
+
+
+def _rating(value: Any, name: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
+        return float(value)
+    expected = f"a number of at most {_LARGEST:.0f}"
+    raise InputError(f"{name}: found {shown_value(value)}, expected {expected}")
+
+
+def majority(votes: Sequence[bool]) -> bool | None:
+    """Return what more than half say, None where they are split or there are none."""
+    twice = 2 * sum(votes)
+    return None if twice == len(votes) else twice > len(votes)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def join_labels(
+    answers: Source,
+    labels: Source | None = None,
+    task: str | None = None,
+    *,
+    judge: str | None = None,
+) -> Joined:
+    """Join a judge's answers with labels on id and dimension.
+
+    Args:
+        answers: answers JSONL, a results folder, `-`, or what `pnyx.ask` returned.
+        labels: labels JSONL, `-`, or rows or answers in memory; by default each answer's own field
+            `label`, carried along from its item.
+        task: support, relevance or quality; by default what the first answer is about.
+        judge: whose answers count, where there are several judges'.
+
+    Raises:
+        InputError: a line is malformed or occurs twice, the answers are another task's or several
+            judges', or no answer has a label.
+        ValueError: there is no such task.
+    """
+    if task is not None and task not in _MEASURED_AS.values():
+        raise ValueError(f"no task {task!r}, expected support, relevance or quality")
+    first = ""
+
+    def checked(one: Verdict) -> Verdict:
+        nonlocal task, first
+        task = task or _MEASURED_AS.get(one.task) or "support"
+        allowed = [name for name, of in _MEASURED_AS.items() if of == task]
+        if one.task not in allowed:
+            problem = f"task: found {shorten(one.task, 40)!r}, expected {' or '.join(allowed)}"
+            raise InputError(problem)
+        first = first or one.task
+        if one.task != first:
+            found = f"{one.task!r} after {first!r}"
+            raise InputError(f"task: found {found}, expected one task in the file")
+        return replace(one, value=_answer(one.value, task))
+
+    own = of_one_judge(read_verdicts(answers), judge, answers, checked)
+    rows = {one.key: one for one in own}
+    found = _own_labels(rows, _path(answers)) if labels is None else read_labels(labels, str(task))
+    pairs = [Pair(row, found.gold[k]) for k, row in sorted(rows.items()) if k in found.gold]
+    if not pairs:
+        raise InputError(_no_pairs(rows, found), path=_path(answers))
+    return Joined(
+        str(task),
+        pairs[0].verdict.judge,
+        tuple(pairs),
+        answers_without_label=sum(k not in found.gold and k not in found.tied for k in rows),
+        labels_without_answer=sum(key not in rows for key in found.gold),
+        tied=len(found.tied),
+    )
+
+
+def _answer(value: Any, task: str) -> Any:
+    if task == "quality":
+        return None if value is None else _rating(value, "value")
+    if isinstance(value, str):  # a judge's answer is no label: it is not written in words
+        raise InputError(f"value: found {shown_value(value)}, expected true, false or null")
+    return yes_or_no(value)
+
+
+def _own_labels(rows: Mapping[Key, Verdict], path: str) -> Labels:
+    gold = {}
+    for key, one in rows.items():
+        if one.extra.get("label") is None:
+            continue
+        try:
+            gold[key] = Gold(grade_of(one.extra["label"]) > 0)
+        except InputError as error:
+            problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
+            raise located(problem, path, one.line) from error
+    return Labels(gold)
+
+
+def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:
+    def shown(keys: Sequence[Key]) -> str:
+        found = (repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
+        return ", ".join(found) or "none"
+
+    if any(key in labels.tied for key in rows):
+        return "no answer has a label that is not tied"
+    return (
+        f"no answer has a label (answers are to {shown(list(rows))}; "
+        f"labels are of {shown([*labels.gold, *labels.tied])})"
+    )
+
+
+def truth_of_labels(source: Source) -> Truth:
+    """Return what people's labels say, joined on id; of several, the majority."""
+    gold = read_labels(source, "relevance").gold
+
+    def truth(verdict: Verdict) -> bool | None:
+        found = gold.get((verdict.id, ""))
+        return None if found is None else found.yes
+
+    return truth
+
+
+def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) -> Truth:
+    """Return what TREC or BEIR qrels say, joined on question and document.
+
+    Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
+    InputError: a line is broken.
+    """
+    found: dict[tuple[str, str], bool] = {}
+    for qrel in read_qrels(str(path)):
+        key = qrel.topic_id, qrel.doc_id
+        found[key] = found.get(key, False) or qrel.grade >= least
+
+    def truth(verdict: Verdict) -> bool | None:
+        if not (verdict.question_id and verdict.doc_id):
+            lacking = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
+            raise InputError(f"{lacking}, which qrels need")
+        return found.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
+
+    return truth

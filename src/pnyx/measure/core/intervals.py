@@ -1,0 +1,154 @@
+"""Confidence intervals: of shares, and percentile intervals by the cluster bootstrap.
+
+Each resample takes as many whole clusters (topics) as there are, with replacement (Field and Welsh,
+JRSS B 69, 2007).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
+from pnyx.measure.core.weighted import Floats, defined_mean, ratio
+
+__all__ = [
+    "column_means",
+    "draw_weights",
+    "drawn_value",
+    "log_odds_interval",
+    "mean_intervals",
+    "percentile_interval",
+    "share_of",
+    "student_quantile",
+    "wilson",
+]
+
+Bounds: TypeAlias = tuple[float, float] | tuple[None, None]
+
+_Z95 = 1.959963984540054
+_CELLS = 1_000_000  # Weights held at once; measures make a handful of arrays of that size
+
+
+def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
+    """Return Wilson's score interval of a proportion, within [0, 1] (JASA 22, 1927)."""
+    if not 0 <= successes <= trials or trials < 1:
+        raise ValueError(f"found {successes} of {trials}, expected 0 <= successes <= trials >= 1")
+    share = successes / trials
+    centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
+    half = (z / (1 + z * z / trials)) * math.sqrt(
+        share * (1 - share) / trials + z * z / (4 * trials * trials)
+    )
+    # It always holds the share itself; rounding could leave 0 and 1 just outside.
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
+
+
+def share_of(yes: int, scored: int, asked: int) -> Measured:
+    """Return the share yes / scored with Wilson's 95 % interval; None where nothing is scored."""
+    if not scored:
+        return Measured(None, 0, asked)
+    return Measured(yes / scored, scored, asked, *wilson(yes, scored))
+
+
+@lru_cache(maxsize=256)
+def student_quantile(degrees: float, below: float = 0.975) -> float:
+    """Return the value below which Student's t lies with chance `below`, in [0.5, 1)."""
+    if not degrees >= 2 or not 0.5 <= below < 1:
+        raise ValueError(f"found {degrees} degrees and {below}, expected from 2, and [0.5, 1)")
+    # t = sqrt(degrees) tan(a) has a density of cos(a)^(degrees - 1) in a.
+    angles = np.linspace(0.0, math.pi / 2, 20_001)
+    density = np.cos(angles) ** (degrees - 1)
+    area = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    angle = float(np.interp(2 * below - 1, area / area[-1], angles))
+    return math.sqrt(degrees) * math.tan(angle)
+
+
+def log_odds_interval(
+    value: float, variance: float, degrees: float = math.inf, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Return a share's interval, symmetric in log-odds; 0 and 1 are their own."""
+    if not 0 < value < 1:
+        return value, value
+    below = (1 + confidence) / 2
+    normal = degrees > 1e6
+    quantile = (
+        NormalDist().inv_cdf(below)
+        if normal
+        else student_quantile(max(2.0, round(degrees, 1)), below)
+    )
+    half = quantile * math.sqrt(variance)
+    centre = math.log(value) - math.log1p(-value)
+    low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + d)))) for d in (-half, half))
+    return low, high
+
+
+def draw_weights(
+    clusters: npt.NDArray[np.intp], bootstrap: Bootstrap = BOOTSTRAP
+) -> Iterator[Floats]:
+    """Yield the weights of items (n,) in blocks of draws, (rows, n), by numbered clusters."""
+    draws = bootstrap.draws
+    if len(clusters) == 0 or draws == 0:
+        return
+    count = int(clusters.max()) + 1
+    rng = np.random.default_rng(bootstrap.seed)
+    at_once = max(1, _CELLS // len(clusters))
+    for start in range(0, draws, at_once):
+        rows = min(at_once, draws - start)
+        drawn = rng.integers(0, count, size=(rows, count))
+        drawn += np.arange(rows)[:, None] * count
+        times = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
+        yield times[:, clusters].astype(np.float64)
+
+
+def percentile_interval(values: Floats, confidence: float = BOOTSTRAP.confidence) -> Bounds:
+    """Return the interval of the defined draws; None if fewer than half are defined."""
+    defined = values[np.isfinite(values)]
+    if len(defined) == 0 or 2 * len(defined) < len(values):
+        return None, None
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def drawn_value(
+    value: float, drawn: Floats, scored: int, asked: int, bootstrap: Bootstrap
+) -> Measured:
+    """Return a value with the interval of its draws; None where it is NaN."""
+    if not np.isfinite(value):
+        return Measured(None, scored, asked)
+    bounds = percentile_interval(drawn, bootstrap.confidence)
+    return Measured(float(value), scored, asked, *bounds)
+
+
+def mean_intervals(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Bounds]:
+    """Return each column's interval of the mean over rows; None with fewer than two values."""
+    has = np.isfinite(table)
+    filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
+    drawn = [
+        ratio(weights @ filled, weights @ counted)
+        for weights in draw_weights(np.arange(len(table), dtype=np.intp), bootstrap)
+    ]
+    bounds: list[Bounds] = []
+    for place in range(table.shape[1]):
+        defined = table[has[:, place], place]
+        if len(defined) < 2 or not drawn:
+            bounds.append((None, None))
+        elif np.ptp(defined) == 0:  # not to show rounding errors of a constant
+            bounds.append((float(defined[0]), float(defined[0])))
+        else:
+            column = np.concatenate([means[:, place] for means in drawn])
+            bounds.append(percentile_interval(column, bootstrap.confidence))
+    return bounds
+
+
+def column_means(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Measured]:
+    """Return each column's mean over the rows that have a value, with its interval."""
+    return [
+        Measured(defined_mean(column), int(np.isfinite(column).sum()), len(column), *bounds)
+        for column, bounds in zip(table.T, mean_intervals(table, bootstrap), strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Measures of runs against perspectives (BERDS)."""

@@ -1,0 +1,367 @@
+"""Do the results show every side? Runs against perspectives (BERDS, Chen and Choi 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pnyx.errors import InputError
+from pnyx.judge.verdicts import Source
+from pnyx.measure.answers.agreement import counts_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.core.ground_truth import Joined, join_labels
+from pnyx.measure.core.significance import Comparison, Test
+from pnyx.measure.perspectives.corrected import Corrected, Correction
+from pnyx.measure.perspectives.results import (
+    MeasuredCoverage,
+    PerspectiveCoverage,
+    PerspectiveTopics,
+    UnionCoverage,
+    means_of,
+    values_of,
+)
+from pnyx.measure.perspectives.table import (
+    PERSPECTIVE_MEASURES,
+    SIDED,
+    Bounded,
+    PerspectiveMeasureAt,
+    Table,
+    minimum_cover,
+    mrecall,
+    opposed,
+    parse_perspective_measure,
+    table_of,
+)
+from pnyx.measure.perspectives.verdicts import (
+    UnscoredPairs,
+    Verdicts,
+    qrels_of_verdicts,
+    read_verdicts,
+)
+from pnyx.measure.runs.irmeasures import Scorer, parse_measures
+from pnyx.measure.runs.rankings import (
+    Rankings,
+    Run,
+    judgements_of,
+    rankings_of,
+    topic_order,
+    topics_measured,
+)
+from pnyx.measure.runs.retrieval import check_runs, compare_runs
+from pnyx.records import Perspective, Qrel
+
+__all__ = [
+    "PERSPECTIVE_DEPTHS",
+    "Questions",
+    "by_question",
+    "measure_perspectives",
+    "perspective_qrels",
+]
+
+PERSPECTIVE_DEPTHS = (5,)
+
+Questions: TypeAlias = Mapping[str, Sequence[Perspective]]
+Values: TypeAlias = dict[str, list[Bounded | None]]
+
+
+def by_question(
+    perspectives: Iterable[Perspective], *, sides_by_order: bool = False
+) -> dict[str, list[Perspective]]:
+    """Return the perspectives of each question, questions in order.
+
+    With `sides_by_order`, of a question's two perspectives without a side the first supports it and
+    the second opposes it, as BERDS made them (Tables 9, 10 and 12).
+    """
+    found: dict[str, list[Perspective]] = {}
+    for one in perspectives:
+        found.setdefault(one.question_id, []).append(one)
+    if sides_by_order:
+        for question, own in found.items():
+            if [one.stance for one in own] == [None, None]:
+                found[question] = [replace(own[0], stance="pro"), replace(own[1], stance="con")]
+    return {question: found[question] for question in sorted(found, key=topic_order)}
+
+
+def measure_perspectives(
+    runs: Mapping[str, Run],
+    perspectives: Questions,
+    verdicts: Verdicts | Source,
+    measures: Sequence[str] = (),
+    *,
+    depths: Sequence[int] = PERSPECTIVE_DEPTHS,
+    union_depth: int | None = None,
+    labelled: Joined | Source | None = None,
+    shift: float = 0.0,
+    topics_of: PerspectiveTopics = "perspectives",
+    baseline: str | None = None,
+    test: Test = "randomisation",
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> PerspectiveCoverage:
+    """Measure whether runs cover the perspectives on their questions.
+
+    Args:
+        runs: name -> a run file, or what `pnyx.read_run` yields; read once.
+        perspectives: what `by_question` returns.
+        verdicts: which document supports which perspective: what `pnyx.ask` returned, or a source
+            as for `read_verdicts`.
+        measures: by their notation (`MRecall@5`, `CoverDepth@100`), also diversity measures of
+            ir-measures (`alpha_nDCG@10`). By default MRecall and Precision at each of `depths`, and
+            which side is covered where questions have two opposite perspectives.
+        depths: of the default measures.
+        union_depth: also measure how deep each run must be read to cover everything (Table 5), and
+            what so many documents of each run cover together (Table 6).
+        labelled: pairs that the same judge answered and people labelled (as for `join_labels`):
+            MRecall and Precision are also given corrected for the judge's errors.
+        shift: standard deviation of how far the judge's log-odds may be off where the labelled
+            questions come from elsewhere; 0.7 for odds that are twice or half as high.
+        topics_of: which questions count.
+        baseline: name of the run that the others are compared with, on `measures` or by default on
+            MRecall and Precision.
+        test: of the differences over questions; two-sided, corrected by Holm-Bonferroni over all.
+        bootstrap: over questions; its seed is that of everything that is drawn.
+
+    Raises:
+        InputError: a measure is unknown or cannot be computed, a run has no question with
+            perspectives or contradicts itself, no verdict is on a pair of the runs, or another
+            judge answered the labelled pairs.
+        MissingExtra: the t-test, or a measure of ir-measures, needs the extra `retrieval`.
+        ValueError: no run, no perspectives, or no run of the baseline's name; a shift below 0.
+    """
+    if not perspectives:
+        raise ValueError("found no perspectives, expected one or more")
+    check_runs(runs, baseline)
+    verdicts = read_verdicts(verdicts)
+    chosen = _Chosen(measures, depths, union_depth, perspectives)
+    ranked = {name: rankings_of(entries) for name, entries in runs.items()}
+    topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
+    tables = {
+        name: [
+            table_of(t, own.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
+            for t in topics[name]
+        ]
+        for name, own in ranked.items()
+    }
+    every = [table for own in tables.values() for table in own]
+    _check_pairs(every, verdicts)
+    values = _values(chosen, tables, every, verdicts)
+    fitted = None
+    if labelled is not None:
+        if not isinstance(labelled, Joined):
+            labelled = join_labels(labelled, task="support", judge=verdicts.judge)
+        fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
+        fitted.check_judge(verdicts.judge)
+    measured = tuple(
+        _measured(name, own, perspectives, tables[name], values[name], chosen, fitted, bootstrap)
+        for name, own in ranked.items()
+    )
+    comparisons: tuple[Comparison, ...] = ()
+    if baseline is not None:
+        columns = {
+            name: np.stack([values_of(own[n]) for n in chosen.compared], axis=1)
+            for name, own in values.items()
+        }
+        comparisons = compare_runs(columns, topics, chosen.compared, baseline, test, bootstrap)
+    union = None
+    if union_depth is not None:
+        union = _union(ranked, topics, perspectives, verdicts, union_depth, bootstrap)
+    return PerspectiveCoverage(
+        runs=measured,
+        topics_of=topics_of,
+        questions=len(perspectives),
+        perspectives=sum(map(len, perspectives.values())),
+        judge=verdicts.judge,
+        union=union,
+        correction=None if fitted is None else fitted.row(),
+        comparisons=comparisons,
+        baseline=baseline,
+        test=test,
+        bootstrap=bootstrap,
+    )
+
+
+def perspective_qrels(
+    runs: Iterable[Run],
+    perspectives: Questions,
+    verdicts: Verdicts,
+    depth: int,
+    unscored: UnscoredPairs = "error",
+) -> list[Qrel]:
+    """Return verdicts as TREC diversity qrels, with perspectives as subtopics.
+
+    Args:
+        runs: each what `pnyx.read_run` yields.
+        perspectives: what `by_question` returns.
+        verdicts: which document supports which perspective.
+        depth: so many documents of each run, and whatever else has a verdict.
+        unscored: how pairs without a verdict are treated.
+
+    Raises:
+        InputError: a pair is unscored, and `unscored` is `error`; a run contradicts itself.
+    """
+    pooled: dict[str, dict[str, None]] = {question: {} for question in perspectives}
+    for entries in runs:
+        for question, documents in rankings_of(entries).by_topic.items():
+            if question in pooled:
+                pooled[question].update(dict.fromkeys(documents[:depth]))
+    for question, doc_id, _ in verdicts.pairs:
+        if question in pooled:
+            pooled[question][doc_id] = None
+    pairs = (
+        (question, doc_id, one.id)
+        for question, documents in pooled.items()
+        for doc_id in documents
+        for one in perspectives[question]
+    )
+    return list(qrels_of_verdicts(verdicts, pairs, unscored))
+
+
+class _Chosen:
+    """The measures to compute, ours and ir-measures', by notation."""
+
+    def __init__(
+        self,
+        measures: Sequence[str],
+        depths: Sequence[int],
+        union_depth: int | None,
+        perspectives: Questions,
+    ) -> None:
+        self.own: dict[str, PerspectiveMeasureAt] = {}
+        others = [name for name in measures if not self._take(parse_perspective_measure(name))]
+        self.diverse = parse_measures(others) if others else {}
+        for name, measure in self.diverse.items():
+            if type(measure.params.get("cutoff")) is not int:
+                raise InputError(f"--measure {name}: expected a depth, as in {name}@10")
+        for name in () if measures else ("MRecall", "Precision"):
+            for k in depths:
+                self._take(PERSPECTIVE_MEASURES[name] @ k)
+        self.compared = [*self.own, *self.diverse]
+        if not measures and any(
+            opposed(one.stance for one in own) for own in perspectives.values()
+        ):
+            for k in depths:
+                for name in SIDED:
+                    self._take(PERSPECTIVE_MEASURES[name] @ k)
+        for name in ("MRecall", "CoverDepth", "MinCover") if union_depth is not None else ():
+            self._take(PERSPECTIVE_MEASURES[name] @ int(union_depth or 0))
+        cutoffs = [one.params["cutoff"] for one in self.diverse.values()]
+        self.depth = max([*(one.k for one in self.own.values()), *cutoffs])
+        # A topic may have no value of these though all its pairs are scored.
+        self.conditional = frozenset(n for n, one in self.own.items() if not one.measure.always)
+
+    def _take(self, measure: PerspectiveMeasureAt | None) -> bool:
+        if measure is not None:
+            self.own[repr(measure)] = measure
+        return measure is not None
+
+
+def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
+    """Refuse verdicts on other pairs: every measure would say that all is open."""
+    if not any(table.documents for table in every) or verdicts.other.value is not None:
+        return
+    if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
+        asked = next(t for t in every if t.documents)
+        place = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
+        some = next(iter([*verdicts.pairs, *verdicts.by_id]), "none")
+        raise InputError(
+            f"no verdict is on a pair of the runs (question, document, perspective: the first is "
+            f"{place}; verdicts are on {some!r})"
+        )
+
+
+def _values(
+    chosen: _Chosen,
+    tables: Mapping[str, Sequence[Table]],
+    every: Sequence[Table],
+    verdicts: Verdicts,
+) -> dict[str, Values]:
+    """Return run -> measure -> the value of each topic.
+
+    By diversity qrels a pair without a grade counts as no; so by measures of ir-measures, a topic
+    with an unscored pair within the depth has no value.
+    """
+    found: dict[str, Values] = {
+        name: {notation: [one.of(t) for t in own] for notation, one in chosen.own.items()}
+        for name, own in tables.items()
+    }
+    if not chosen.diverse:
+        return found
+    known = {table.topic: set(table.perspectives) for table in every}
+    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
+    for t in every:
+        pool |= dict.fromkeys((t.topic, d, p) for d in t.documents for p in t.perspectives)
+    judged = list(qrels_of_verdicts(verdicts, pool, "skip"))
+    if not judged:
+        raise InputError("no pair of the runs is scored, which diversity measures need")
+    scorer = Scorer(chosen.diverse, judgements_of(judged))
+    for name, own in tables.items():
+        scores = scorer.score({table.topic: table.documents for table in own})
+        for notation, measure in chosen.diverse.items():
+            values = found[name][notation] = []
+            for table in own:
+                closed = not table.unscored[: measure.params["cutoff"]].any()
+                known_here = closed and table.topic in scores
+                one = scores[table.topic][notation] if known_here else None
+                values.append(Bounded(one, one) if known_here else Bounded(0.0, None))
+    return found
+
+
+def _measured(
+    name: str,
+    rankings: Rankings,
+    perspectives: Questions,
+    tables: Sequence[Table],
+    values: Values,
+    chosen: _Chosen,
+    fitted: Correction | None,
+    bootstrap: Bootstrap,
+) -> MeasuredCoverage:
+    corrected: dict[str, Corrected] = {}
+    for notation, at in chosen.own.items() if fitted is not None else ():
+        if at.measure.name in ("MRecall", "Precision"):
+            corrected[notation] = getattr(fitted, at.measure.name.lower())(tables, at.k)
+    topics = [table.topic for table in tables]
+    return MeasuredCoverage(
+        name,
+        rankings.tags,
+        means_of(values, chosen.conditional, bootstrap),
+        {
+            topic: {n: one for n, own in values.items() if (one := own[place]) is not None}
+            for place, topic in enumerate(topics)
+        },
+        _pairs(tables),
+        tuple(t for t in topics if t not in rankings.by_topic),
+        tuple(t for t in rankings.by_topic if t not in perspectives),
+        rankings.rearranged,
+        corrected,
+    )
+
+
+def _pairs(tables: Sequence[Table]) -> dict[str, Any]:
+    return counts_of(sum(t.yes.size for t in tables), [r for t in tables for r in t.reasons])
+
+
+def _union(
+    ranked: Mapping[str, Rankings],
+    topics: Mapping[str, Sequence[str]],
+    perspectives: Questions,
+    verdicts: Verdicts,
+    depth: int,
+    bootstrap: Bootstrap,
+) -> UnionCoverage:
+    tables = []
+    for topic in dict.fromkeys(topic for own in topics.values() for topic in own):
+        documents = dict.fromkeys(
+            doc for own in ranked.values() for doc in own.by_topic.get(topic, ())[:depth]
+        )
+        tables.append(table_of(topic, tuple(documents), perspectives[topic], verdicts))
+    # A set of documents is read whole: its depth is its size.
+    sizes = [max(1, len(table.documents)) for table in tables]
+    values = {
+        "MRecall": [mrecall(table, k) for table, k in zip(tables, sizes, strict=True)],
+        "MinCover": [minimum_cover(table, k) for table, k in zip(tables, sizes, strict=True)],
+    }
+    means = means_of(values, frozenset({"MinCover"}), bootstrap)
+    return UnionCoverage(depth, means, _pairs(tables))

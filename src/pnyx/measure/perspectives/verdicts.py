@@ -1,0 +1,243 @@
+"""Verdicts on pairs of document and perspective, from a judge, people or qrels.
+
+A document judged passage by passage supports a perspective where a passage does; where none does
+and one is unscored or missing, that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pnyx.corpora import read_qrels, sniff
+from pnyx.corpora.base import located
+from pnyx.errors import InputError, shorten
+from pnyx.files import read_head
+from pnyx.judge.perspectives import pair_id
+from pnyx.judge.verdicts import Source, Verdict, file_of, of_one_judge, shown_value
+from pnyx.judge.verdicts import read_verdicts as read_rows
+from pnyx.measure.core.ground_truth import grade_of, majority
+from pnyx.measure.runs.rankings import NO_SUBTOPIC
+from pnyx.records import Qrel
+
+__all__ = [
+    "MISSING",
+    "Unjudged",
+    "UnscoredPairs",
+    "Verdict",
+    "Verdicts",
+    "qrels_of_verdicts",
+    "read_verdicts",
+    "verdicts_of_answers",
+]
+
+Unjudged: TypeAlias = Literal["unscored", "no"]
+"""What pairs are that qrels lack: open, or no, for qrels that list only what supports."""
+
+UnscoredPairs: TypeAlias = Literal["error", "skip", "zero"]
+"""Unscored pairs in qrels: an error, no line, or grade 0."""
+
+Place: TypeAlias = tuple[str, str, str]
+
+
+MISSING = Verdict(unscored="no verdict")
+
+_NO = Verdict(value=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Verdicts on pairs, by question, document and perspective.
+
+    `by_id` holds labels that name no pair, by the item's id (`pnyx.judge.perspectives.pair_id`);
+    `other` is the verdict on a pair that is in neither.
+    """
+
+    judge: str
+    pairs: Mapping[Place, Verdict]
+    by_id: Mapping[str, Verdict] = field(default_factory=dict)
+    other: Verdict = MISSING
+
+    def of(self, question_id: str, doc_id: str, perspective_id: str) -> Verdict:
+        """Return the verdict on a pair; `other` where nobody was asked."""
+        place = question_id, doc_id, perspective_id
+        found = self.pairs.get(place)
+        if found is None and self.by_id:
+            found = self.by_id.get(pair_id(*place))
+        return self.other if found is None else found
+
+
+def read_verdicts(
+    source: Source | Verdicts,
+    *,
+    judge: str | None = None,
+    unjudged: Unjudged = "unscored",
+    relevant_from: int = 1,
+) -> Verdicts:
+    """Read verdicts on pairs of document and perspective.
+
+    Args:
+        source: a results folder or answers of `pnyx judge support`, or what `pnyx.ask` returned;
+            labels JSONL, of several annotators the majority; or TREC diversity qrels, where a
+            perspective is a subtopic. Answers name the pair by `question_id` (or `group`), `doc_id`
+            and `perspective_id`; labels so, or by the item's id.
+        judge: whose answers count, where the file holds several judges'.
+        unjudged: what pairs are that qrels lack.
+        relevant_from: the least grade of qrels that is a yes.
+
+    Raises:
+        InputError: at the first fault, naming file and line; also where a pair has two verdicts,
+            the answers are several judges' or another task's, or the qrels know no subtopics.
+    """
+    if isinstance(source, Verdicts):
+        return source
+    if not isinstance(source, str | Path):
+        return _answers(source, judge)
+    path = file_of(source)
+    # Whatever does not look like JSON can only be qrels, whose reader says what is wrong with it.
+    if read_head(path, 1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return _answers(path, judge) if sniff(path, "items") == "answers" else _labels(path)
+    pairs = {
+        (q.topic_id, q.doc_id, q.subtopic): Verdict(value=q.grade >= relevant_from)
+        for q in read_qrels(path)
+    }
+    if all(subtopic in NO_SUBTOPIC for _, _, subtopic in pairs):
+        problem = "found plain qrels, expected diversity qrels: topic perspective document grade"
+        raise InputError(problem, path=path)
+    return Verdicts(f"qrels:{_named(path)}", pairs, other=_NO if unjudged == "no" else MISSING)
+
+
+def _named(path: str) -> str:
+    return "standard input" if path == "-" else Path(path).name
+
+
+def qrels_of_verdicts(
+    verdicts: Verdicts, pairs: Iterable[Place], unscored: UnscoredPairs = "error"
+) -> Iterator[Qrel]:
+    """Yield verdicts as TREC diversity qrels: grade 1 for yes, 0 for no."""
+    for question_id, doc_id, perspective_id in pairs:
+        found = verdicts.of(question_id, doc_id, perspective_id)
+        if found.value is None and unscored == "error":
+            shown = ", ".join(shorten(x, 40) for x in (question_id, doc_id, perspective_id))
+            raise InputError(
+                f"qrels: the pair {shown} is unscored ({shorten(found.unscored, 60)}); say what is "
+                "to become of such pairs: skip (no line) or zero (no)"
+            )
+        if found.value is not None or unscored == "zero":
+            yield Qrel(question_id, doc_id, int(bool(found.value)), perspective_id)
+
+
+@dataclass(slots=True)
+class _Passages:
+    """The verdicts on the passages of a document, by their numbers."""
+
+    count: int
+    found: dict[int, Verdict] = field(default_factory=dict)
+
+    def verdict(self) -> Verdict:
+        said = self.found.values()
+        scored = [one.probability for one in said if one.value is not None]
+        stated = [p for p in scored if p is not None]
+        highest = max(stated) if stated and len(stated) == len(scored) else None
+        if any(one.value for one in said):
+            return Verdict(value=True, probability=highest)
+        if reason := next((one.unscored for one in said if one.value is None), ""):
+            return Verdict(unscored=reason)
+        if len(self.found) < self.count:
+            missing = self.count - len(self.found)
+            return Verdict(unscored=f"passages: no verdict on {missing} of {self.count}")
+        return Verdict(value=False, probability=highest)
+
+
+class _Collected:
+    def __init__(self) -> None:
+        self._passages: dict[Place, _Passages] = {}
+        self._by_id: dict[str, Verdict] = {}
+
+    def add(self, one: Verdict, *, by_id: bool) -> Verdict:
+        """Add one, and return it; InputError: it names no pair, or one that has a verdict."""
+        place = _place(one, by_id=by_id)
+        if place is None:
+            self._by_id[one.id] = one
+            return one
+        number, count = (_number(one.extra, name) for name in ("passage", "passages"))
+        if number > count:
+            raise InputError(f"passage: found {number}, expected at most {count} (passages)")
+        passages = self._passages.setdefault(place, _Passages(count))
+        if number in passages.found or passages.count != count:
+            shown = ", ".join(shorten(part, 40) for part in place)
+            raise InputError(f"the pair {shown} has a verdict in an earlier line")
+        passages.found[number] = one
+        return one
+
+    def answer(self, one: Verdict) -> Verdict:
+        """Add the answer to a pair, and return it; InputError also: no yes or no, another task."""
+        if one.task not in ("support", "perspectives"):
+            found = shorten(one.task, 40)
+            raise InputError(f"task: found {found!r}, expected support or perspectives")
+        if not isinstance(one.value, bool | None):
+            found = shown_value(one.value)
+            raise InputError(f"value: found {found}, expected true, false or null")
+        return self.add(one, by_id=False)
+
+    def verdicts(self, judge: str) -> Verdicts:
+        pairs = {place: passages.verdict() for place, passages in self._passages.items()}
+        return Verdicts(judge, pairs, self._by_id)
+
+
+def _place(one: Verdict, *, by_id: bool) -> Place | None:
+    """Return the pair that a verdict names; None where it names none and need not."""
+    if by_id and not one.doc_id and not one.perspective_id:
+        return None
+    for name in ("question_id", "doc_id", "perspective_id"):
+        if not getattr(one, name):
+            expected = "an id, as pnyx judge support --run writes it"
+            raise InputError(f"{name}: found none, expected {expected}")
+    return one.question_id, one.doc_id, one.perspective_id
+
+
+def _number(extra: Mapping[str, Any], name: str) -> int:
+    """Return the number of a passage, or of passages; 1 where the document was not cut."""
+    value = extra.get(name)
+    if value is None or (type(value) is int and value >= 1):
+        return value or 1
+    raise InputError(f"{name}: found {shown_value(value)}, expected a number from 1 on")
+
+
+def _answers(source: Source, judge: str | None) -> Verdicts:
+    collected = _Collected()
+    own = list(of_one_judge(read_rows(source), judge, source, collected.answer))
+    return collected.verdicts(own[0].judge)
+
+
+def verdicts_of_answers(judge: str, rows: Iterable[Mapping[str, Any]]) -> Verdicts:
+    """Return the verdicts of one judge's answers, as `read_verdicts` reads them."""
+    collected = _Collected()
+    for one in read_rows(rows):
+        collected.answer(one)
+    return collected.verdicts(judge)
+
+
+def _labels(path: str) -> Verdicts:
+    votes: dict[str, list[bool]] = {}
+    first: dict[str, Verdict] = {}
+    for one in read_rows(path, "labels"):
+        try:
+            votes.setdefault(one.id, []).append(grade_of(one.value) > 0)
+            before = first.setdefault(one.id, one)
+            if _place(before, by_id=True) != _place(one, by_id=True):
+                raise InputError(f"id {shorten(one.id, 40)!r} names another pair than before")
+        except InputError as error:
+            raise located(error, path, one.line) from error
+    collected = _Collected()
+    for identifier, said in votes.items():
+        value = majority(said)
+        one = replace(first[identifier], value=value, unscored="tie" if value is None else "")
+        try:
+            collected.add(one, by_id=True)
+        except InputError as error:
+            shown = shorten(identifier, 40)
+            raise InputError(f"id {shown!r}: {error.problem}", path=path) from error
+    return collected.verdicts(f"labels:{_named(path)}")

@@ -1,0 +1,1 @@
+"""Chat models behind endpoints: requests, replies, cost."""

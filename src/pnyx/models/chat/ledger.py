@@ -1,0 +1,330 @@
+"""What asking costs: counted by the server's own figures, and held below a budget.
+
+A budget is kept by reservation of upper bounds; what may have been billed without a count keeps its
+bound as spent (docs/decisions/pace-and-budget.md).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.chat.prices import Price
+from pnyx.models.chat.types import ChatRequest
+from pnyx.models.http.flow import Ticket, WaitQueue
+
+__all__ = [
+    "Bound",
+    "BudgetReached",
+    "Estimate",
+    "Ledger",
+    "Reservation",
+    "bound_of",
+    "check_budget",
+    "estimate",
+    "prompt_bytes",
+]
+
+_PER_MESSAGE, _PER_REQUEST = 16, 128
+_BYTES_PER_TOKEN = 6.0
+"""Few tokenizers put more bytes of running text into a token on average."""
+
+
+class BudgetReached(PnyxError):  # noqa: N818 - reads as what happened
+    """What is left of the budget is less than the request may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most tokens that a request can use."""
+
+    prompt: int
+    completion: int
+
+
+def prompt_bytes(request: ChatRequest) -> int:
+    """Return the bytes of a request's messages and schema, as UTF-8."""
+    texts = [message.content for message in request.messages]
+    if request.schema is not None:
+        texts.append(json.dumps(request.schema, ensure_ascii=False))
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+def bound_of(request: ChatRequest) -> Bound:
+    """Return the most tokens that a request can use.
+
+    A token is at least one byte of text; the chat template adds 16 a message and 128 a request.
+    """
+    extra = _PER_REQUEST + _PER_MESSAGE * len(request.messages)
+    return Bound(prompt_bytes(request) + extra, request.max_tokens)
+
+
+def check_budget(budget_usd: float | None, model: str, price: Price | None) -> None:
+    """Refuse a budget in money where the price is not known."""
+    if budget_usd is not None and price is None:
+        raise InputError(
+            f"--budget: the price of {shorten(model)!r} is not known; give it in a file with "
+            "--prices, or limit tokens instead"
+        )
+
+
+@dataclass(slots=True)
+class _Sum:
+    """Tokens of one state: settled, reserved, or assumed for want of a count."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+    def add(self, bound: Bound, sign: int = 1) -> None:
+        self.prompt += sign * bound.prompt
+        self.completion += sign * bound.completion
+
+    def tokens(self) -> int:
+        return self.prompt + self.completion
+
+    def cost(self, price: Price) -> float:
+        return price.cost(self.prompt, self.completion, self.cached)
+
+
+@dataclass(slots=True)
+class Reservation:
+    """Leave to make one attempt; released without a verdict, uncertain if it was cancelled."""
+
+    bound: Bound
+    usage: Mapping[str, int] = field(default_factory=dict)
+    verdict: str = "released"
+
+    def settle(self, usage: Mapping[str, int]) -> None:
+        """A reply came, with the server's count; without one, the bound counts."""
+        self.verdict, self.usage = "settled", usage
+
+    def lose(self) -> None:
+        """The attempt may have been billed, and nobody says how much."""
+        self.verdict = "uncertain"
+
+
+class Ledger(WaitQueue):
+    """Counts what is used and keeps it below a budget. Safe in several threads and event loops.
+
+    Args:
+        price: of the model; None where it is not known.
+        budget_usd: the most that may be spent, in US dollars; needs a price.
+        budget_tokens: the most prompt and completion tokens that may be used, together.
+
+    Attributes:
+        requests: attempts that were answered by a completion.
+        uncertain: attempts that may have been billed without anybody saying how much.
+        without_usage: replies that came without a count.
+        reasoning_tokens: of the completion tokens, those spent on thinking.
+    """
+
+    def __init__(
+        self,
+        price: Price | None = None,
+        *,
+        budget_usd: float | None = None,
+        budget_tokens: int | None = None,
+    ) -> None:
+        super().__init__()
+        if budget_usd is not None and price is None:
+            raise ValueError("a budget in money needs a price")
+        self.price = price
+        self.budget_usd = budget_usd
+        self.budget_tokens = budget_tokens
+        self.requests = self.uncertain = self.without_usage = self.reasoning_tokens = 0
+        self._settled, self._assumed, self._reserved = _Sum(), _Sum(), _Sum()
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a budget."""
+        return (self.budget_usd, self.budget_tokens) != (None, None)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Prompt tokens by the server's count."""
+        return self._settled.prompt
+
+    @property
+    def cached_tokens(self) -> int:
+        """Of the prompt tokens, those that the server had cached."""
+        return self._settled.cached
+
+    @property
+    def completion_tokens(self) -> int:
+        """Completion tokens by the server's count."""
+        return self._settled.completion
+
+    @property
+    def assumed_tokens(self) -> int:
+        """Bounds of attempts that came without a count: they used at most this."""
+        return self._assumed.tokens()
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars by the server's counts; None where the price is not known."""
+        return None if self.price is None else self._settled.cost(self.price)
+
+    @property
+    def cost_at_most(self) -> float | None:
+        """US dollars with the bounds of what came without a count; None without a price."""
+        if self.price is None:
+            return None
+        return self._settled.cost(self.price) + self._assumed.cost(self.price)
+
+    def row(self) -> dict[str, Any]:
+        """Return the totals for a manifest."""
+        return {
+            "requests": self.requests,
+            "prompt_tokens": self.prompt_tokens,
+            "cached_tokens": self.cached_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reasoning_tokens": self.reasoning_tokens,
+            "uncertain": self.uncertain,
+            "without_usage": self.without_usage,
+            "assumed_tokens": self.assumed_tokens,
+            "cost_usd": self.cost,
+            "cost_usd_at_most": self.cost_at_most,
+        }
+
+    def check(self, request: ChatRequest) -> None:
+        """Raise BudgetReached if a request is too much even if all under way came for free."""
+        if self.limited:
+            with self._lock:
+                self._afford(bound_of(request))
+
+    @asynccontextmanager
+    async def admit(self, request: ChatRequest) -> AsyncIterator[Reservation]:
+        """Set aside what one attempt may use, until it is over, waiting in order until it fits.
+
+        Raises:
+            BudgetReached: it can no longer be afforded.
+        """
+        ticket = Reservation(bound_of(request))
+        await self._enter(ticket)
+        try:
+            yield ticket
+        except Exception:
+            raise
+        except BaseException:
+            ticket.verdict = "uncertain" if ticket.verdict == "released" else ticket.verdict
+            raise
+        finally:
+            with self._lock:
+                if ticket.verdict == "uncertain":
+                    self.uncertain += 1
+                    self._assumed.add(ticket.bound)
+                elif ticket.verdict == "settled":
+                    self._settle(ticket)
+                self._leave(ticket)
+
+    def _afford(self, bound: Bound) -> None:
+        """Raise BudgetReached where a bound does not fit beside what is spent for good."""
+        if self._fits(bound, reserved=False):
+            return
+        tokens = bound.prompt + bound.completion
+        used = self._settled.tokens() + self._assumed.tokens()
+        if self.budget_tokens is not None and used + tokens > self.budget_tokens:
+            raise BudgetReached(
+                f"{used:,} tokens are used of {self.budget_tokens:,}, "
+                f"and the request may take {tokens:,}"
+            )
+        most = self.price.cost_at_most(bound.prompt, bound.completion) if self.price else 0
+        raise BudgetReached(
+            f"${self.cost_at_most or 0:.4f} is spent of ${self.budget_usd or 0:.4f}, "
+            f"and the request may take ${most:.4f}"
+        )
+
+    def _fits(self, bound: Bound, *, reserved: bool) -> bool:
+        sums = [self._settled, self._assumed, *([self._reserved] if reserved else [])]
+        if self.budget_tokens is not None:
+            tokens = sum(part.tokens() for part in sums) + bound.prompt + bound.completion
+            if tokens > self.budget_tokens:
+                return False
+        if self.budget_usd is not None and self.price is not None:
+            cost = sum(part.cost(self.price) for part in sums)
+            cost += self.price.cost_at_most(bound.prompt, bound.completion)
+            if cost > self.budget_usd:
+                return False
+        return True
+
+    def _take(self, ticket: Reservation) -> bool:
+        if not self._fits(ticket.bound, reserved=True):
+            return False
+        self._reserved.add(ticket.bound)
+        return True
+
+    def _free(self, ticket: Reservation) -> None:
+        self._reserved.add(ticket.bound, -1)
+
+    def _look(self, turn: Ticket) -> float:
+        self._afford(turn.wanted.bound)
+        return math.inf
+
+    def _is_hopeless(self, ticket: Reservation) -> bool:
+        return not self._fits(ticket.bound, reserved=False)
+
+    def _settle(self, ticket: Reservation) -> None:
+        self.requests += 1
+        usage = ticket.usage
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if prompt is None or completion is None:
+            self.without_usage += 1
+            self._assumed.add(ticket.bound)
+            return
+        self._settled.add(Bound(prompt, completion))
+        self._settled.cached += min(usage.get("cached_tokens", 0), prompt)
+        self.reasoning_tokens += usage.get("reasoning_tokens", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What requests will use, each range from low to high; `cost_usd` None without a price."""
+
+    requests: int
+    prompt_tokens: tuple[int, int]
+    completion_tokens: tuple[int, int]
+    cost_usd: tuple[float, float] | None
+
+
+def estimate(
+    requests: Iterable[ChatRequest],
+    price: Price | None = None,
+    past: Sequence[tuple[int, Mapping[str, int]]] = (),
+) -> Estimate:
+    """Return what requests will use if each is answered at the first attempt.
+
+    `past` has (`prompt_bytes`, usage) of replies to similar requests. With at least 5, the ranges
+    are the 5th and 95th percentile of what those used; without, they go from 6 bytes a token and
+    one token a reply to the bounds that a budget reserves.
+    """
+    number = size = text = most_prompt = most_completion = 0
+    for request in requests:
+        bound = bound_of(request)
+        number += 1
+        size += prompt_bytes(request)
+        text += prompt_bytes(replace(request, schema=None))
+        most_prompt += bound.prompt
+        most_completion += bound.completion
+    low = [round(text / _BYTES_PER_TOKEN), number]  # not every server bills the schema
+    high = [most_prompt, most_completion]
+    seen = [
+        (usage["prompt_tokens"] / sent, usage["completion_tokens"])
+        for sent, usage in past
+        if sent > 0 and {"prompt_tokens", "completion_tokens"} <= usage.keys()
+    ]
+    if len(seen) >= 5:
+        rates, lengths = (sorted(column) for column in zip(*seen, strict=True))
+        at = (int(0.05 * len(seen)), min(len(seen) - 1, int(0.95 * len(seen))))
+        low = [min(int(size * rates[at[0]]), most_prompt), number * lengths[at[0]]]
+        high = [min(int(size * rates[at[1]]) + 1, most_prompt), number * lengths[at[1]]]
+        low[1], high[1] = min(low[1], most_completion), min(high[1], most_completion)
+    cost = None
+    if price is not None:
+        cost = (price.cost(low[0], low[1]), price.cost_at_most(high[0], high[1]))
+    return Estimate(number, (low[0], high[0]), (low[1], high[1]), cost)

@@ -1,0 +1,69 @@
+"""What turns texts into vectors: the packaged encoder, or any `/v1/embeddings` endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from pnyx.errors import InputError, shorten
+from pnyx.models.http.addresses import read_key, read_spec, shown_address
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pnyx.models.http.responses import RetryPolicy
+
+__all__ = ["PACKAGED", "Embedder", "embedder_from"]
+
+PACKAGED = "minilm-int8"
+"""Name of the packaged encoder."""
+
+_FORMS = f"{PACKAGED} (the packaged one) or http://HOST:PORT/v1#MODEL"
+
+
+class Embedder(Protocol):
+    """Something whose vectors' dot product is the cosine similarity of the texts."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the vectors: two embedders of one name embed equally."""
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts, possibly none; what a model cannot hold of a text is left out.
+
+        Returns:
+            Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1.
+
+        Raises:
+            ModelError: the model cannot be used.
+        """
+
+
+def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) -> Embedder:
+    """Make an embedder from what `--embedder` says; nothing is asked yet.
+
+    Args:
+        spec: None or `minilm-int8` for the packaged encoder; `http://HOST:PORT/v1#MODEL` (or https)
+            for a server with `/embeddings` like OpenAI's, whose key is read from PNYX_API_KEY.
+        retry: time limits and retries of an endpoint.
+
+    Raises:
+        InputError: none of these forms, or a key that cannot be one.
+    """
+    if spec is None or spec == PACKAGED:
+        from pnyx.models.embed.encoder import load_encoder
+
+        return load_encoder()
+    named = read_spec(spec)
+    if named is None:
+        shown = shorten(shown_address(spec))
+        raise InputError(f"--embedder: found {shown!r}, expected {_FORMS}")
+    from pnyx.models.embed.endpoint import EmbeddingEndpoint
+
+    key = read_key("PNYX_API_KEY")
+    return EmbeddingEndpoint(*named, key, retry=retry)

@@ -1,0 +1,139 @@
+"""An address that a model is asked at, whatever it is asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TypeVar
+
+from pnyx.models.http.addresses import Secrets, check_address
+from pnyx.models.http.flow import PerLoop
+from pnyx.models.http.limiter import AdaptiveLimiter, Slot
+from pnyx.models.http.responses import ResponseClassifier, Retryable, RetryPolicy
+from pnyx.models.http.transport import MAX_REPLY_BYTES, HttpTransport
+
+__all__ = ["Endpoint"]
+
+T = TypeVar("T")
+
+
+class Endpoint:
+    """A model behind an address: its connections, its pace, and waits that can be seen.
+
+    What it refuses and bears is remembered for the life of this object, which any event loop may
+    use. The key goes to the server and nowhere else: no log, store, repr or error text holds it.
+    """
+
+    path = ""
+    longest = MAX_REPLY_BYTES
+    usual_concurrency = 32
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        api_key: str | None = None,
+        *,
+        retry: RetryPolicy | None = None,
+        concurrency: int | None = None,
+    ) -> None:
+        self.base_url = check_address(base_url)
+        self.model = model
+        self.retry = retry or RetryPolicy()
+        self.limiter = AdaptiveLimiter(
+            self.usual_concurrency if concurrency is None else concurrency
+        )
+        self._lock = threading.Lock()
+        self.on_retry: Callable[[str], None] | None = None
+        self.on_wait: Callable[[str], None] | None = None
+        self.retries = 0
+        self._key = api_key
+        self._sorter = ResponseClassifier(self.base_url, model, Secrets(api_key))
+        self._wires = PerLoop(HttpTransport.close)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_url!r}, {self.model!r})"
+
+    @property
+    def address(self) -> str:
+        """The base URL."""
+        return self.base_url
+
+    @property
+    def concurrency(self) -> int:
+        """The most requests ever under way at once."""
+        return self.limiter.ceiling
+
+    def connected(self) -> AbstractAsyncContextManager[HttpTransport]:
+        """Hold the connections of this event loop open; nested and parallel uses share them."""
+        return self._wires.use(self._wire)
+
+    def attempts(self, outcome: Retryable) -> int:
+        """Return how many attempts a request gets that failed like this."""
+        unreachable = outcome.kind == "unreachable"
+        return self.retry.connect_attempts if unreachable else self.retry.attempts
+
+    def announce(self, outcome: Retryable, attempt: int, limit: int) -> None:
+        """Count a further attempt, and have it shown."""
+        self.retries += 1
+        if self.on_retry is not None:
+            self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
+
+    def heed(self, outcome: Retryable) -> bool:
+        """Start nothing for as long as the endpoint asks for; a long rest is reported."""
+        if outcome.retry_after is None:
+            return False
+        seconds = self.retry.wait(1, outcome.retry_after)
+        news = self.limiter.cooling < seconds / 2
+        self.limiter.cool(seconds)
+        if news and seconds >= self.retry.silence and self.on_wait is not None:
+            wanted = f"{self.base_url} asks to be left alone for {outcome.retry_after:,.0f} s"
+            self.on_wait(f"{wanted}; it is asked again after {seconds:.0f} s")
+        return True
+
+    async def _patiently(
+        self,
+        ask: Callable[[], Awaitable[T]],
+        check: Callable[[Retryable], None] = lambda _: None,
+    ) -> tuple[T, int]:
+        """Ask until something else than `Retryable` comes, or for the last time; return how often.
+
+        `check` may raise to give up before the next attempt.
+        """
+        import anyio
+
+        attempt = 0
+        while True:
+            outcome, attempt = await ask(), attempt + 1
+            if not isinstance(outcome, Retryable) or attempt >= (limit := self.attempts(outcome)):
+                return outcome, attempt
+            check(outcome)
+            self.announce(outcome, attempt, limit)
+            if not self.heed(outcome):
+                await anyio.sleep(self.retry.wait(attempt, None))
+
+    def _learn(self, slot: Slot, outcome: object) -> None:
+        if not isinstance(outcome, Retryable):
+            slot.served()
+        elif outcome.overloaded:
+            slot.overloaded()
+
+    def _wire(self) -> HttpTransport:
+        return HttpTransport(
+            self.base_url,
+            self._key,
+            self.retry.timeout,
+            path=self.path,
+            longest=self.longest,
+            on_silence=self._silence,
+            silence=self.retry.silence,
+        )
+
+    def _silence(self, seconds: float, under_way: int) -> None:
+        if self.on_wait is not None:
+            plural = "" if under_way == 1 else "s"
+            self.on_wait(
+                f"{self.base_url} has sent nothing for {seconds:.0f} s ({under_way} request{plural}"
+                f" under way; each is given {self.retry.timeout:g} s)"
+            )

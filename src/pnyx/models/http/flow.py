@@ -1,0 +1,280 @@
+"""Running async work: many pieces, a bounded number at once; waiting in line across loops."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, Generic, TypeVar
+
+__all__ = [
+    "MemoryBudget",
+    "MemoryShare",
+    "PerLoop",
+    "Ticket",
+    "WaitQueue",
+    "run_all",
+    "run_blocking",
+]
+
+T = TypeVar("T")
+
+
+async def run_all(
+    items: Iterable[T], work: Callable[[T], Awaitable[None]], *, workers: int
+) -> None:
+    """Do `work` for each item, at most `workers` at once; the first exception is raised."""
+    import anyio
+    import anyio.lowlevel
+
+    waiting = iter(items)
+    failures: list[Exception] = []
+
+    async def worker() -> None:
+        try:
+            for item in waiting:
+                # Work that never waits (all of it in the store) must let Ctrl-C through.
+                await anyio.lowlevel.checkpoint()
+                await work(item)
+        except Exception as error:  # raised below, out of the exception group
+            failures.append(error)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(workers):
+            group.start_soon(worker)
+    if failures:
+        raise failures[0]
+
+
+def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
+    """Run async work in an event loop in a thread of its own, and return its result.
+
+    A loop that already runs in the calling thread does no harm. On Ctrl-C the work is cancelled and
+    has ended before KeyboardInterrupt leaves this function.
+    """
+    from anyio.from_thread import start_blocking_portal
+
+    async def main() -> T:
+        return await (work() if callable(work) else work)
+
+    with start_blocking_portal() as portal:
+        return portal.call(main)
+
+
+class PerLoop(Generic[T]):
+    """One thing for each event loop, made at its first use there and closed after the last."""
+
+    def __init__(self, close: Callable[[T], Awaitable[None]]) -> None:
+        from anyio.lowlevel import RunVar
+
+        self._close = close
+        self._held: RunVar[list[Any] | None] = RunVar("pnyx-per-loop", None)
+
+    @asynccontextmanager
+    async def use(self, make: Callable[[], T]) -> AsyncIterator[T]:
+        """Hold it open, made if need be; nested and parallel uses share it."""
+        held = self._held.get()
+        if held is None:
+            held = [make(), 0]
+            self._held.set(held)
+        held[1] += 1
+        try:
+            yield held[0]
+        finally:
+            held[1] -= 1
+            if not held[1]:
+                self._held.set(None)
+                await self._close(held[0])
+
+
+class Ticket:
+    """A place in a line. Its task waits on it; any thread may call it."""
+
+    __slots__ = ("_event", "_native", "_thread", "called", "granted", "wanted")
+
+    def __init__(self, wanted: Any = None) -> None:
+        from anyio.lowlevel import current_token
+
+        token: Any = current_token()
+        self._native = getattr(token, "native_token", token)
+        self._thread = threading.get_ident()
+        self.wanted = wanted
+        self.granted = False
+        self.renew()
+
+    def renew(self) -> None:
+        """Make it possible to wait again."""
+        import anyio
+
+        self._event = anyio.Event()
+        self.called = False
+
+    async def wait(self, seconds: float = math.inf) -> None:
+        """Wait to be called, at most for so many seconds."""
+        import anyio
+
+        if seconds == math.inf:
+            await self._event.wait()
+        else:
+            with anyio.move_on_after(seconds):
+                await self._event.wait()
+
+    def call(self) -> bool:
+        """Wake the waiting task; False where its event loop is no more."""
+        if self.called:
+            return True
+        self.called = True
+        try:
+            if hasattr(self._native, "run_sync_soon"):  # trio
+                self._native.run_sync_soon(self._event.set)
+            elif self._native.is_closed():
+                return False
+            elif self._thread == threading.get_ident():
+                self._event.set()
+            else:
+                self._native.call_soon_threadsafe(self._event.set)
+        except RuntimeError:  # closed in between, or (trio) finished
+            return False
+        return True
+
+
+class WaitQueue:
+    """Lets through, in order of arrival, whoever can have what it wants; safe in threads and loops.
+
+    The methods that kinds of gates override are called with the lock held.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._turns: OrderedDict[Ticket, None] = OrderedDict()
+
+    def _take(self, wanted: Any) -> bool:
+        """Take what is wanted, if it can be had now."""
+        raise NotImplementedError
+
+    def _free(self, wanted: Any) -> None:
+        """Give back what was taken."""
+        raise NotImplementedError
+
+    def _look(self, turn: Ticket) -> float:  # noqa: ARG002 - for kinds of gates
+        """Return the seconds after which a turn looks again uncalled; raise to have it leave."""
+        return math.inf
+
+    def _is_hopeless(self, wanted: Any) -> bool:  # noqa: ARG002 - for kinds of gates
+        """Whether a turn is to be called although it cannot have what it wants."""
+        return False
+
+    @property
+    def waiting(self) -> int:
+        """How many wait in line."""
+        return len(self._turns)
+
+    async def _enter(self, wanted: Any) -> None:
+        with self._lock:
+            if not self._turns and self._take(wanted):
+                return
+            turn = Ticket(wanted)
+            self._turns[turn] = None
+        try:
+            while True:
+                with self._lock:
+                    self._grant()
+                    if turn.granted:
+                        return
+                    seconds = self._look(turn)
+                    turn.renew()
+                await turn.wait(seconds)
+        except BaseException:
+            with self._lock:
+                if turn.granted:
+                    self._free(wanted)
+                self._turns.pop(turn, None)
+                self._grant()
+                if (head := self._head()) is not None:  # it minds the clock from now on
+                    head.call()
+            raise
+
+    def _leave(self, wanted: Any) -> None:
+        self._free(wanted)
+        self._grant()
+
+    def _head(self) -> Ticket | None:
+        return next(iter(self._turns), None)
+
+    def _grant(self) -> None:
+        while (head := self._head()) is not None:
+            if self._take(head.wanted):
+                del self._turns[head]
+                head.granted = True
+                if not head.call():  # its event loop is no more
+                    self._free(head.wanted)
+            elif self._is_hopeless(head.wanted) and not head.call():
+                del self._turns[head]
+            else:
+                return
+
+
+class MemoryBudget(WaitQueue):
+    """A number of bytes in memory that all answers under way share.
+
+    Where there is no room left, one answer at a time may go beyond the limit and the others wait:
+    at most the limit and one whole answer are `held`; `most` is the most that ever was.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.held = self.most = 0
+        self._beyond: MemoryShare | None = None
+
+    @asynccontextmanager
+    async def share(self) -> AsyncIterator[MemoryShare]:
+        """Hold what an answer takes as long as it is in memory."""
+        share = MemoryShare(self)
+        try:
+            yield share
+        finally:
+            with self._lock:
+                self._leave((share, 0))
+
+    async def _more(self, share: MemoryShare, count: int) -> None:
+        with self._lock:
+            # Whoever may go beyond waits for nobody: those in line wait for it.
+            if self._beyond is share and self._take((share, count)):
+                return
+        await self._enter((share, count))
+
+    def _take(self, wanted: tuple[MemoryShare, int]) -> bool:
+        share, count = wanted
+        if self.held + count > self.size and self._beyond is not share:
+            if self._beyond is not None:
+                return False
+            self._beyond = share
+        self.held += count
+        self.most = max(self.most, self.held)
+        share.held += count
+        return True
+
+    def _free(self, wanted: tuple[MemoryShare, int]) -> None:
+        share, _ = wanted
+        self.held -= share.held
+        share.held = 0
+        if self._beyond is share:
+            self._beyond = None
+
+
+class MemoryShare:
+    """The bytes of one answer."""
+
+    __slots__ = ("_room", "held")
+
+    def __init__(self, room: MemoryBudget) -> None:
+        self._room = room
+        self.held = 0
+
+    async def take(self, count: int) -> None:
+        """Take so many more bytes, as soon as there is room."""
+        await self._room._more(self, count)

@@ -1,0 +1,308 @@
+"""A language model on this machine: the packaged one, or any GGUF file, run by llama.cpp."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pnyx.errors import InputError, MissingExtra, ModelError, shorten
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
+from pnyx.models.http.flow import PerLoop
+from pnyx.models.http.responses import RetryPolicy
+from pnyx.models.local.process import (
+    WEIGHTS_COMMAND,
+    Worker,
+    fingerprint,
+    model_files,
+    packaged_weights,
+)
+
+if TYPE_CHECKING:
+    from pnyx.models.chat.ledger import Ledger
+
+__all__ = ["LocalModel", "open_local"]
+
+T = TypeVar("T")
+
+_SLOTS = 1
+_LEAST_TIMEOUT = 600.0
+_LOAD_SECONDS, _LOAD_BYTES_PER_SECOND = 60.0, 20e6
+_SAY_AFTER = 3.0
+
+_CHANCE = (
+    "the packaged model (SmolLM2, 135 million parameters) judges at chance: AUROC .55 on BERDS and "
+    ".45 on ChatReport, on small balanced samples; it is there to try the path, not for verdicts"
+)
+_UNKNOWN = (
+    "how far this model's verdicts can be trusted is not known until it is measured on labels"
+)
+
+
+def open_local(spec: str, *, retry: RetryPolicy | None = None) -> LocalModel:
+    """Open the model that `--llm local` or `--llm gguf:PATH` names; nothing is loaded yet.
+
+    Args:
+        spec: `local` for the packaged SmolLM2-135M-Instruct, or `gguf:` and the path of a GGUF file
+            (of a model in several files, the first).
+        retry: time limits; a reply is given at least ten minutes.
+
+    Raises:
+        InputError: there is no such GGUF file, the packaged weights are not installed, or
+            PNYX_LOCAL_CONTEXT is not a number of tokens.
+        MissingExtra: xllamacpp is not installed.
+    """
+    kind, _, rest = spec.partition(":")
+    packaged = spec == "local"
+    if not packaged and (kind != "gguf" or not rest):
+        raise InputError(f"found {shorten(spec)!r}, expected local or gguf:PATH")
+    if importlib.util.find_spec("xllamacpp") is None:
+        weights = f" (besides its weights: {WEIGHTS_COMMAND})" if packaged else ""
+        raise MissingExtra(f"--llm {'local' if packaged else 'gguf:PATH'}{weights}", "local")
+    path = packaged_weights() if packaged else Path(rest).expanduser()
+    notice = _CHANCE if packaged else _UNKNOWN
+    return LocalModel(path, notice=notice, context=_context(), retry=retry)
+
+
+class LocalModel:
+    """A GGUF file as a chat model. It may be used from several event loops and threads.
+
+    Args:
+        path: the file; of a model in several files, the first.
+        notice: what is known of its verdicts; one line for people.
+        context: tokens of context to hold; None for what model and memory allow.
+        retry: time limits.
+
+    Attributes:
+        model: the file's name and fingerprint, so that stored replies are not shared by files that
+            differ.
+        on_retry: called with one line when loading takes long or the process is started again.
+        on_wait: never called: a process on this machine cannot fall silent unnoticed.
+        ledger: counts what is used, and keeps to its budget.
+        retries: how often the process was started again.
+
+    Raises:
+        InputError: the file is not there or not a GGUF file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        notice: str = _UNKNOWN,
+        context: int | None = None,
+        retry: RetryPolicy | None = None,
+    ) -> None:
+        files = model_files(path)
+        given = retry or RetryPolicy()
+        self.path = path
+        self.model = f"{path.name}@{fingerprint(files)}"
+        self.notice = notice
+        self.on_retry: Callable[[str], None] | None = None
+        self.on_wait: Callable[[str], None] | None = None
+        self.ledger: Ledger | None = None
+        # The first attempt says it all: what fails here fails again, and crashes are seen to here.
+        self._retry = replace(
+            given, timeout=max(given.timeout, _LEAST_TIMEOUT), attempts=1, connect_attempts=1
+        )
+        self._context = context
+        size = sum(file.stat().st_size for file in files)
+        self._load_seconds = _LOAD_SECONDS + size / _LOAD_BYTES_PER_SECOND
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._running: _LlamaEndpoint | None = None
+        self._hopeless: str | None = None
+        self._crashes = self.retries = 0
+        self._held: PerLoop[_Held] = PerLoop(lambda held: held.stack.aclose())
+
+    def __repr__(self) -> str:
+        return f"LocalModel({str(self.path)!r})"
+
+    @property
+    def address(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    @property
+    def concurrency(self) -> int:
+        """Most requests in flight at once: one being processed and one ready."""
+        return _SLOTS + 1
+
+    @property
+    def window(self) -> int | None:
+        """Tokens of context for each request; None while the model is not loaded."""
+        running = self._running
+        return running.worker.window if running else None
+
+    @property
+    def response_format(self) -> str:
+        """How the shape of answers is asked for: one of `outcomes.FORMATS`."""
+        running = self._running
+        return running.response_format if running else "json_schema"
+
+    def connected(self) -> contextlib.AbstractAsyncContextManager[Any]:
+        """Hold this event loop's connections open; nested and parallel uses share them."""
+        return self._held.use(_Held)
+
+    async def complete(
+        self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
+    ) -> Reply | CallFailed:
+        """Ask once, and once more in a fresh process if it ends; see `ChatEndpoint.complete`.
+
+        Raises:
+            ModelError: the model cannot be loaded, or its process ended twice with no reply in
+                between.
+        """
+        async with self._held.use(_Held) as held:
+            for _ in range(2):
+                running = await self._get()
+                if held.endpoint is not running:
+                    held.endpoint = running
+                    await held.stack.enter_async_context(running.connected())
+                outcome = await self._ask(running, request)
+                if outcome is not None:
+                    if keep is not None and isinstance(outcome, Reply):
+                        keep(outcome)
+                    return outcome
+            return CallFailed("server_error: the local model's process ended twice on this request")
+
+    def close(self) -> None:
+        """End the process; the next question starts another."""
+        with self._lock:
+            running, self._running = self._running, None
+        if running is not None and self._owner == os.getpid():
+            running.worker.end()
+
+    async def _ask(
+        self, running: _LlamaEndpoint, request: ChatRequest
+    ) -> Reply | CallFailed | None:
+        """Return the outcome, or None if the process ended on it."""
+        worker, running.ledger = running.worker, self.ledger
+        try:
+            outcome = await running.complete(request)
+        except ModelError as error:
+            if await _aside(lambda: worker.ended(2.0)):
+                self._crashed(running)
+                return None
+            raise ModelError(f"{self.path.name}: {error}") from error
+        broken = isinstance(outcome, CallFailed) and outcome.reason.startswith("connection")
+        if await _aside(lambda: worker.ended(2.0)) if broken else worker.ended():
+            # Even a reply is not taken: when the process is gone, its port may be a stranger's.
+            self._crashed(running)
+            return None
+        if isinstance(outcome, Reply):
+            self._crashes = 0
+        return outcome
+
+    async def _get(self) -> _LlamaEndpoint:
+        if self._owner != os.getpid():  # forked: the process is the parent's, and so is the lock
+            self._lock, self._owner = threading.Lock(), os.getpid()
+            self._running, self._crashes = None, 0
+        running = self._running
+        if running is not None and not running.worker.ended():
+            return running
+        if running is not None:
+            self._crashed(running)
+        say = f"loading {self.path.name} (given {self._load_seconds:.0f} s)"
+        return await _aside(self._start, lambda: self.on_retry and self.on_retry(say))
+
+    def _start(self) -> _LlamaEndpoint:
+        with self._lock:
+            if self._running is None:
+                if self._hopeless is not None:
+                    raise ModelError(self._hopeless)
+                try:
+                    worker = Worker(
+                        self.path,
+                        self.model,
+                        slots=_SLOTS,
+                        context=self._context,
+                        load_seconds=self._load_seconds,
+                    )
+                    self._running = _LlamaEndpoint(worker, self._retry)
+                except (ModelError, OSError) as error:
+                    self._hopeless = f"{shorten(str(self.path), 200)}: {error}"
+                    raise ModelError(self._hopeless) from error
+            return self._running
+
+    def _crashed(self, running: _LlamaEndpoint) -> None:
+        """Count the end of a process, once; give up at the second with no reply in between."""
+        with self._lock:
+            if self._running is running:
+                self._running = None
+                self._crashes += 1
+                words = running.worker.last_words()
+                running.worker.end()
+                if self._crashes > 1:
+                    self._hopeless = f"{self.path.name}: the local model's process ended: {words}"
+                else:
+                    self.retries += 1
+                    if self.on_retry is not None:
+                        self.on_retry(f"the local model's process ended: {words}; starting another")
+            if self._hopeless is not None:
+                raise ModelError(self._hopeless)
+
+
+@dataclass(slots=True)
+class _Held:
+    stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+    endpoint: ChatEndpoint | None = None
+
+
+class _LlamaEndpoint(ChatEndpoint):
+    """A process as an endpoint, which says schemas in llama.cpp's own grammar."""
+
+    def __init__(self, worker: Worker, retry: RetryPolicy) -> None:
+        super().__init__(worker.base_url, "local", worker.key, retry=retry, concurrency=_SLOTS + 1)
+        self.worker = worker
+
+    async def _reworded(self, body: dict[str, Any]) -> dict[str, Any]:
+        shape = body.get("response_format", {}).get("json_schema")
+        if shape is None:
+            return body
+        grammar = await _aside(lambda: self.worker.grammar(shape["schema"]))
+        if grammar is None:
+            return body
+        return {**{k: v for k, v in body.items() if k != "response_format"}, "grammar": grammar}
+
+
+async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) -> T:
+    """Do blocking work in a thread that nobody waits for; `say` is called if it takes long."""
+    import concurrent.futures
+
+    import anyio
+
+    future: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="pnyx-local").start()
+    began, pause = anyio.current_time(), 0.001
+    while not future.done():
+        await anyio.sleep(pause)
+        pause = min(2 * pause, 0.05)
+        if say is not None and anyio.current_time() - began > _SAY_AFTER:
+            say()
+            say = None
+    return future.result()
+
+
+def _context() -> int | None:
+    text = os.environ.get("PNYX_LOCAL_CONTEXT", "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and int(text) >= 256):
+        raise InputError(
+            f"PNYX_LOCAL_CONTEXT: found {shorten(text)!r}, expected tokens of context, at least 256"
+        )
+    return int(text)

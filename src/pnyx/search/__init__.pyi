@@ -1,0 +1,66 @@
+"""The public names of this room, each with its home."""
+
+from .build import add_to_index, build_index
+from .features.clusters import (
+    Clusters,
+    Facet,
+    cluster_documents,
+    cluster_new_documents,
+    clusters_of,
+    facets,
+)
+from .features.vectors import embed_documents, embed_question
+from .index import Hit, Index, verify_index
+from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
+from .perspectives_index import IndexPerspectives
+from .pipeline import Found, Searcher, SearchPlan
+from .quality.files import read_quality_model
+from .quality.making import make_quality_model
+from .quality.model import QualityModel, score_documents
+from .ranking.dense import build_ann, dense_rank
+from .ranking.diversify import mmr, round_robin
+from .ranking.fusion import fuse_rrf, fuse_weighted
+from .ranking.rerank import Listwise, rerank, rerank_many, rerank_pointwise
+from .ranking.scoring import Scoring, rank_documents, touche_rank, touche_scores
+
+__all__ = [
+    "Clusters",
+    "Facet",
+    "FilePerspectives",
+    "Found",
+    "Hit",
+    "Index",
+    "IndexPerspectives",
+    "Listwise",
+    "LlmPerspectives",
+    "QualityModel",
+    "Scoring",
+    "SearchPlan",
+    "Searcher",
+    "add_to_index",
+    "build_ann",
+    "build_index",
+    "cluster_documents",
+    "cluster_new_documents",
+    "clusters_of",
+    "dense_rank",
+    "embed_documents",
+    "embed_question",
+    "facets",
+    "fuse_rrf",
+    "fuse_weighted",
+    "make_quality_model",
+    "mmr",
+    "perspectives_of",
+    "rank_documents",
+    "read_quality_model",
+    "rerank",
+    "rerank_many",
+    "rerank_pointwise",
+    "round_robin",
+    "score_documents",
+    "search_perspectives",
+    "touche_rank",
+    "touche_scores",
+    "verify_index",
+]

@@ -1,0 +1,1 @@
+"""What an index knows of its documents besides their words."""

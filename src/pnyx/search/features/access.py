@@ -1,0 +1,97 @@
+"""What an index knows of every document beside its words: quality, vectors, clusters.
+
+A feature is a set of arrays aligned with document numbers, in a checked, memory-mapped file,
+replaced whole. It may cover only the first documents of an index that grew since.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError
+from pnyx.search.lexical.manifest import (
+    FEATURE_NAME,
+    contents,
+    damaged,
+    locked,
+    read_manifest,
+    remove_leftovers,
+    write_manifest,
+    writing,
+)
+from pnyx.search.lexical.storage import SegmentFile, SegmentWriter
+
+__all__ = ["Feature", "put_feature", "read_feature"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature open for reading: of the first `documents`, made as `meta` says."""
+
+    name: str
+    documents: int
+    meta: Mapping[str, Any]
+    file: SegmentFile
+    shapes: Mapping[str, tuple[int, ...]]
+
+    def array(self, section: str) -> NDArray[Any]:
+        """Return a whole section, verified, read-only and in its shape."""
+        values, shape = self.file.section(section).whole(), self.shapes.get(section)
+        if shape is None or values.size != math.prod(shape):
+            raise damaged(self.file.folder, f"section {section} of {self.name} has another shape")
+        return values.reshape(shape)
+
+
+def put_feature(
+    path: str | Path,
+    name: str,
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    documents: int,
+    meta: Mapping[str, Any],
+) -> None:
+    """Write a feature of an index, in place of an older one of that name, all or nothing.
+
+    `arrays` maps sections to arrays of a dtype of `storage`, one row a document where they are per
+    document; `meta` is JSON. Raises InputError where the index has another number of documents.
+    """
+    if not FEATURE_NAME.fullmatch(name):
+        raise ValueError(f"feature {name!r}: expected small letters and _")
+    folder = Path(path)
+    with locked(folder), writing(path):
+        manifest = read_manifest(folder)
+        if manifest["statistics"]["documents"] != documents:
+            found = manifest["statistics"]["documents"]
+            raise InputError(f"has {found} documents, expected {documents}", path=path)
+        remove_leftovers(folder, manifest)
+        old = manifest.get("features", {}).get(name, {"file": "-0."})["file"]
+        number = int(old.rpartition("-")[2].partition(".")[0]) + 1
+        with SegmentWriter(folder / f"feature-{name}-{number:06d}.data") as writer:
+            for section, values in arrays.items():
+                dtype = values.dtype.newbyteorder("<").str.lstrip("|")
+                writer.array(section, dtype, values)
+            entry = writer.finish()
+        entry |= {
+            "documents": documents,
+            "meta": dict(meta),
+            "shapes": {section: list(values.shape) for section, values in arrays.items()},
+        }
+        features = {**manifest.get("features", {}), name: entry}
+        write_manifest(folder, contents(manifest, features=features))
+        remove_leftovers(folder, read_manifest(folder))
+
+
+def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:
+    """Open a feature by an index's manifest; None where it has none of that name."""
+    entry = manifest.get("features", {}).get(name)
+    if entry is None:
+        return None
+    shapes = {section: tuple(shape) for section, shape in entry["shapes"].items()}
+    file = SegmentFile(Path(path), entry)
+    return Feature(name, entry["documents"], entry["meta"], file, shapes)

@@ -1,0 +1,310 @@
+"""Topics of an index: k-means over its embedded conclusions and premises (Touché 3.2).
+
+Equal conclusions are embedded once and weigh as often as they occur (docs/decisions/touche.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, shorten
+from pnyx.search.engine import Engine, Topic, TopicQuery
+from pnyx.search.features.access import Feature, put_feature
+from pnyx.search.features.topic_points import (
+    SPACES,
+    Advance,
+    ClusterLabel,
+    Space,
+    Vectors,
+    by_size,
+    distinct_points,
+    join_spaces,
+    k_means_engine,
+    label_clusters,
+    nearest_centroids,
+    points_of,
+    read_conclusions,
+)
+from pnyx.search.index import Index
+from pnyx.search.lexical.manifest import damaged
+
+if TYPE_CHECKING:
+    from pnyx.models.embed.embedder import Embedder
+
+__all__ = [
+    "Clusters",
+    "Facet",
+    "check_embedder",
+    "cluster_documents",
+    "cluster_new_documents",
+    "clusters_of",
+    "default_k",
+    "facets",
+    "known_clusters",
+    "rank_on_topics",
+]
+
+CLUSTERS = "clusters"
+"""Name of the feature."""
+
+DEFAULT_CLUSTERS = 300
+"""The paper's k, for 387,740 arguments."""
+
+DEFAULT_SPACE: Space = "text"
+"""Chosen on development topics of five sets, reported on others (docs/decisions/touche.md)."""
+
+NO_CLUSTER = 0xFFFFFFFF
+"""Cluster of a document without any text to tell its topic; it is never boosted."""
+
+_MAKE = "pnyx index --update INDEX --clusters"
+_PER_CLUSTER = 10
+_LONGEST = 1.01
+"""Length that no centroid, a unit vector, has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """The topics of an index.
+
+    Attributes:
+        cluster: of each document, 0 to k - 1 or `NO_CLUSTER`; uint32 (documents,).
+        centroids: unit vectors, (k, d); in the dual space (k, 2 d), conclusions before premises.
+        labels: what each is about, for people.
+        space: what was clustered.
+        embedder: its name; questions need the same.
+        meta: k, seed, engine, inertia (sum of squared distances), documents only assigned later.
+    """
+
+    cluster: NDArray[np.uint32]
+    centroids: Vectors
+    labels: Sequence[ClusterLabel]
+    space: Space
+    embedder: str
+    meta: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.centroids)
+
+    def cosines(self, question: Vectors) -> NDArray[np.float64]:
+        """Return C of Touché's Eq. 1, in [0, 1], of each cluster for a question's vector (d,)."""
+        point = join_spaces(question[None], question[None])[0] if self.space == "dual" else question
+        if point.shape != self.centroids.shape[1:]:
+            found = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers a text"
+            raise InputError(f"{found}, not those that the clusters were made with: {_MAKE}")
+        cosines: NDArray[np.float32] = self.centroids @ point.astype(np.float32)
+        return np.clip(cosines.astype(np.float64), 0.0, 1.0)
+
+    def topics(self, numbers: NDArray[np.int64]) -> list[Topic | None]:
+        """Return the topics of documents by number, None for those without."""
+        known = [Topic(n, one.label, one.terms) for n, one in enumerate(self.labels)]
+        clusters = self.cluster[numbers].tolist()
+        return [None if cluster == NO_CLUSTER else known[cluster] for cluster in clusters]
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A topic among the documents of a result list, and how many of them are on it."""
+
+    cluster: int
+    label: str
+    terms: tuple[str, ...]
+    count: int
+
+
+def default_k(distinct: int) -> int:
+    """Return how many clusters so many distinct conclusions get: one for ten, 1 to 300."""
+    return max(1, min(DEFAULT_CLUSTERS, distinct // _PER_CLUSTER))
+
+
+def cluster_documents(
+    path: str | Path,
+    embedder: Embedder,
+    *,
+    k: int | None = None,
+    space: Space = DEFAULT_SPACE,
+    seed: int = 0,
+    on_progress: Advance | None = None,
+) -> Clusters:
+    """Find the topics of an index by k-means and keep them in it, in place of former ones.
+
+    Args:
+        path: the index folder.
+        embedder: turns texts into unit vectors.
+        k: how many; by default one for ten distinct conclusions, 1 to 300.
+        space: `text` (title and text), `conclusion` as in the paper (less work, worse topics), or
+            `dual`: conclusion and premises side by side (docs/decisions/touche.md).
+        seed: of k-means, 0 to 2^32 - 1; the same seed gives the same clusters.
+        on_progress: called with the number of texts embedded so far.
+
+    Raises InputError for a bad k, space or seed or documents without any text, MissingExtra without
+    scikit-learn, IndexFolderError and PnyxError as `build_index` and `Index.open` do.
+    """
+    _check(k, space, seed)
+    means = k_means_engine()  # first of all: fail before minutes of embedding if it is missing
+    index = Index.open(path)
+    texts = read_conclusions(index, 0)
+    points, rows = points_of(index, 0, texts, embedder, space, on_progress)
+    if not len(points):
+        raise InputError("no document has a conclusion, title or text to cluster by", path=path)
+    distinct, weights, distinct_rows = distinct_points(points, rows)
+    asked = default_k(len(distinct)) if k is None else k
+    if asked > len(distinct):
+        raise InputError(f"k is {asked}, expected at most {len(distinct)}: so many differ")
+    centroids, engine = means(distinct, weights, asked, seed)
+    nearest, cosines = nearest_centroids(distinct, centroids)
+    centroids, nearest = by_size(centroids, nearest, weights)
+    cluster, likeness = _spread(nearest, distinct_rows), _spread(cosines, distinct_rows)
+    labels = label_clusters(
+        texts.distinct, texts.which, cluster, likeness, len(centroids), index.tokenizer
+    )
+    inertia = float((2.0 - 2.0 * likeness[distinct_rows >= 0]).sum())
+    without = int((distinct_rows < 0).sum())
+    meta: dict[str, Any] = {"embedder": embedder.name, "space": space, "k": len(centroids)}
+    meta |= {"seed": seed, "engine": engine, "distinct": len(distinct), "inertia": inertia}
+    meta |= {"without": without, "assigned": 0}
+    return _put(path, cluster, centroids, labels, meta)
+
+
+def cluster_new_documents(
+    path: str | Path, embedder: Embedder, *, on_progress: Advance | None = None
+) -> Clusters:
+    """Assign documents that were added later to the nearest of the existing clusters.
+
+    Centroids and labels stay; `meta["assigned"]` counts such documents. Raises what
+    `cluster_documents` does, and InputError for no clusters or those of another embedder.
+    """
+    index = Index.open(path)
+    known = known_clusters(index)
+    if known is None:
+        raise InputError(f"the index has no clusters: {_MAKE}", path=path)
+    check_embedder(known, embedder.name, path)
+    first = len(known.cluster)
+    if first == len(index):
+        return known
+    texts = read_conclusions(index, first)
+    points, rows = points_of(index, first, texts, embedder, known.space, on_progress)
+    nearest, _ = nearest_centroids(points, known.centroids)
+    cluster = np.concatenate([known.cluster, _spread(nearest, rows)])
+    meta = known.meta | {
+        "assigned": known.meta.get("assigned", 0) + len(index) - first,
+        "without": known.meta.get("without", 0) + int((rows < 0).sum()),
+    }
+    return _put(path, cluster, known.centroids, known.labels, meta)
+
+
+def _check(k: int | None, space: str, seed: int) -> None:
+    if k is not None and k < 1:
+        raise InputError(f"k is {k}, expected at least 1")
+    if space not in SPACES:
+        raise InputError(f"space is {shorten(space, 40)!r}, expected one of: {', '.join(SPACES)}")
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed is {seed}, expected 0 to 4294967295")
+
+
+def _put(
+    path: str | Path,
+    cluster: NDArray[np.uint32],
+    centroids: Vectors,
+    labels: Sequence[ClusterLabel],
+    meta: dict[str, Any],
+) -> Clusters:
+    data = json.dumps(list(map(asdict, labels)), ensure_ascii=False)
+    coded: NDArray[Any] = np.frombuffer(data.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    arrays = {"cluster": cluster, "centroids": centroids, "labels": coded}
+    put_feature(path, CLUSTERS, arrays, documents=len(cluster), meta=meta)
+    return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
+
+
+def known_clusters(index: Index) -> Clusters | None:
+    """Return the topics of as many documents as have one; None where there are none."""
+    feature = index.known(CLUSTERS)
+    return None if feature is None else index.once(CLUSTERS, lambda: _opened(feature))
+
+
+def clusters_of(index: Index) -> Clusters:
+    """Return the topics of an index.
+
+    Raises InputError where it has none, or lacks those of documents that were added later.
+    """
+    feature = index.feature(CLUSTERS, _MAKE)
+    return index.once(CLUSTERS, lambda: _opened(feature))
+
+
+def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
+    """Return the topics of listed documents, the most frequent first; some documents have none.
+
+    Raises InputError where there are no clusters, or not of all documents.
+    """
+    found = Counter(topic for topic in engine.topics(ids) if topic is not None)
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0].number))
+    return [Facet(*topic, count) for topic, count in ordered]
+
+
+def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the best documents on a question's topics, and what went wrong, in a line.
+
+    They need not share a word with the question.
+    """
+    known, none = known_clusters(index), np.zeros(0, dtype=np.int64)
+    if known is None:
+        return none, []
+    if known.embedder != asked.embedder:
+        name = f"{shorten(known.embedder, 60)} and not with {asked.embedder}"
+        return none, [f"the topic clusters, made with {name}, are not used"]
+    if len(known.cluster) != len(index):
+        return none, ["the topic clusters, which lack documents that were added, are not used"]
+    near = np.flatnonzero(known.cosines(asked.vector) >= asked.least)
+    members = np.flatnonzero(np.isin(known.cluster, near))
+    scores = index.score_all(asked.text)[members]
+    return members[np.argsort(-scores, kind="stable")[: asked.count]], []
+
+
+def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:
+    """Refuse an embedder whose vectors cannot be compared with the centroids."""
+    if clusters.embedder != name:
+        made = f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}"
+        advice = f"use that one, or cluster anew with this one: {_MAKE}"
+        raise InputError(f"{made}, not with {shorten(name, 60)}: {advice}", path=path)
+
+
+def _opened(feature: Feature) -> Clusters:
+    cluster, centroids = feature.array("cluster"), feature.array("centroids")
+    meta, k = dict(feature.meta), len(centroids)
+    sound = (
+        cluster.shape == (feature.documents,)
+        and cluster.dtype == np.uint32
+        and centroids.ndim == 2
+        and centroids.dtype == np.float32
+        and bool((np.linalg.norm(centroids.astype(np.float64), axis=1) < _LONGEST).all())
+        and bool(((cluster < k) | (cluster == NO_CLUSTER)).all())
+        and meta.get("space") in SPACES
+        and isinstance(meta.get("embedder"), str)
+        and all(isinstance(meta.get(name, 0), int) for name in ("assigned", "without"))
+    )
+    try:
+        rows = json.loads(feature.array("labels").tobytes())
+        json.dumps(rows, ensure_ascii=False).encode()  # half characters cannot be shown
+        labels = tuple(
+            ClusterLabel(str(row["label"]), tuple(map(str, row["terms"])), int(row["documents"]))
+            for row in rows
+        )
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        labels = ()
+    if not sound or len(labels) != k:
+        raise damaged(feature.file.folder, "feature clusters is not understood")
+    return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
+
+
+def _spread(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Give each document its point's value; clusters as uint32 with `NO_CLUSTER` for none."""
+    if values.dtype == np.float64:
+        return np.where(rows >= 0, values[rows], 0.0)
+    return np.where(rows >= 0, values[rows], NO_CLUSTER).astype(np.uint32)

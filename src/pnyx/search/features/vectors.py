@@ -1,0 +1,250 @@
+"""Vectors of an index's documents: embedded once, kept in the index, checked before use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.embed.embedder import Embedder
+from pnyx.placing import try_lock
+from pnyx.search.features.access import Feature, put_feature
+from pnyx.search.index import Index
+from pnyx.search.lexical.manifest import damaged, writing
+from pnyx.search.lexical.record_codec import searched_text
+
+__all__ = ["EmbedStats", "Vectors", "document_vectors", "embed_documents", "embed_question"]
+
+VECTORS = "vectors"
+"""Name of the feature, and of its one section: float16 [documents, dimensions]."""
+
+EMBED_FIRST = "pnyx index --update INDEX --vectors"
+"""What to do about missing vectors, for errors."""
+
+_PARTIAL = ".vectors.partial"
+"""What was embedded so far. It is no file of `remove_leftovers`: it is to survive a kill, and the
+run that completes it removes it."""
+
+_CHUNK = 512
+"""Documents embedded between two writes: what a kill costs at most, seconds of work."""
+
+_TEXT = "title and text"
+_EXPONENT = np.uint16(0x7C00)
+_CHECK = 4096
+
+Rows = NDArray[np.float16]
+Question = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedStats:
+    """What `embed_documents` did: documents in all, reused of them, distinct texts embedded."""
+
+    documents: int
+    reused: int
+    embedded: int
+    seconds: float
+
+
+def embed_documents(
+    index_folder: str | Path,
+    embedder: Embedder,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+) -> EmbedStats:
+    """Give every document of an index, which may be searched meanwhile, a vector.
+
+    The text is title and text, as far as the embedder can hold it (the packaged encoder: 256
+    tokens). Vectors by the same embedder are kept; a killed run is resumed and loses at most 512
+    documents. Returns how many `documents` have a vector, how many were `reused`, how many distinct
+    texts were `embedded`, and `seconds`. `on_progress` is called now and then with how many
+    documents are done.
+
+    Raises:
+        IndexFolderError: not an index, or a damaged one.
+        InputError: documents were added meanwhile; the same call again goes on.
+        ModelError: the embedder cannot go on; what it had embedded is kept.
+        PnyxError: the disk is full or read-only, or another process does the same.
+    """
+    started = time.perf_counter()
+    folder = Path(index_folder)
+    index = Index.open(folder)
+    max_tokens = getattr(embedder, "max_tokens", None)
+    meta = {
+        "embedder": embedder.name,
+        "dimensions": embedder.dimensions,
+        "text": _TEXT if max_tokens is None else f"{_TEXT}, first {max_tokens} tokens",
+    }
+    feature = index.known(VECTORS)
+    old = np.zeros((0, embedder.dimensions), dtype=np.float16)
+    if feature is not None and dict(feature.meta) == meta:
+        old = _rows(feature)  # of the first documents, made by these settings
+    if len(old) == len(index):
+        with contextlib.suppress(OSError):  # left by a kill after the last step but one
+            (folder / _PARTIAL).unlink()
+        return EmbedStats(len(index), len(index), 0, time.perf_counter() - started)
+    rows: Rows = np.empty((len(index), embedder.dimensions), dtype=np.float16)
+    rows[: len(old)] = old
+    with writing(folder), _Partial(folder, {**meta, "first": len(old)}) as partial:
+        done = len(old) + partial.read_into(rows[len(old) :])
+        embedded = 0
+        if done < len(index):
+            embedded = _embed_rest(index, embedder, rows, done, partial, on_progress)
+        put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
+        partial.remove()
+    return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
+
+
+def _rows(feature: Feature) -> Rows:
+    rows: Rows = feature.array(VECTORS)
+    shape = (feature.documents, feature.meta.get("dimensions"))
+    # By their bits, which is ten times faster than isfinite: all ones in the exponent.
+    sound = rows.dtype == np.float16 and rows.shape == shape
+    if not sound or any(
+        (rows[start : start + _CHECK].view(np.uint16) & _EXPONENT == _EXPONENT).any()
+        for start in range(0, len(rows), _CHECK)
+    ):
+        raise damaged(feature.file.folder, f"feature {VECTORS} is not one vector a document")
+    return rows
+
+
+def _embed_rest(
+    index: Index,
+    embedder: Embedder,
+    rows: Rows,
+    done: int,
+    partial: _Partial,
+    on_progress: Callable[[int], None] | None,
+) -> int:
+    """Fill the rows from `done` on; return how many texts were embedded."""
+    places: dict[bytes, int] = {}  # text -> a document that has it
+    new: dict[str, list[int]] = {}
+    embedded, first = 0, done
+    for number, record in enumerate(index.documents()):
+        text = searched_text(record)
+        coded = text.encode("utf-8", "surrogatepass")
+        place = places.setdefault(blake2b(coded, digest_size=16).digest(), number)
+        if number < done:
+            continue
+        if place < first:
+            rows[number] = rows[place]
+        else:
+            new.setdefault(text, []).append(number)
+        if number + 1 - first == _CHUNK or number + 1 == len(index):
+            if new:
+                vectors = embedder.encode(list(new))
+                for numbers, vector in zip(new.values(), vectors, strict=True):
+                    rows[numbers] = vector
+            partial.append(rows[first : number + 1])
+            embedded, first, new = embedded + len(new), number + 1, {}
+            if on_progress is not None:
+                on_progress(first)
+    return embedded
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of all documents: rows float16 (documents, d), read-only, of length about 1.
+
+    `embedder` names what made them; `identity` distinguishes them from any others of this index.
+    """
+
+    rows: Rows
+    embedder: str
+    identity: Mapping[str, Any]
+
+
+def document_vectors(index: Index) -> Vectors:
+    """Return the vectors of all documents; they are verified once for each open index."""
+    return index.once(VECTORS, lambda: _open(index))
+
+
+def _open(index: Index) -> Vectors:
+    feature = index.feature(VECTORS, EMBED_FIRST)
+    rows = _rows(feature)
+    entry = index.manifest["features"][VECTORS]
+    identity = {"file": entry["file"], "crc32": entry["checksums"]["crc32"]}
+    return Vectors(rows, str(feature.meta.get("embedder")), identity)
+
+
+def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
+    """Return the vector of a question, float32 [dimensions], for `dense_rank`.
+
+    Raises InputError for an index without vectors or with those of another embedder, ModelError for
+    an embedder that cannot be used.
+    """
+    made_by = document_vectors(index).embedder
+    if made_by != embedder.name:
+        found = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
+        advice = "name the same embedder, or embed the index again"
+        raise InputError(f"{found} {shorten(embedder.name, 60)}: {advice}", path=index.path)
+    vector: Question = embedder.encode([question])[0]
+    return vector
+
+
+class _Partial:
+    """The rows embedded so far, in a file beside the index: a line of JSON, then chunks.
+
+    A chunk is its count of rows, its CRC-32 (two little-endian 32-bit numbers) and the rows. A
+    chunk that was cut off or damaged ends the file.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        self._path = folder / _PARTIAL
+        self._header = json.dumps(dict(settings), sort_keys=True).encode() + b"\n"
+
+    def __enter__(self) -> _Partial:
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        self._stream: IO[bytes] = os.fdopen(handle, "r+b")
+        if not try_lock(handle):
+            self._stream.close()
+            name = shorten(str(self._path.parent), 200)
+            raise PnyxError(f"{name}: another process is embedding this index")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # a disk that is full; the first error is what counts
+            self._stream.close()
+
+    def read_into(self, rows: Rows) -> int:
+        """Fill rows from what an earlier run has left; return how many. Later writes go on."""
+        stream, done = self._stream, 0
+        if stream.readline(len(self._header) + 1) != self._header:
+            stream.seek(0)
+            stream.truncate()
+            stream.write(self._header)
+            return 0
+        while True:
+            end = stream.tell()
+            found = np.frombuffer(stream.read(8), dtype="<u4")
+            room = rows[done : done + int(found[0])] if len(found) == 2 else rows[:0]
+            content = stream.read(room.nbytes)
+            if not len(room) or len(content) < room.nbytes or zlib.crc32(content) != found[1]:
+                break
+            room[:] = np.frombuffer(content, dtype="<f2").reshape(room.shape)
+            done += len(room)
+        stream.seek(end)
+        stream.truncate()
+        return done
+
+    def append(self, rows: Rows) -> None:
+        """Add a chunk."""
+        content = np.ascontiguousarray(rows, dtype="<f2").tobytes()
+        head = np.array([len(rows), zlib.crc32(content)], dtype="<u4").tobytes()
+        self._stream.write(head + content)
+        self._stream.flush()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self._path.unlink(missing_ok=True)

@@ -1,0 +1,104 @@
+"""From the words of a question to what the kernels add: each term's postings and its tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.corpora.text.tokens import Tokenizer
+from pnyx.search.lexical.kernels import SegmentPart, TermPart
+from pnyx.search.lexical.postings import LENGTHS, MAX_FREQUENCY
+from pnyx.search.lexical.segments import Segment
+from pnyx.search.ranking.models import Collection, Floats, Model, Term
+
+__all__ = ["QueryCompiler"]
+
+_FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
+_FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
+_DECODED_LENGTHS = LENGTHS.astype(np.float64)
+_REMEMBERED_TERMS = 100_000
+_REMEMBERED_TABLES = 20_000
+"""Terms whose tables of weights are kept: about half a kilobyte each."""
+
+
+class _Place(NamedTuple):
+    """Where a term's postings lie in one segment, and those that are exceptions."""
+
+    segment: int
+    first: int
+    stop: int
+    exception_documents: NDArray[np.int64]
+    exception_frequencies: Floats
+
+
+class _Occurrence(NamedTuple):
+    term: Term
+    places: list[_Place]
+
+
+class QueryCompiler:
+    """Compiles questions for one collection; remembers the terms that it has looked up."""
+
+    def __init__(
+        self, segments: Sequence[Segment], tokenizer: Tokenizer, collection: Collection
+    ) -> None:
+        self._segments, self._tokenizer = segments, tokenizer
+        # Not bound methods: a cycle would keep the index's files open until it is collected.
+        self.find = lru_cache(_REMEMBERED_TERMS)(partial(_look_up, segments))
+        self._compiled = lru_cache(_REMEMBERED_TABLES)(partial(_compile, self.find, collection))
+        self.by_length = lru_cache(1)(partial(_by_length, collection))
+
+    def parts(self, text: str, model: Model) -> list[SegmentPart] | None:
+        """Compile a query against each segment; None where no word of it is in the index."""
+        terms: list[list[TermPart]] = [[] for _ in self._segments]
+        for term, count in Counter(self._tokenizer.terms(text)).items():
+            for segment, part in self._compiled(term, model):
+                terms[segment].append(replace(part, weight=count * part.weight))
+        if not any(terms):
+            return None
+        return [
+            SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts)
+            for s, parts in zip(self._segments, terms, strict=True)
+        ]
+
+
+def _by_length(collection: Collection, model: Model) -> Floats:
+    """Return the model's value for each length byte."""
+    return model.length_values(_DECODED_LENGTHS, collection)
+
+
+def _compile(
+    find: Callable[[str], _Occurrence | None], collection: Collection, term: str, model: Model
+) -> list[tuple[int, TermPart]]:
+    """Return what one occurrence of a term in a query adds, with the numbers of segments."""
+    found = find(term)
+    if found is None:
+        return []
+    weight = model.weight(found.term, collection)
+    values = model.term_values(_FREQUENCIES, found.term, collection)
+    out: list[tuple[int, TermPart]] = []
+    for segment, first, stop, documents, frequencies in found.places:
+        exceptional = model.term_values(frequencies, found.term, collection)
+        out.append((segment, TermPart(first, stop, weight, values, documents, exceptional)))
+    return out
+
+
+def _look_up(segments: Sequence[Segment], term: str) -> _Occurrence | None:
+    """Return where a term occurs, None where it does not."""
+    places: list[_Place] = []
+    frequency = 0
+    for number, segment in enumerate(segments):
+        at = segment.terms.find(term)
+        if at is not None:
+            first, stop = segment.posting_range(at)
+            places.append(_Place(number, first, stop, *segment.exceptions(first, stop)))
+            frequency += segment.frequency(at, stop - first)
+    if not places:
+        return None
+    return _Occurrence(Term(sum(p.stop - p.first for p in places), frequency), places)

@@ -1,0 +1,1 @@
+"""The model of argument quality: its features, training and files."""

@@ -1,0 +1,260 @@
+"""Predicted argument quality of each document of an index: Q(d) of the Touché paper, Eq. 1.
+
+The packaged model is described in docs/model-cards/quality.md: it prefers longer arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import PnyxError
+from pnyx.records import Argument, Evidence
+from pnyx.search.features.access import put_feature
+from pnyx.search.index import Index
+from pnyx.search.lexical.manifest import damaged
+from pnyx.search.quality.text_features import HASH_BITS, SURFACE, VERSION, Features, extract
+
+__all__ = [
+    "Head",
+    "QualityModel",
+    "QualityStats",
+    "TextQuality",
+    "document_quality",
+    "predictions",
+    "rated_text",
+    "read_model",
+    "score_documents",
+]
+
+FEATURE = "quality"
+"""Name of the feature; its section `values` is float32 (documents,), in [0, 1]."""
+
+HOW = "pnyx index --update INDEX --quality"
+"""The command that makes the feature, for `Index.feature`."""
+
+_BATCH = 1000
+MAX_DEVIATION = 6.0
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A linear function: weights of the surface features and of the 2**HASH_BITS hash slots."""
+
+    intercept: float
+    surface: Floats
+    words: Floats
+
+
+class TextQuality(Protocol):
+    """What predicts the quality of a text: `QualityModel`, or one that you trained."""
+
+    @property
+    def name(self) -> str:
+        """Name and version; with another name, all documents are scored again."""
+
+    @property
+    def neutral(self) -> float:
+        """What a text gets that has no score."""
+
+    def score(self, text: str) -> float | None:
+        """Return a text's quality in [0, 1], None where nothing can be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityModel:
+    """Predicts how good an argument people find a text, from the text alone.
+
+    q = (1 - g) long(x) + g (base + spread short(x)), clipped to [0, 1]. `long` is trained on
+    arguments of debate portals, non-arguments at 0; `short` on single-sentence arguments, in
+    standard deviations of their labels. g, the share of the short head, is 1 between the gate's
+    middle numbers of words and falls to 0 at the outer ones, linear in log(1 + words).
+
+    Attributes:
+        name: name and version, e.g. `surface-words@2`.
+        neutral: what a text without a word gets: the mean prediction over the training arguments.
+        mean, deviation: of the surface features, (len(SURFACE),).
+        idf: weight of each hash slot, (2**HASH_BITS,).
+        long, short, base, spread: see above.
+        gate: the four numbers of words at which g turns.
+    """
+
+    name: str
+    neutral: float
+    mean: Floats
+    deviation: Floats
+    idf: Floats
+    long: Head
+    short: Head
+    base: float
+    spread: float
+    gate: tuple[float, float, float, float]
+
+    @classmethod
+    def load(cls) -> QualityModel:
+        """Return the packaged model; PnyxError where its files are missing or damaged."""
+        return _packaged()
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the quality of texts, float32 (n,) in [0, 1]; `neutral` for one without a word.
+
+        Only the first 20,000 characters count. A text gets the same bits alone and in any batch.
+        """
+        return predictions(self, texts)[0]
+
+    def score(self, text: str) -> float | None:
+        """Return the quality of one text in [0, 1], None where it holds no word."""
+        seen = extract(text)
+        if seen is None:
+            return None
+        surface, words = self.inputs(seen)
+        share = self.short_share(seen.words)
+        value = 0.0
+        if share < 1.0:
+            value += (1.0 - share) * _apply(self.long, surface, seen.slots, words)
+        if share > 0.0:
+            short = _apply(self.short, surface, seen.slots, words)
+            value += share * (self.base + self.spread * short)
+        return min(1.0, max(0.0, value))
+
+    def inputs(self, seen: Features) -> tuple[Floats, Floats]:
+        """Return the standardised surface and the tf-idf of the slots, of Euclidean length 1."""
+        surface = (seen.surface - self.mean) / self.deviation
+        words = (1.0 + np.log(seen.counts)) * self.idf[seen.slots]
+        # Sums of numpy's own: a BLAS may add in another order from one processor to the next.
+        length = math.sqrt(float((words * words).sum()))
+        return np.clip(surface, -MAX_DEVIATION, MAX_DEVIATION), words / length
+
+    def short_share(self, words: int) -> float:
+        """Return g, how far the head for short texts counts at this number of words."""
+        return float(np.interp(math.log1p(words), np.log1p(self.gate), [0.0, 1.0, 1.0, 0.0]))
+
+
+def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
+    """Return the quality of texts, float32 (n,), and of how many nothing can be said."""
+    found = [model.score(text) for text in texts]
+    filled = [model.neutral if q is None else q for q in found]
+    return np.array(filled, dtype=np.float32), found.count(None)
+
+
+def _apply(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
+    return (
+        head.intercept
+        + float((head.surface * surface).sum())
+        + float((head.words[slots] * words).sum())
+    )
+
+
+@functools.cache
+def _packaged() -> QualityModel:
+    folder = resources.files("pnyx.search") / "weights"
+    try:
+        manifest = json.loads(folder.joinpath("quality.json").read_text(encoding="utf-8"))
+        data = folder.joinpath("quality.npz").read_bytes()
+    except (OSError, ValueError) as error:
+        raise PnyxError("the packaged quality model cannot be read: reinstall pnyx") from error
+    return read_model(manifest, data)
+
+
+def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
+    """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
+    if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
+        raise PnyxError("the quality model's weights are damaged: reinstall pnyx")
+    if (manifest["features"], manifest["surface"]) != (VERSION, list(SURFACE)):
+        raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name].astype(np.float64) for name in file.files}
+    fields: dict[str, Any] = {
+        name: Head(manifest["intercepts"][name], arrays[f"{name}_surface"], arrays[f"{name}_words"])
+        for name in ("long", "short")
+    }
+    if any(len(head.words) != 2**HASH_BITS for head in fields.values()):
+        raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
+    fields |= {name: arrays[name] for name in ("mean", "deviation", "idf")}
+    fields |= {name: manifest[name] for name in ("name", "neutral", "base", "spread")}
+    return QualityModel(**fields, gate=tuple(manifest["gate"]))
+
+
+def rated_text(record: Evidence) -> str:
+    """Return the text whose quality is predicted: an argument's premises, or all."""
+    premises = record.premises if isinstance(record, Argument) else ()
+    return " ".join(p.text for p in premises if p.text.strip()) or record.text
+
+
+@dataclass(frozen=True, slots=True)
+class QualityStats:
+    """What `score_documents` did: scored documents in all, now, and without a word (neutral)."""
+
+    model: str
+    documents: int
+    added: int
+    unscored: int
+    seconds: float
+
+
+def score_documents(
+    index_folder: str | Path, model: TextQuality, on_progress: Callable[[int], None] | None = None
+) -> QualityStats:
+    """Predict the quality of an index's documents and keep it as the feature `quality`.
+
+    It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
+    this model, the packaged one or one of `read_quality_model`, has scored before is kept.
+    `on_progress` is called now and then with how many documents have been scored.
+
+    Raises:
+        IndexFolderError: not an index, or a damaged one.
+        InputError: another process added documents meanwhile.
+        PnyxError: the disk is full or read-only, or another process is writing.
+    """
+    start = time.monotonic()
+    index = Index.open(index_folder)
+    known, unscored = _known(index, model)
+    parts = [known]
+    for first in range(len(known), len(index), _BATCH):
+        numbers = range(first, min(first + _BATCH, len(index)))
+        found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
+        unscored += none
+        parts.append(found)
+        if on_progress is not None:
+            on_progress(numbers.stop)
+    added = len(index) - len(known)
+    if added:
+        meta = {"model": model.name, "neutral": model.neutral, "unscored": unscored}
+        values = {"values": np.concatenate(parts)}
+        put_feature(index.path, FEATURE, values, documents=len(index), meta=meta)
+    return QualityStats(model.name, len(index), added, unscored, time.monotonic() - start)
+
+
+def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
+    """Return what this model has said of the first documents, and how many were unscored."""
+    feature = index.known(FEATURE)
+    if feature is None or feature.meta.get("model") != model.name:
+        return np.zeros(0, dtype=np.float32), 0
+    values, unscored = feature.array("values"), feature.meta.get("unscored")
+    shape = (feature.documents,)
+    if values.shape != shape or values.dtype != np.float32 or not isinstance(unscored, int):
+        raise damaged(index.path, f"feature {FEATURE} is not understood")
+    return values, unscored
+
+
+def document_quality(index: Index) -> NDArray[np.float32]:
+    """Return the quality of each document of an index, float32 (documents,), NaN for unknown."""
+    values = index.feature(FEATURE, HOW).array("values")
+    within = np.isnan(values) | ((values >= 0) & (values <= 1))
+    if values.shape != (len(index),) or not within.all():
+        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
+    return values.astype(np.float32)

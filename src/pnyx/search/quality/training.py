@@ -1,0 +1,332 @@
+"""Training quality models on rated texts: the packaged recipe, and the Touché paper's (3.3).
+
+The packaged model's recipe is ridge regression on surface features and hashed words, for texts of
+one kind; `tools/train_quality.py` joins two kinds (docs/decisions/quality-model.md). Training needs
+scikit-learn, prediction numpy alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.judge.calibration.curves import folds_of
+from pnyx.search.quality.model import MAX_DEVIATION, Head, QualityModel, predictions
+from pnyx.search.quality.text_features import HASH_BITS, SURFACE, Features, extract
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+__all__ = [
+    "PaperModel",
+    "RatedTexts",
+    "SupportVectors",
+    "best_penalty",
+    "fit_head",
+    "left_out",
+    "needs_sklearn",
+    "paper_protocol",
+    "paper_words",
+    "ridge_inputs",
+    "scaled_model",
+    "train_paper_model",
+    "train_surface_model",
+]
+
+PENALTIES = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""Of the ridge regression, to choose from on the texts that are trained on."""
+
+NEVER_SHORT = (0.0, 0.0, 0.0, 0.0)
+"""A gate that no text passes: with one kind of texts there is no head for short ones."""
+
+SURFACE_SCALE = 0.1
+"""Surface features get a hundredth of the words' penalty: they are few and dense."""
+_FOLDS = 5
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class RatedTexts:
+    """Texts with what people thought of them: quality (n,) in [0, 1], 0 for no argument.
+
+    `topics` (or text numbers) are the clusters in which texts are left out and drawn.
+    """
+
+    texts: Sequence[str]
+    quality: Floats
+    argument: NDArray[np.bool_]
+    topics: NDArray[np.str_]
+    seen: Sequence[Features]
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        quality: Sequence[float] | Floats,
+        argument: Sequence[bool] | NDArray[np.bool_],
+        topics: Sequence[str] | NDArray[np.str_],
+    ) -> RatedTexts:
+        """Read the texts' features; InputError for a text without a word."""
+        seen = []
+        for text in texts:
+            one = extract(text)
+            if one is None:
+                raise InputError(f"a rated text holds no word: {shorten(text, 40)!r}")
+            seen.append(one)
+        return cls(texts, np.asarray(quality, float), np.asarray(argument), np.array(topics), seen)
+
+    def part(self, rows: Rows) -> RatedTexts:
+        """Return some of them."""
+        return RatedTexts(
+            [self.texts[row] for row in rows],
+            self.quality[rows],
+            self.argument[rows],
+            self.topics[rows],
+            [self.seen[row] for row in rows],
+        )
+
+
+def needs_sklearn() -> None:
+    """Raise MissingExtra where scikit-learn is not installed."""
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("training a quality model", "quality") from error
+
+
+def train_surface_model(rated: RatedTexts, name: str) -> QualityModel:
+    """Train the packaged model's recipe on texts of one kind; topics left out give the penalty."""
+    model = scaled_model(rated.seen, name)
+    inputs = ridge_inputs(model, rated.seen)
+    penalty = best_penalty(inputs, rated.quality, rated.topics)
+    model = replace(model, long=fit_head(inputs, rated.quality, penalty))
+    neutral = round(float(np.mean(model.predict(rated.texts))), 4)
+    return replace(model, neutral=neutral)
+
+
+def scaled_model(seen: Sequence[Features], name: str) -> QualityModel:
+    """Return a model without weights, with the scale of these texts."""
+    surface = np.stack([one.surface for one in seen])
+    documents = np.bincount(np.concatenate([one.slots for one in seen]), minlength=2**HASH_BITS)
+    blank = Head(0.0, np.zeros(len(SURFACE)), np.zeros(2**HASH_BITS))
+    return QualityModel(
+        name=name,
+        neutral=0.5,
+        mean=_stored(surface.mean(axis=0)),
+        deviation=_stored(np.maximum(surface.std(axis=0), 1e-3)),
+        idf=_stored(np.log((len(seen) + 1) / (documents + 1)) + 1, np.float16),
+        long=blank,
+        short=blank,
+        base=0.0,
+        spread=0.0,
+        gate=NEVER_SHORT,
+    )
+
+
+def ridge_inputs(model: QualityModel, seen: Sequence[Features]) -> sp.csr_matrix:
+    """Return what a model's heads see, one row a text: scaled surface, then words."""
+    import scipy.sparse as sp
+
+    surface = (np.stack([one.surface for one in seen]) - model.mean) / model.deviation
+    surface = np.clip(surface, -MAX_DEVIATION, MAX_DEVIATION) * SURFACE_SCALE
+    starts = np.cumsum([0, *(len(one.slots) for one in seen)])
+    slots = np.concatenate([one.slots for one in seen])
+    values = (1.0 + np.log(np.concatenate([one.counts for one in seen]))) * model.idf[slots]
+    lengths = np.sqrt(np.add.reduceat(values * values, starts[:-1]))
+    values /= np.repeat(lengths, np.diff(starts))
+    words = sp.csr_matrix((values, slots, starts), shape=(len(seen), 2**HASH_BITS))
+    return sp.hstack([sp.csr_matrix(surface), words]).tocsr()
+
+
+def fit_head(inputs: sp.csr_matrix, target: Floats, penalty: float) -> Head:
+    """Fit a head, its weights rounded as the file of the model rounds them."""
+    ridge = _ridge(penalty, 1e-6).fit(inputs, target)
+    surface = _stored(ridge.coef_[: len(SURFACE)] * SURFACE_SCALE)
+    words = _stored(ridge.coef_[len(SURFACE) :], np.float16)
+    return Head(round(float(ridge.intercept_), 6), surface, words)
+
+
+def best_penalty(inputs: sp.csr_matrix, target: Floats, topics: NDArray[np.str_]) -> float:
+    """Return the penalty with the least squared error on topics left out."""
+    errors = [float(((out - target) ** 2).mean()) for out in left_out(inputs, target, topics)]
+    return PENALTIES[int(np.argmin(errors))]
+
+
+def left_out(inputs: sp.csr_matrix, target: Floats, topics: NDArray[np.str_]) -> list[Floats]:
+    """Return, for each of `PENALTIES`, predictions of each text without its topic."""
+    folds = np.array(folds_of(topics.tolist(), _FOLDS))
+    found = [np.full(len(target), float(target.mean())) for _ in PENALTIES]
+    for fold in np.unique(folds) if folds.any() else ():
+        test = folds == fold
+        for place, penalty in enumerate(PENALTIES):
+            ridge = _ridge(penalty, 1e-4).fit(inputs[~test], target[~test])
+            found[place][test] = ridge.predict(inputs[test])
+    return found
+
+
+def _ridge(penalty: float, tolerance: float) -> Any:
+    needs_sklearn()
+    from sklearn.linear_model import Ridge
+
+    return Ridge(penalty, solver="sparse_cg", tol=tolerance)
+
+
+def _stored(values: Floats, dtype: type = np.float32) -> Floats:
+    """Round as the file will, so that a model trained and one loaded say the same."""
+    return values.astype(dtype).astype(np.float64)
+
+
+# The paper's own model ----------------------------------------------------------------------------
+
+MAX_WORDS = 2**18
+MAX_STEPS = 20_000
+"""Of the regression: some sets outlast scikit-learn's 1,000."""
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+_MAX_CHARACTERS = 20_000
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SupportVectors:
+    """A support vector machine with the kernel exp(-gamma |x - v|²), its vectors in CSR rows."""
+
+    starts: Ints
+    words: Ints
+    values: Floats
+    weights: Floats
+    intercept: float
+    gamma: float
+
+    def accepts(self, text: Floats) -> bool:
+        """Return whether a text, as a dense row of tf-idf, is an argument."""
+        rows = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))
+        dots = np.bincount(rows, self.values * text[self.words], minlength=len(self.weights))
+        norms = np.bincount(rows, self.values**2, minlength=len(self.weights))
+        distance = np.maximum(norms + float((text * text).sum()) - 2 * dots, 0.0)
+        kernel = np.exp(-self.gamma * distance)
+        return float((self.weights * kernel).sum()) + self.intercept > 0
+
+
+@dataclass(frozen=True, slots=True)
+class PaperModel:
+    """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1].
+
+    `words` maps words to columns of `idf` and `weights`; `machine` is None if all it saw are
+    arguments.
+    """
+
+    name: str
+    neutral: float
+    words: Mapping[str, int]
+    idf: Floats
+    weights: Floats
+    intercept: float
+    machine: SupportVectors | None
+
+    def score(self, text: str) -> float | None:
+        """Return the quality of a text, None where it holds no known word."""
+        places, values = self._seen(text)
+        if not len(places):
+            return None
+        if not self._accepts(places, values):
+            return 0.0
+        value = float((values * self.weights[places]).sum()) + self.intercept
+        return min(1.0, max(0.0, value))
+
+    def accepts(self, text: str) -> bool:
+        """Return whether the machine calls a text an argument."""
+        return self._accepts(*self._seen(text))
+
+    def _accepts(self, places: Ints, values: Floats) -> bool:
+        if self.machine is None:
+            return True
+        row = np.zeros(len(self.idf))
+        row[places] = values
+        return self.machine.accepts(row)
+
+    def _seen(self, text: str) -> tuple[Ints, Floats]:
+        """Return the columns of a text's known words, ascending, and their tf-idf."""
+        found = Counter(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
+        known = sorted((self.words[word], n) for word, n in found.items() if word in self.words)
+        places = np.array([place for place, _ in known], dtype=np.int64)
+        values = np.array([n for _, n in known], dtype=np.float64) * self.idf[places]
+        length = math.sqrt(float((values * values).sum()))
+        return places, values / length if len(places) else values
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 (n,) in [0, 1]; `neutral` for a text without a known word."""
+        return predictions(self, texts)[0]
+
+
+def train_paper_model(rated: RatedTexts, name: str) -> PaperModel:
+    """Train both steps as the paper did."""
+    vectors, seen = paper_words(rated.texts)
+    from sklearn.svm import SVC, LinearSVR
+
+    argument = rated.argument
+    svr = LinearSVR(random_state=0, max_iter=MAX_STEPS).fit(seen[argument], rated.quality[argument])
+    machine = None if argument.all() else _machine(SVC().fit(seen, argument))
+    model = PaperModel(
+        name=name,
+        neutral=0.5,
+        words={word: int(place) for word, place in sorted(vectors.vocabulary_.items())},
+        idf=np.asarray(vectors.idf_, np.float64),
+        weights=np.asarray(svr.coef_, np.float64),
+        intercept=float(svr.intercept_[0]),
+        machine=machine,
+    )
+    mean = float(np.mean(model.predict(rated.texts)))
+    return replace(model, neutral=round(mean, 4))
+
+
+def paper_words(texts: Sequence[str]) -> tuple[Any, sp.csr_matrix]:
+    """Return the paper's tf-idf, fitted to texts, and what it sees of them."""
+    needs_sklearn()
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer(stop_words="english", max_features=MAX_WORDS)
+    return vectors, vectors.fit_transform(texts)
+
+
+def _machine(svc: Any) -> SupportVectors:
+    rows = svc.support_vectors_.tocsr()
+    return SupportVectors(
+        starts=rows.indptr.astype(np.int64),
+        words=rows.indices.astype(np.int64),
+        values=rows.data.astype(np.float64),
+        weights=np.asarray(svc.dual_coef_.todense(), np.float64)[0],
+        intercept=float(svc.intercept_[0]),
+        gamma=float(svc._gamma),
+    )
+
+
+def paper_protocol(rated: RatedTexts) -> dict[str, float]:
+    """Measure both steps as the paper did: ten folds in the file's order, words of all texts.
+
+    Topics are in several folds, so these figures compare with the paper's alone. Returns `f1` of
+    the machine, where there are ten texts of either kind; `r2` (which the paper prints as its mean
+    squared error) and `mse` of the regression on the arguments.
+    """
+    _, every = paper_words(rated.texts)
+    from sklearn.model_selection import cross_val_score
+    from sklearn.svm import SVC, LinearSVR
+
+    argument, found = rated.argument, dict[str, float]()
+    if min(argument.sum(), (~argument).sum()) >= 10:
+        found["f1"] = float(cross_val_score(SVC(), every, argument, cv=10, scoring="f1").mean())
+    known, target = every[argument], rated.quality[argument]
+    for name, scoring in (("r2", "r2"), ("mse", "neg_mean_squared_error")):
+        svr = LinearSVR(random_state=0, max_iter=MAX_STEPS)
+        found[name] = cross_val_score(svr, known, target, cv=10, scoring=scoring).mean()
+    return {name: round(abs(v) if name == "mse" else v, 4) for name, v in found.items()}

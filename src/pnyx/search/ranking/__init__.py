@@ -1,0 +1,1 @@
+"""From a query to a ranking: scoring models, fusion, diversity, reranking."""

@@ -1,0 +1,249 @@
+"""Reranking by a judge: listwise (RankGPT, Sun et al., EMNLP 2023) or pointwise (DIRAS).
+
+A listwise window slides from the back to the front; each is one Ranking question, conditioned on a
+side as in ConQRet (3.2.1, Table 9) or on a definition of relevance as in DIRAS (Fig. 13).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pnyx.corpora.text.segment import trim, word_weight
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Judge, ask, ask_async, run_blocking
+from pnyx.judge.questions import Ranking
+from pnyx.judge.tasks import ask_relevance
+from pnyx.models.http.flow import run_all
+from pnyx.records import Question
+from pnyx.search.plan import Listwise
+
+__all__ = [
+    "Listwise",
+    "Reranked",
+    "at_least",
+    "rerank",
+    "rerank_async",
+    "rerank_many",
+    "rerank_pointwise",
+]
+
+_CONCURRENCY = 32
+"""Questions worked on at once; how many requests an endpoint gets is the affair of its pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """A new order of a ranked list, as 0-based positions, best first.
+
+    `windows` were asked about; `unscored` of them, for `reasons`, kept the order they had. `counts`
+    are `missing`, `repeated` and `invented` identifiers and `trimmed` documents, above 0;
+    `problems` say the same for people. Pointwise, `probabilities` are P(relevant) in the order
+    given, None if unscored.
+    """
+
+    order: tuple[int, ...]
+    windows: int = 0
+    unscored: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    probabilities: tuple[float | None, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def rerank(
+    question: Question,
+    texts: Sequence[str],
+    judge: Judge,
+    how: Listwise | None = None,
+    *,
+    on_report: Callable[[str], None] | None = None,
+) -> Reranked:
+    """Rerank the documents of one question, given as texts in the order of their ranks, listwise.
+
+    Nothing that a judge replies is fatal: documents that a reply leaves out keep their order behind
+    the rest, repeated and invented identifiers are passed over, a window without an answer keeps
+    its order, and all of it is counted. A window's question has the id of `question`, `ID:pro` with
+    a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are several windows. `how` is
+    window, stride and criterion; `on_report` gets each line of `Reranked.problems` as soon as it is
+    known.
+
+    Raises InputError where the judge does not rank, ModelError where it cannot go on at all.
+    """
+    return rerank_many([(question, texts)], judge, how, on_report=on_report)[0]
+
+
+def rerank_many(
+    asked: Sequence[tuple[Question, Sequence[str]]],
+    judge: Judge,
+    how: Listwise | None = None,
+    *,
+    concurrency: int = _CONCURRENCY,
+    on_report: Callable[[str], None] | None = None,
+) -> list[Reranked]:
+    """Rerank the documents of many questions, `concurrency` at once; see `rerank`.
+
+    Lines for `on_report` begin with the id of their question; the result does not depend on
+    `concurrency`.
+    """
+    return run_blocking(
+        lambda: rerank_async(asked, judge, how, concurrency=concurrency, on_report=on_report)
+    )
+
+
+async def rerank_async(
+    asked: Sequence[tuple[Question, Sequence[str]]],
+    judge: Judge,
+    how: Listwise | None = None,
+    *,
+    concurrency: int = _CONCURRENCY,
+    on_report: Callable[[str], None] | None = None,
+) -> list[Reranked]:
+    """Rerank within a running event loop; see `rerank_many`."""
+    if Ranking not in judge.kinds:
+        raise InputError(
+            f"{shorten(judge.name, 40)} does not rank: reranking needs a language model or labels"
+        )
+    plan = how or Listwise()
+    results: dict[int, Reranked] = {}
+
+    async def work(item: tuple[int, tuple[Question, Sequence[str]]]) -> None:
+        position, (question, texts) = item
+        results[position] = await _slide(question, texts, judge, plan)
+        if on_report is not None:
+            place = f"{shorten(question.id, 40)}: " if len(asked) > 1 else ""
+            for problem in results[position].problems:
+                on_report(place + problem)
+
+    await run_all(enumerate(asked), work, workers=concurrency)
+    return [results[position] for position in range(len(asked))]
+
+
+async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Listwise) -> Reranked:
+    """Order window after window; each sees what the last one left on its ranks."""
+    shown = [trim(text, how.words) if word_weight(text) > how.words else text for text in texts]
+    trimmed = sum(a is not b for a, b in zip(shown, texts, strict=True))
+    order = list(range(len(texts)))
+    windows = how.windows(len(texts))
+    counts = Counter(trimmed=trimmed if windows else 0)
+    reasons: list[str] = []
+    for ranks in windows:
+        present = order[ranks.start : ranks.stop]
+        asked = Ranking(
+            id=_window_id(question, how, ranks, len(windows)),
+            query=question.text,
+            texts=tuple(shown[i] for i in present),
+            criterion=how.criterion(question),
+            group=question.id,
+        )
+        answer = _checked((await ask_async(judge, [asked]))[0], len(present))
+        if isinstance(answer, Unscored):
+            reasons.append(answer.reason)
+            continue
+        counts.update({name: len(answer.notes.get(name, ())) for name in ("missing", "repeated")})
+        counts["invented"] += int(answer.notes.get("invented", 0))
+        order[ranks.start : ranks.stop] = [present[i] for i in _positions(answer)]
+    counts = +counts
+    problems = tuple(_lines(counts, reasons, len(windows), len(texts), how))
+    return Reranked(
+        tuple(order), len(windows), len(reasons), dict(counts), problems, reasons=tuple(reasons)
+    )
+
+
+def _window_id(question: Question, how: Listwise, ranks: range, windows: int) -> str:
+    parts = [question.id, *([how.stance] if how.stance else [])]
+    return ":".join([*parts, f"{ranks.start + 1}-{ranks.stop}"] if windows > 1 else parts)
+
+
+def _checked(answer: Answer, count: int) -> Answer:
+    """Return the answer, or Unscored where it is no order of the window: judges are pluggable."""
+    if isinstance(answer, Unscored) or sorted(_positions(answer)) == list(range(count)):
+        return answer
+    return Unscored(f"order: not each of {count} positions once", Provenance(judge="rerank"))
+
+
+def _positions(answer: Judged) -> list[int]:
+    value = answer.value
+    return [i for i in value if type(i) is int] if isinstance(value, list) else []
+
+
+def _lines(
+    counts: Mapping[str, int], reasons: Sequence[str], windows: int, documents: int, how: Listwise
+) -> list[str]:
+    said = {
+        "trimmed": f"of {documents} documents were trimmed to {how.words} words",
+        "missing": "times a reply left a document out; it kept its order behind the rest",
+        "repeated": "times a reply named a document twice; the first counts",
+        "invented": "times a reply named a document that was not there",
+    }
+    lines = [f"{counts[name]} {what}" for name, what in said.items() if name in counts]
+    if reasons:
+        missing = f"{len(reasons)} of {windows} windows got no answer and kept their order"
+        lines.append(f"{missing}: {shorten(reasons[0])}")
+    return lines
+
+
+def rerank_pointwise(
+    asked: Sequence[tuple[Question, Sequence[str]]], judge: Judge
+) -> list[Reranked]:
+    """Rerank the documents of many questions by P(relevant), given in the order of their ranks.
+
+    Each document is judged by itself, so its probability means the same in every list (DIRAS,
+    section 3). A question's `definition` says what is relevant. A verdict without a probability
+    counts as 1 or 0; ties keep their order; documents without a verdict keep theirs behind the
+    rest, and are counted. A result's `windows` are the documents judged.
+
+    Raises ModelError where the judge cannot go on at all, TypeError where it does not answer
+    `relevance`.
+    """
+    made = [
+        ask_relevance(
+            f"relevance/{question.id}/{number}",
+            question.text,
+            text,
+            definition=question.definition,
+            group=question.id,
+        )
+        for question, texts in asked
+        for number, text in enumerate(texts, start=1)
+    ]
+    answers = iter(ask(judge, made))
+    return [_ordered([next(answers) for _ in texts]) for _, texts in asked]
+
+
+def at_least(reranked: Reranked, threshold: float) -> Reranked:
+    """Keep documents with P(relevant) of at least `threshold`, in (0, 1] (DIRAS, section 5).
+
+    Those without a verdict are not kept; `unscored` still counts them, and the problem says so.
+    """
+    found = reranked.probabilities
+    kept = tuple(i for i in reranked.order if (found[i] or 0.0) >= threshold)
+    problems = tuple(problem.replace(_BEHIND, _LEFT_OUT) for problem in reranked.problems)
+    return replace(reranked, order=kept, problems=problems)
+
+
+_BEHIND = "stand behind the rest"
+_LEFT_OUT = "are left out, relevant or not"
+
+
+def _ordered(answers: Sequence[Answer]) -> Reranked:
+    found = tuple(_probability(answer) for answer in answers)
+    # Python's sort is stable, also backwards: equal ones keep their order.
+    places = [(p is not None, p or 0.0) for p in found]
+    order = sorted(range(len(answers)), key=places.__getitem__, reverse=True)
+    missing = [a.reason for a in answers if isinstance(a, Unscored)]
+    said = f"{len(missing)} of {len(answers)} documents got no verdict and {_BEHIND}"
+    problems = (f"{said}: {shorten(missing[0])}",) if missing else ()
+    return Reranked(
+        tuple(order), len(answers), len(missing), problems=problems, probabilities=found
+    )
+
+
+def _probability(answer: Answer) -> float | None:
+    """Return P(yes), 1 or 0 of a verdict that has none, None without a verdict."""
+    if isinstance(answer, Unscored):
+        return None
+    yes = answer.probability
+    return float(answer.value is True) if yes is None else yes

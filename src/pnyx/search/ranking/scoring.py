@@ -1,0 +1,237 @@
+"""How documents are scored: every `--model` of the search behind one door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import InputError, shorten
+from pnyx.models.embed.embedder import PACKAGED
+from pnyx.search.engine import Engine
+from pnyx.search.features.clusters import Clusters, check_embedder, clusters_of
+from pnyx.search.features.vectors import EMBED_FIRST, VECTORS, embed_question
+from pnyx.search.index import Index
+from pnyx.search.lexical.kernels import Boosts, best
+from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_least, check_parameter
+from pnyx.search.quality.model import document_quality
+from pnyx.search.ranking.dense import dense_rank
+from pnyx.search.ranking.fusion import Normalisation, RankedList, fuse_rrf, fuse_weighted
+from pnyx.search.ranking.models import Floats
+
+if TYPE_CHECKING:
+    from pnyx.models.embed.embedder import Embedder
+
+__all__ = [
+    "Chosen",
+    "Scoring",
+    "choose_scoring",
+    "depth_of_parts",
+    "fuse_parts",
+    "rank_documents",
+    "touche_rank",
+    "touche_scores",
+]
+
+_FUSED_FROM: Final = 1000
+"""Depth of the rankings that a hybrid fuses: a document that one of them leaves out counts as its
+lowest, so they go well beyond what is asked for."""
+
+
+class Chosen(NamedTuple):
+    """What `auto` stands for; `note` says why vectors that the index has are not used."""
+
+    scoring: Scoring
+    note: str = ""
+
+
+def choose_scoring(
+    engine: Engine, scoring: Scoring | None = None, embedder: str = PACKAGED
+) -> Chosen:
+    """Return the best model for an engine: a hybrid, or its lexical part where it has no vectors.
+
+    A model other than `auto` is returned as it is; `embedder` names what would embed the questions.
+    Both were chosen on development topics (docs/decisions/hybrid.md).
+    """
+    asked = scoring or Scoring()
+    if asked.model != AUTO:
+        return Chosen(asked)
+    lexical = replace(asked, model=asked.lexical)
+    vectors = engine.feature_info(VECTORS)
+    if vectors is None:
+        return Chosen(lexical)
+    if vectors.documents != len(engine):
+        without = f"{len(engine) - vectors.documents} documents have no vector yet"
+        return Chosen(lexical, f"{without}: {EMBED_FIRST}")
+    if vectors.made_by != embedder:
+        made_by = shorten(vectors.made_by, 60)
+        return Chosen(lexical, f"they are by {made_by}: name it by --embedder")
+    return Chosen(replace(asked, model="hybrid"))
+
+
+def rank_documents(
+    index: Index, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
+) -> RankedList:
+    """Rank the documents of an index for a question, plain text.
+
+    The index needs clusters and quality for `touche`, vectors for `dense`, and `embedder`, where
+    `scoring.embeds`, is that of those. `auto` is not a model here: `choose_scoring` replaces it.
+    Returns at most `k` (at least 1) numbers int64 and scores float64, best first, ties in document
+    order.
+
+    Raises:
+        InputError: a value out of range, another embedder than the index was made with, or an index
+            without what the model needs (the line names the command that adds it).
+        IndexFolderError: a part of the index is damaged.
+        ModelError: the embedder cannot be used.
+        ValueError: the model is `auto`.
+    """
+    if scoring.model == AUTO:
+        raise ValueError("auto names no model before choose_scoring has chosen one")
+    if parts := scoring.parts:
+        rankings = [
+            rank_documents(index, text, part, depth_of_parts(k), embedder) for part in parts
+        ]
+        return fuse_parts(scoring, rankings, k)
+    if scoring.model == "dense":
+        if embedder is None:
+            raise InputError("a dense ranking needs an embedder, to compare question and documents")
+        if not text.split():  # the vector of nothing is near to some documents by chance
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        return dense_rank(index, embed_question(index, embedder, text), k)
+    if scoring.model == "touche":
+        return touche_rank(index, text, embedder, k, flat=scoring.flat, **scoring.parameters)
+    return index.rank(text, scoring.model, k, boosts=None, **scoring.parameters)
+
+
+def depth_of_parts(k: int) -> int:
+    """Return how many documents of each part are fused where `k` are wanted."""
+    return max(k, _FUSED_FROM)
+
+
+def fuse_parts(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
+    """Fuse the rankings of a model's parts, each as deep as `depth_of_parts` says."""
+    if scoring.fusion == "rrf":
+        return fuse_rrf(rankings, k=k)
+    weights = [1.0 - scoring.dense_weight, scoring.dense_weight]
+    return fuse_weighted(rankings, weights, k, cast("Normalisation", scoring.fusion))
+
+
+# The Touché model ---------------------------------------------------------------------------------
+#
+#     S(q, d) = R(q, d) (1 + wC C(q, d)) (1 + wQ Q(d))
+#
+# R is Dirichlet-smoothed query likelihood, C the cosine of the question to the centroid of the
+# document's topic cluster, clipped to [0, 1], and Q the document's predicted quality in [0, 1]
+# (Gienapp 2021, Eq. 1). Every document of the index is scored; nothing is a rerank of a top list.
+
+_SHIFT = 4
+"""Bits of quality in a document's code, enough for a tight bound: with 300 clusters the table of
+bounds has 19 KB, which the first cache holds."""
+
+_LAST_STEP = (1 << _SHIFT) - 1
+_QUALITIES = np.arange(1 << _SHIFT) / _LAST_STEP
+
+
+def touche_rank(
+    index: Index,
+    question: str,
+    embedder: Embedder | None,
+    k: int = 10,
+    *,
+    wc: float = PARAMETERS["wc"].default,
+    wq: float = PARAMETERS["wq"].default,
+    mu: float = PARAMETERS["mu"].default,
+    flat: bool = False,
+) -> RankedList:
+    """Return numbers and scores of the best `k` documents, best first, ties in document order.
+
+    The index has clusters, made with `embedder`, where `wc` is positive, and quality where `wq` is;
+    both weights are 0 to 1e6. A document of unknown quality is not boosted. `mu` is of the
+    Dirichlet prior. `flat` fixes R at 1: all documents are ranked, by topic and quality alone (the
+    paper's last two runs); otherwise only those that hold a word of the question.
+
+    Raises:
+        InputError: a number out of range, an embedder other than that of the clusters, or an index
+            without what a weight asks for (the line names the command).
+        IndexFolderError: a part of the index is damaged.
+        ModelError: the embedder cannot be used.
+    """
+    check_least("k", k, 1)
+    boosts = _boosts(index, question, embedder, wc, wq)
+    if not flat:
+        return index.rank(question, "dirichlet", k, boosts=boosts, mu=mu)
+    scores = _flat(index, boosts)
+    numbers = best(scores, k)
+    return numbers, scores[numbers]
+
+
+def touche_scores(
+    index: Index,
+    question: str,
+    embedder: Embedder | None,
+    *,
+    wc: float = PARAMETERS["wc"].default,
+    wq: float = PARAMETERS["wq"].default,
+    mu: float = PARAMETERS["mu"].default,
+    flat: bool = False,
+) -> Floats:
+    """Return the score of every document, by number; float64 (documents,); see `touche_rank`.
+
+    A document without any word of the question scores -0.0 (unless `flat`).
+    """
+    boosts = _boosts(index, question, embedder, wc, wq)
+    if flat:
+        return _flat(index, boosts)
+    scores = index.score_all(question, "dirichlet", mu=mu)
+    return scores if boosts is None else boosts.apply(scores)
+
+
+def _flat(index: Index, boosts: Boosts | None) -> Floats:
+    ones = np.ones(len(index))
+    return ones if boosts is None else boosts.apply(ones)
+
+
+def _boosts(
+    index: Index, question: str, embedder: Embedder | None, wc: float, wq: float
+) -> Boosts | None:
+    check_parameter("wc", wc)
+    check_parameter("wq", wq)
+    if wc == 0.0 and wq == 0.0:
+        return None
+    parts = (wc > 0.0, wq > 0.0)
+    known, codes, quality = index.once(("touche", parts), lambda: _prepare(index, *parts))
+    cosines = np.zeros(0)
+    if known is not None:
+        if embedder is None:
+            needs = "which needs an embedder, to compare question and topics"
+            raise InputError(f"wc is positive, {needs}")
+        check_embedder(known, embedder.name, index.path)
+        cosines = known.cosines(embedder.encode([question])[0])
+    factors = np.ones(len(cosines) + 1)
+    factors[:-1] += wc * cosines
+    # A few units in the last place cover the rounding to float32 and of the exact product.
+    steps = ((1.0 + 2**-21) * (1.0 + wq * _QUALITIES)).astype(np.float32)
+    bounds = np.multiply.outer(factors.astype(np.float32), steps).reshape(-1)
+    return Boosts(codes, _SHIFT, bounds, factors, quality, float(wq))
+
+
+def _prepare(
+    index: Index, topics: bool, quality: bool
+) -> tuple[Clusters | None, NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float32]]:
+    """Return the clusters, and the code and quality of all documents, ready to be weighted."""
+    known = clusters_of(index) if topics else None
+    rows = 0 if known is None else len(known)
+    clusters = np.zeros(len(index), dtype=np.uint32)
+    if known is not None:
+        clusters = np.minimum(known.cluster, np.uint32(rows))
+    values = np.zeros(len(index), dtype=np.float32)
+    if quality:
+        values = np.nan_to_num(document_quality(index), nan=0.0)
+    steps = np.ceil(values.astype(np.float64) * _LAST_STEP).astype(np.uint32)
+    codes = (clusters << np.uint32(_SHIFT)) + steps
+    small = (rows + 1) << _SHIFT <= 1 << 16
+    return known, codes.astype(np.uint16) if small else codes, values
