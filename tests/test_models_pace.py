@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pnyx.models.http.flow import Ticket
 from pnyx.models.http.limiter import AdaptiveLimiter, Elsewhere, Limit, Slot
 
 BACKENDS = ["asyncio", "trio"]
@@ -276,7 +277,8 @@ def test_an_event_loop_that_died_in_line_holds_nobody_up():
     turn = []
 
     async def abandon() -> None:
-        turn.append(pace._join(Slot()))
+        turn.append(Ticket(Slot()))
+        pace._turns[turn[0]] = None
 
     anyio.run(abandon)  # its loop is closed, and it never left the line
 

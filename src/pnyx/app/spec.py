@@ -21,13 +21,13 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, cast, dataclass_trans
 
 from pnyx.errors import InputError, OptionError, shorten
 
-__all__ = ["Opt", "Spec", "file_opt", "flags_of", "opt", "opts_of"]
+__all__ = ["Opt", "Range", "Spec", "file_opt", "flags_of", "opt", "opts_of"]
 
 _OPT: Final = "opt"
 _NO_TEXT: Final = re.compile("[\ud800-\udfff]")
 
 
-class Bounds(NamedTuple):
+class Range(NamedTuple):
     """A range of numbers: least and greatest, None for none, and whether these are outside it."""
 
     low: float | None
@@ -68,13 +68,13 @@ class Opt:
     heading: str = ""
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Range:
         """Range of a number, whole or not."""
         if not self.within:
-            return Bounds(self.low, None, False, False)
+            return Range(self.low, None, False, False)
         low, high = map(float, self.within[1:-1].split(","))
         closed = None if math.isinf(high) else high
-        return Bounds(low, closed, self.within[0] == "(", self.within[-1] == ")")
+        return Range(low, closed, self.within[0] == "(", self.within[-1] == ")")
 
     def allows(self, number: float) -> bool:
         """Tell whether a number is finite and in range."""
@@ -82,6 +82,13 @@ class Opt:
         reaches = low is None or number > low or (number == low and not above)
         ends = high is None or number < high or (number == high and not below)
         return math.isfinite(number) and reaches and ends
+
+    @property
+    def expected(self) -> str:
+        """The range of a number in words."""
+        if self.within:
+            return f"a number in {self.within}"
+        return "a finite number" if self.low is None else f"at least {self.low:g}"
 
 
 def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
@@ -134,7 +141,9 @@ class Spec:
             value = getattr(self, field.name)
             for one in value if isinstance(value, tuple) else (value,):
                 if isinstance(one, int | float) and not told.allows(one):
-                    raise OptionError(f"{self.flag(field.name)}: found {one:g}, out of range")
+                    raise OptionError(
+                        f"{self.flag(field.name)}: found {one:g}, expected {told.expected}"
+                    )
                 if isinstance(one, str) and not told.raw and _NO_TEXT.search(one):
                     raise OptionError(f"{self.flag(field.name)}: found no text in UTF-8")
 

@@ -147,12 +147,7 @@ def measure_perspectives(
     every = [table for own in tables.values() for table in own]
     _check_pairs(every, verdicts)
     values = _values(chosen, tables, every, verdicts)
-    fitted = None
-    if labelled is not None:
-        if not isinstance(labelled, Joined):
-            labelled = join_labels(labelled, task="support", judge=verdicts.judge)
-        fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
-        fitted.check_judge(verdicts.judge)
+    fitted = _fitted(labelled, every, verdicts.judge, shift, bootstrap)
     measured = tuple(
         _measured(name, own, perspectives, tables[name], values[name], chosen, fitted, bootstrap)
         for name, own in ranked.items()
@@ -255,6 +250,23 @@ class _Chosen:
         if measure is not None:
             self.own[repr(measure)] = measure
         return measure is not None
+
+
+def _fitted(
+    labelled: Joined | Source | None,
+    every: Sequence[Table],
+    judge: str,
+    shift: float,
+    bootstrap: Bootstrap,
+) -> Correction | None:
+    """Return what corrects a judge's errors, if pairs were labelled."""
+    if labelled is None:
+        return None
+    if not isinstance(labelled, Joined):
+        labelled = join_labels(labelled, task="support", judge=judge)
+    fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
+    fitted.check_judge(judge)
+    return fitted
 
 
 def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
