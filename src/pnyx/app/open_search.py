@@ -60,7 +60,7 @@ def scoring_of(spec: ScoringSpec) -> Scoring:
     from pnyx.search.ranking.scoring import Scoring
 
     parameters = _given(spec, "mu k1 b wc wq")
-    others = _given(spec, "lexical fusion dense_weight")
+    others = _given(spec, "lexical fusion dense_weight feedback")
     return Scoring(spec.model, parameters, flat=spec.flat, **others)
 
 

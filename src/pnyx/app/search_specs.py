@@ -16,7 +16,7 @@ _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.j
 
 
 class ScoringSpec(
-    Spec, heading="Ranking", rare="mu k1 b wc wq flat lexical fusion dense_weight embedder"
+    Spec, heading="Ranking", rare="mu k1 b wc wq flat lexical fusion dense_weight feedback embedder"
 ):
     """What ranks, with its parameters; see `pnyx.search.ranking.scoring.Scoring`."""
 
@@ -46,6 +46,13 @@ class ScoringSpec(
             "--model hybrid and --fusion minmax or zscore",
             lambda spec: spec.model == "hybrid" and spec.fusion != "rrf",
         ),
+    )
+    feedback: int | None = opt(
+        None,
+        "Move the question's vector towards this many of the best documents; 0 for none.",
+        low=0,
+        shown=f"{Scoring().feedback}",
+        needs="model=hybrid",
     )
     embedder: str | None = opt(
         None,

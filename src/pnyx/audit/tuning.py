@@ -27,7 +27,12 @@ from pnyx.records import Qrel, Question
 from pnyx.search.index import Index
 from pnyx.search.plan import AUTO, MODEL_PARAMETERS, Scoring, check_parameter
 from pnyx.search.ranking.fusion import RankedList
-from pnyx.search.ranking.scoring import depth_of_parts, fuse_parts, rank_documents
+from pnyx.search.ranking.scoring import (
+    depth_of_parts,
+    fuse_parts,
+    question_vector,
+    rank_documents,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -339,7 +344,8 @@ class _Ranker:
         if not scoring.parts:
             return rank_documents(self._index, text, scoring, self._k, self._embedder)
         rankings = [self._part(topic, n, text, part) for n, part in enumerate(scoring.parts)]
-        return fuse_parts(scoring, rankings, self._k)
+        question = question_vector(self._index, text, self._embedder)
+        return fuse_parts(self._index, scoring, rankings, question, self._k)
 
     def _part(self, topic: str, number: int, text: str, part: Scoring) -> RankedList:
         kept = self._kept.get((topic, number))

@@ -92,6 +92,8 @@ class Scoring:
         fusion: of `FUSIONS`: scores made comparable, or reciprocal ranks.
         dense_weight: of the dense scores in `minmax` and `zscore`, 0 to 1
             (docs/decisions/hybrid.md).
+        feedback: of a hybrid, how many of the best documents the question's vector is moved towards
+            before documents are ranked again; 0 for none.
 
     Raises:
         InputError: none of these, or a parameter that the model does not have. Ranges of parameters
@@ -103,7 +105,8 @@ class Scoring:
     flat: bool = False
     lexical: str = "dirichlet"
     fusion: str = "minmax"
-    dense_weight: float = 0.6
+    dense_weight: float = 0.7
+    feedback: int = 3
 
     def __post_init__(self) -> None:
         for what, name, known in (
@@ -115,6 +118,7 @@ class Scoring:
                 shown = shorten(name, 40)
                 raise InputError(f"unknown {what} {shown!r}, expected one of: {', '.join(known)}")
         _check_range("the weight of the dense ranking", self.dense_weight, 0.0, 1.0)
+        check_least("feedback", self.feedback, 0)
         allowed = MODEL_PARAMETERS.get(self.by_words, ())
         for name in self.parameters:
             if name not in allowed:
@@ -150,7 +154,8 @@ class Scoring:
         parts = [self.model]
         if self.model == "hybrid":
             weight = "" if self.fusion == "rrf" else f", weight {self.dense_weight:g} on dense"
-            parts = [f"hybrid of {self.lexical} and dense ({self.fusion}{weight})"]
+            feedback = f", feedback of {self.feedback}" if self.feedback else ""
+            parts = [f"hybrid of {self.lexical} and dense ({self.fusion}{weight}{feedback})"]
         if self.flat:
             parts.append("R fixed to 1")
         parts += [f"{name} {value:g}" for name, value in self.parameters.items()]

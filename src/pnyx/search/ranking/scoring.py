@@ -13,7 +13,12 @@ from pnyx.errors import InputError, shorten
 from pnyx.models.embed.embedder import PACKAGED
 from pnyx.search.engine import Engine
 from pnyx.search.features.clusters import Clusters, check_embedder, clusters_of
-from pnyx.search.features.vectors import EMBED_FIRST, VECTORS, embed_question
+from pnyx.search.features.vectors import (
+    EMBED_FIRST,
+    VECTORS,
+    document_vectors,
+    embed_question,
+)
 from pnyx.search.index import Index
 from pnyx.search.lexical.kernels import Boosts, best
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_least, check_parameter
@@ -31,6 +36,7 @@ __all__ = [
     "choose_scoring",
     "depth_of_parts",
     "fuse_parts",
+    "question_vector",
     "rank_documents",
     "touche_rank",
     "touche_scores",
@@ -92,16 +98,12 @@ def rank_documents(
     if scoring.model == AUTO:
         raise ValueError("auto names no model before choose_scoring has chosen one")
     if parts := scoring.parts:
-        rankings = [
-            rank_documents(index, text, part, depth_of_parts(k), embedder) for part in parts
-        ]
-        return fuse_parts(scoring, rankings, k)
+        deep = depth_of_parts(k)
+        question = question_vector(index, text, embedder)
+        lexical = rank_documents(index, text, parts[0], deep, embedder)
+        return fuse_parts(index, scoring, [lexical, _by_vector(index, question, deep)], question, k)
     if scoring.model == "dense":
-        if embedder is None:
-            raise InputError("a dense ranking needs an embedder, to compare question and documents")
-        if not text.split():  # the vector of nothing is near to some documents by chance
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        return dense_rank(index, embed_question(index, embedder, text), k)
+        return _by_vector(index, question_vector(index, text, embedder), k)
     if scoring.model == "touche":
         return touche_rank(index, text, embedder, k, flat=scoring.flat, **scoring.parameters)
     return index.rank(text, scoring.model, k, boosts=None, **scoring.parameters)
@@ -112,8 +114,45 @@ def depth_of_parts(k: int) -> int:
     return max(k, _FUSED_FROM)
 
 
-def fuse_parts(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
-    """Fuse the rankings of a model's parts, each as deep as `depth_of_parts` says."""
+def fuse_parts(
+    index: Index,
+    scoring: Scoring,
+    rankings: Sequence[RankedList],
+    question: NDArray[np.float32] | None,
+    k: int,
+) -> RankedList:
+    """Fuse the rankings of a hybrid's parts, each as deep as `depth_of_parts` says.
+
+    With feedback the question's vector (None for an empty question) is moved to the mean of the
+    best documents, weighted by the squares of their scores, and the dense part is ranked again
+    (Rocchio, "Relevance feedback in information retrieval", 1971).
+    """
+    if question is None or not scoring.feedback:
+        return _fuse(scoring, rankings, k)
+    numbers, scores = _fuse(scoring, rankings, scoring.feedback)
+    centre = scores**2 @ document_vectors(index).rows[numbers].astype(np.float64)
+    moved = question + centre / max(float(np.linalg.norm(centre)), 1e-12)
+    unit = (moved / np.linalg.norm(moved)).astype(np.float32)
+    again = dense_rank(index, unit, depth_of_parts(k))
+    return _fuse(scoring, [*rankings[:-1], again], k)
+
+
+def question_vector(
+    index: Index, text: str, embedder: Embedder | None
+) -> NDArray[np.float32] | None:
+    """Return the question's vector; None for no words, which are near to documents by chance."""
+    if embedder is None:
+        raise InputError("a dense ranking needs an embedder, to compare question and documents")
+    return embed_question(index, embedder, text) if text.split() else None
+
+
+def _by_vector(index: Index, question: NDArray[np.float32] | None, k: int) -> RankedList:
+    if question is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    return dense_rank(index, question, k)
+
+
+def _fuse(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
     if scoring.fusion == "rrf":
         return fuse_rrf(rankings, k=k)
     weights = [1.0 - scoring.dense_weight, scoring.dense_weight]
