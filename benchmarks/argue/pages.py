@@ -21,18 +21,24 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
 from debates import NEAR, Debates, packed_lines, split_topics, table, tidy
 
+from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.records import Document, Question
+from pnyx.search.build import build_index
+from pnyx.search.features.access import put_feature, read_feature
+from pnyx.search.features.vectors import VECTORS, embed_documents
+from pnyx.search.index import Index
+from pnyx.search.quality.model import QualityModel, score_documents
 
 SETS = ("debatewise", "procon", "idebate")
 
 _PALESTINE = (
-    "idebate international/global-middle-east-thb-palestinian-statehood-should-be-recognised-united",
+    "idebate international/global-middle-east-thb-palestinian-statehood-should-be-recognised-united",  # noqa: E501
     "idebate international/global-government-should-un-recognize-palestinian-state",
 )
 _MIGRANTS = (
-    "idebate international/global-society-immigration-minorities-house-believes-nations-world-should",
-    "idebate society/immigration-minorities-all-states-should-immediately-ratify-un-convention-rights",
+    "idebate international/global-society-immigration-minorities-house-believes-nations-world-should",  # noqa: E501
+    "idebate society/immigration-minorities-all-states-should-immediately-ratify-un-convention-rights",  # noqa: E501
 )
 
 _SAME: Sequence[Mapping[str, int]] = (
@@ -178,3 +184,25 @@ def _parts(data: Path, debates: Debates, encoder: Any) -> tuple[dict[str, str], 
             if chosen != tests:
                 parts[key] = "development" if chosen else "test"
     return parts, dict(zip(keys, vectors, strict=True))
+
+
+def indexed(collection: Collection, work: Path, embedder: Embedder) -> Index:
+    """Return the index of a set, with vectors and quality; made in `work` if it is not there."""
+    folder = work / collection.name
+    if not folder.exists():
+        build_index(collection.documents, folder)
+        embed_documents(folder, embedder)
+        score_documents(folder, QualityModel.load())
+    return Index.open(folder)
+
+
+def without(collection: Collection, asked: Asked, index: Index, work: Path) -> Index:
+    """Return the index of a set without what is about a question, made anew in `work`."""
+    kept = [d for d in collection.documents if collection.side(asked, d.id) is None]
+    folder = work / "without"
+    build_index(kept, folder, replace=folder.exists())
+    rows = index.vectors([d.id for d in kept]).astype(np.float16)
+    known = read_feature(index.path, index.manifest, VECTORS)
+    meta = {} if known is None else dict(known.meta)
+    put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(rows), meta=meta)
+    return Index.open(folder)

@@ -1,0 +1,114 @@
+"""Fit what tells how likely a retrieved passage is about the question (`pnyx.search.relevance`).
+
+    PNYX_DATA=DATA python tools/train_relevance.py --work FOLDER [--out FILE]
+
+Questions are the development pages of benchmarks/argue; each is also asked of an index without the
+arguments that are about it, where nothing found is right (half the weight). FOLDER keeps the
+indexes. Prints figures by questions left out in turn, then writes the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GroupKFold
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "argue"))
+
+from pages import Asked, Collection, collections, indexed, without
+
+from pnyx.models.embed.embedder import Embedder, embedder_from
+from pnyx.search.index import Index
+from pnyx.search.plan import Scoring
+from pnyx.search.relevance import RANKED, RankedRelevance
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
+OUT = Path("src/pnyx/search/weights/relevance.json")
+MODELS = {"vectors": Scoring("hybrid"), "words": Scoring("dirichlet")}
+ABSENT = 0.5
+"""Weight of a question whose passages were taken away."""
+
+
+def rows(
+    collection: Collection, asked: Asked, index: Index, kind: str, embedder: Embedder
+) -> Iterator[tuple[list[float], bool]]:
+    """Yield input and label of what one question finds."""
+    text = asked.question.text
+    hits = index.retrieve(text, MODELS[kind], RANKED, embedder)
+    judge = RankedRelevance(embedder if kind == "vectors" else None)
+    documents = index.fetch([hit.doc_id for hit in hits])
+    _, table = judge.features(index, text, hits, documents)
+    for hit, row in zip(hits, table.tolist(), strict=True):
+        yield row, collection.side(asked, hit.doc_id) is not None
+
+
+def fit(kind: str, work: Path) -> dict[str, Any]:
+    """Fit one regression and print how it does on questions that it was not fitted on."""
+    embedder = embedder_from()
+    table, labels, groups, absent = [], [], [], []
+    for collection in collections(DATA).values():
+        index = indexed(collection, work, embedder)
+        for asked in collection.asked:
+            if asked.part != "development":
+                continue
+            less = without(collection, asked, index, work)
+            for gone, searched in enumerate((index, less)):
+                for row, label in rows(collection, asked, searched, kind, embedder):
+                    table.append(row)
+                    labels.append(label)
+                    groups.append(asked.question.id)
+                    absent.append(bool(gone))
+    x, y, g, a = map(np.array, (table, labels, groups, absent))
+    weights = np.where(a, ABSENT, 1.0)
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    z, p = (x - mean) / scale, np.zeros(len(y))
+    for train, test in GroupKFold(10).split(z, y, g):
+        model = LogisticRegression().fit(z[train], y[train], weights[train])
+        p[test] = model.predict_proba(z[test])[:, 1]
+    card = report(kind, y, p, g, a)
+    model = LogisticRegression().fit(z, y, weights)
+    slopes = model.coef_[0] / scale
+    bias = float(model.intercept_[0] - slopes @ mean)
+    return {"weights": [round(float(s), 6) for s in slopes], "bias": round(bias, 6), **card}
+
+
+def report(kind: str, y: Any, p: Any, g: Any, absent: Any) -> dict[str, Any]:
+    """Print and return figures of questions left out in turn."""
+    there, yes = ~absent, p >= 0.5
+    found = {
+        "questions": len(set(g)),
+        "auroc": round(float(roc_auc_score(y[there], p[there])), 3),
+        "right_of_yes": round(float(y[there & yes].mean()), 3),
+        "yes_a_question": round(float((there & yes).sum() / len(set(g))), 2),
+        "yes_where_there_is_none": round(float((absent & yes).sum() / len(set(g))), 2),
+    }
+    print(kind, found)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work", type=Path, required=True, help="keeps the indexes")
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    fitted = {kind: fit(kind, options.work) for kind in MODELS}
+    by = fitted["vectors"]
+    card = (
+        f"of what it calls relevant {by['right_of_yes']:.2f} is about the question, on "
+        f"{by['questions']} debates that it was not fitted on in turn; AUROC {by['auroc']:.2f}"
+    )
+    text = json.dumps({"card": card, **fitted}, indent=1)
+    options.out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
