@@ -103,33 +103,31 @@ class RankedRelevance:
         best = shares[:_BEST].mean() if len(shares) else 0.0
         words = [shares, np.full(len(shares), best)]
         known = engine.feature_info(VECTORS)
-        able = known is not None and self._embedder is not None
-        if not able or known is None or known.documents != len(engine):
+        if self._embedder is None or known is None or known.documents != len(engine):
             return "words", np.stack([np.log1p(np.arange(len(documents))), *words], axis=1)
-        near, like = self._cosines(engine, question, hits)
+        near, like = _cosines(engine, self._embedder.encode([question])[0], hits)
         columns = [
-            *(
-                (cosines - _background(cosines[:RANKED]))[: len(documents)]
-                for cosines in (near, like)
-            ),
+            *(cosines[: len(documents)] - _background(cosines) for cosines in (near, like)),
             *words,
             np.full(len(documents), near.max(initial=0.0)),
         ]
         return "vectors", np.stack(columns, axis=1)
 
-    def _cosines(self, engine: Engine, question: str, hits: Sequence[Hit]) -> tuple[Floats, Floats]:
-        """Return the cosines of hits to the question, and to the centre of the best."""
-        assert self._embedder is not None
-        rows = np.asarray(engine.vectors([hit.doc_id for hit in hits]), dtype=np.float64)
-        asked = self._embedder.encode([question])[0].astype(np.float64)
-        centre = rows[:_BEST].mean(axis=0)
-        length = float(np.linalg.norm(centre)) or 1.0
-        return rows @ asked, rows @ (centre / length)
+
+def _cosines(
+    engine: Engine, question: NDArray[np.float32], hits: Sequence[Hit]
+) -> tuple[Floats, Floats]:
+    """Return the cosines of hits to the question, and to the centre of the best."""
+    rows = np.asarray(engine.vectors([hit.doc_id for hit in hits]), dtype=np.float64)
+    centre = rows[:_BEST].mean(axis=0)
+    length = float(np.linalg.norm(centre)) or 1.0
+    return rows @ question.astype(np.float64), rows @ (centre / length)
 
 
 def _background(cosines: Floats) -> float:
     """Return the level of what is not about the question: the median of the second half."""
-    return float(np.median(cosines[len(cosines) // 2 :])) if len(cosines) else 0.0
+    looked_at = cosines[:RANKED]
+    return float(np.median(looked_at[len(looked_at) // 2 :])) if len(looked_at) else 0.0
 
 
 @functools.cache
