@@ -63,6 +63,9 @@ class Memory:
     def quality(self, ids):
         return np.full(len(ids), 0.5, dtype=np.float32)
 
+    def quality_shares(self, ids):
+        return np.full(len(ids), 0.5)
+
     def topics(self, ids):
         return [None if n == "no" else Topic(int(n == "off"), "Tea", ("tea",)) for n in ids]
 

@@ -131,8 +131,8 @@ def _perspectives(
     return IndexPerspectives(index, count=count, judge=judge)
 
 
-def argue_plan(spec: ArgueSpec) -> Plan:
-    """Return the sizes of an argument."""
+def argue_plan(spec: ArgueSpec, model: StoredModel | None) -> Plan:
+    """Return how an argument is made, with a language model or without one."""
     from pnyx.records import SIDES
     from pnyx.write.arguing import Plan
 
@@ -141,6 +141,7 @@ def argue_plan(spec: ArgueSpec) -> Plan:
         retrieve=spec.retrieve,
         certainty=spec.certainty,
         per_side=spec.per_side,
+        by_rank=model is None,
     )
 
 

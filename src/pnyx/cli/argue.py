@@ -72,7 +72,7 @@ def command(
     with open_model(model, say) as llm, watched(default_judge(llm)) as judge:
         writer = open_writer(spec, llm)
         searcher = open_searcher(opened, search, llm, judge, say)
-        case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
+        case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec, llm))
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
     if output.out:
         write_responses_file(output.out, [case], output.style)
@@ -97,6 +97,7 @@ def with_settings(case: Case, **more: str) -> Case:
 def case_json(case: Case) -> dict[str, Any]:
     """Return what `--json` prints: responses, verdicts, measures, judges and settings."""
     from pnyx.corpora import response_row
+    from pnyx.judge.answers import verdict_fields
     from pnyx.write.case import verdict_rows
 
     verdicts = list(verdict_rows(case))
@@ -115,7 +116,15 @@ def case_json(case: Case) -> dict[str, Any]:
         ],
         "judges": dict(case.judges),
         "settings": dict(case.settings),
-        "undecided": case.undecided,
+        "undecided": [
+            {
+                "doc_id": one.doc_id,
+                "relevance": verdict_fields(one.relevance),
+                **{side: verdict_fields(answer) for side, answer in one.stance.items()},
+            }
+            for one in case.undecided
+        ],
+        "passed_over": case.passed_over,
         "unscored": case.unscored + case.search_unscored,
         "search_problems": list(case.search_problems),
     }
@@ -147,20 +156,29 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 
 def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
+    from pnyx.view.model import measure_wording
+
     lines, judges = [], case.judges.items()
     for side in case.sides:
-        measured = side.measures["sentence_precision"]
+        measured = side.measures.get("sentence_precision")
         count = len(side.response.sentences)
         if not side.considered:
-            unsided, none = "passage was put on this side", "evidence for this side was found"
-            lines.append(f"{side.side}: no {unsided if case.unscored else none}")
+            unsided, none = "is surely on this side", "about the question was found for this side"
+            some = case.unscored or case.undecided
+            lines.append(f"{side.side}: no passage {unsided if some else none}")
             continue
-        share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
-        lines.append(
-            f"{side.side}: {count} sentences from {len(side.response.references)} documents; "
-            f"sentence precision {share} ({measured.scored} of {measured.asked} scored)"
-        )
+        said = f"{side.side}: {count} sentences from {len(side.response.references)} documents"
+        for name in ("on_the_question", "on_this_side"):
+            one = side.measures.get(name)
+            if one is not None and one.value is not None:
+                said += f"; {measure_wording(name).label.lower()} {one.value:.2f}"
+        if measured is not None:
+            share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
+            said += f"; sentence precision {share} ({measured.scored} of {measured.asked} scored)"
+        lines.append(said if measured is not None else f"{said}; quoted verbatim")
         lines += [f"  {problem}" for problem in side.problems]
+    if case.undecided:
+        lines.append(f"undecided: {len(case.undecided)} passages about the question are on no side")
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)

@@ -197,6 +197,17 @@ class Index:
 
         return document_quality(self)[self.numbers(ids)]
 
+    def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
+        """Return the share of all documents of lower predicted quality; shape (documents,)."""
+        order = self.once("quality in order", self._qualities)
+        shares: NDArray[np.float64] = np.searchsorted(order, self.quality(ids)) / len(self)
+        return shares
+
+    def _qualities(self) -> NDArray[np.float32]:
+        from pnyx.search.quality.model import document_quality
+
+        return np.sort(document_quality(self))
+
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""
         from pnyx.search.features.clusters import clusters_of

@@ -95,6 +95,7 @@ class Searcher:
         engine: what is searched.
         plan: how, with the model that `auto` became.
         note: why `auto` does not use existing vectors; usually empty.
+        embedder: what embeds questions; None where none was needed so far.
 
     Raises:
         InputError: listwise reranking without a judge.
@@ -118,7 +119,7 @@ class Searcher:
         self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
         if self.plan.rerank == "listwise" and judge is None:
             raise InputError("listwise reranking needs a judge that ranks, e.g. a language model")
-        self._embedder = embedder
+        self.embedder = embedder
         self._judge = judge
         self._source = perspectives
 
@@ -172,7 +173,7 @@ class Searcher:
     def _rank(self, question: Question, k: int) -> tuple[Question, list[Hit]]:
         wanted = max(k, self.plan.depth) if self.plan.staged and k > 0 else k
         scoring = self.plan.scoring
-        return question, self.engine.retrieve(question.text, scoring, wanted, self._embedder)
+        return question, self.engine.retrieve(question.text, scoring, wanted, self.embedder)
 
     def _for_each_perspective(self, works: Sequence[_Work], k: int) -> None:
         """Rank for each perspective; where a question has none, its own ranking stays."""
@@ -242,9 +243,9 @@ class Searcher:
         known = self.engine.feature_info(VECTORS)
         if known is not None and known.documents == len(self.engine):
             return self.engine.vectors([hit.doc_id for hit in hits])
-        if self._embedder is None:
-            self._embedder = embedder_from()
-        return self._embedder.encode([searched_text(d) for d in self._documents(hits)])
+        if self.embedder is None:
+            self.embedder = embedder_from()
+        return self.embedder.encode([searched_text(d) for d in self._documents(hits)])
 
     def _one_side_first(self, works: Sequence[_Work]) -> None:
         """Put the wanted side first, then those on none or unknown, then the other side."""

@@ -50,7 +50,7 @@ SCORINGS: Final = (AUTO, *LEXICAL, "dense", "hybrid")
 FUSIONS: Final = ("minmax", "zscore", "rrf")
 """How a hybrid makes two rankings one."""
 
-CERTAINTY: Final = 0.6
+CERTAINTY: Final = 0.65
 """The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
 
 PERSPECTIVES: Final = 8

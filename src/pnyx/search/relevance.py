@@ -34,7 +34,7 @@ RANKED: Final = 30
 """Hits that are looked at; those of the second half show what is not about the question."""
 
 _BEST: Final = 3
-_YES: Final = 0.5
+_YES: Final = 0.3
 _WEIGHTS: Final = "weights/relevance.json"
 
 # Words that carry the form of a motion or a question, not its matter.

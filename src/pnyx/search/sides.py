@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
-from pnyx.judge.tasks import ask_relevance, ask_stance
+from pnyx.judge.tasks import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
 from pnyx.search.plan import CERTAINTY
 
@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CERTAINTY",
-    "Placed",
     "Sided",
     "ask_sides",
     "is_yes",
     "label_verdicts",
-    "place",
     "same_question",
     "sided_by_label",
     "sides_of",
@@ -168,44 +166,3 @@ async def sides_of(
     open_ones = [(question, name, judged_text(document)) for question, name, document in unknown]
     judged = iter(await ask_sides(judge, open_ones, certainty))
     return [next(judged) if label is None else label for label in told]
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A retrieved document, whether it is relevant, and its sides (not asked if off topic)."""
-
-    document: Evidence
-    relevance: Answer
-    sided: Sided
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why verdicts on it are missing, whether or not the others sufficed to place it."""
-        missing = [self.relevance.reason] if isinstance(self.relevance, Unscored) else []
-        return missing + self.sided.reasons
-
-
-async def place(
-    question: Question, documents: Sequence[Evidence], judge: Judge, certainty: float = CERTAINTY
-) -> list[Placed]:
-    """Judge each document's relevance, then the side of those that are relevant, in order.
-
-    The question's `definition` guides relevance. A corpus's label on this very question says that
-    the passage is on topic, too.
-    """
-    made = [
-        ask_relevance(
-            f"relevance/{document.id}",
-            question.text,
-            judged_text(document),
-            definition=question.definition,
-            group=question.id,
-        )
-        for document in documents
-    ]
-    relevance = await ask_async(judge, made)
-    judged = list(zip(documents, relevance, strict=True))
-    wanted = [d for d, answer in judged if is_yes(answer) or label_verdicts(question, d)]
-    found = await sides_of([(question, d.id, d) for d in wanted], judge, certainty)
-    sided = {d.id: one for d, one in zip(wanted, found, strict=True)}
-    return [Placed(d, answer, sided.get(d.id, Sided({}, frozenset()))) for d, answer in judged]

@@ -23,14 +23,18 @@ from pnyx.view.model import (
     SentenceView,
     SideView,
     State,
+    UndecidedView,
     VerdictView,
     measure_wording,
     probability,
 )
 from pnyx.view.text import Span, cut, locate, one_line
-from pnyx.write.case import ArguedSide, Case
+from pnyx.write.case import ArguedSide, Case, Undecided, is_quoted
 
 __all__ = ["view_case"]
+
+_OPENING = 400
+"""Characters shown of a passage that is on no side."""
 
 
 def view_case(case: Case) -> CaseView:
@@ -57,6 +61,8 @@ def view_case(case: Case) -> CaseView:
         sentences=sum(view.sentences for view in sides),
         citations=len(citations),
         scored=sum(c.verdict.state != "unscored" for c in citations),
+        quoted=sum(s.state == "quoted" for s in stated),
+        undecided=tuple(_undecided(case, one) for one in case.undecided),
         placed=_placed(case),
     )
 
@@ -111,6 +117,9 @@ def _verdict(check: Check, answer: Answer | None) -> VerdictView:
         reason = one_line(answer.reason) or "no reason given"
         phrase = f"unscored: {reason}, {judge}"
         return VerdictView("unscored", "unscored", "", "", judge, reason, phrase)
+    if is_quoted(answer):
+        quoted = STATES["quoted"].word
+        return VerdictView("quoted", quoted, "", "", "", "", quoted)
     word = VERDICT_WORDS[check][0 if answer.value else 1]
     stated = probability(answer.probability)
     return VerdictView(
@@ -137,6 +146,9 @@ def _state(verdicts: Iterable[VerdictView]) -> State:
     states = {verdict.state for verdict in verdicts}
     if not states:
         return "uncited"
+    if states == {"quoted"}:
+        return "quoted"
+    states = {"yes" if state == "quoted" else state for state in states}
     if "yes" in states:
         return "yes" if len(states) == 1 else "mixed"
     return "unscored" if "unscored" in states else "no"
@@ -170,8 +182,11 @@ def _why_empty(case: Case, side: ArguedSide) -> str:
         count = "one passage" if case.unscored == 1 else f"{case.unscored} passages"
         reason = shorten(one_line(case.unscored_reason), 200)
         return f"No passage was put on this side; on {count} a verdict is missing: {reason}."
+    if side.considered == 0 and case.undecided:
+        found = "one passage is" if len(case.undecided) == 1 else f"{len(case.undecided)} are"
+        return f"No passage is on this side surely enough; of those found {found} undecided."
     if side.considered == 0:
-        return "No evidence for this side was found among the passages searched."
+        return "No passage about the question was found for this side."
     count = "one passage" if side.considered == 1 else f"{side.considered} passages"
     fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
     return f"There is no argument for this side: {count} served it, but {fault}."
@@ -180,8 +195,10 @@ def _why_empty(case: Case, side: ArguedSide) -> str:
 def _placed(case: Case) -> str:
     """Say where the retrieved passages went, in one sentence."""
     parts = [f"{side.considered} on the {side.side} side" for side in case.sides]
-    parts.append(f"{case.undecided} on neither")
+    parts.append(f"{len(case.undecided)} on neither")
     text = f"Passages were put {', '.join(parts)}"
+    if case.passed_over:
+        text += f"; {case.passed_over} are not about the question"
     if case.unscored:
         text += f"; on {case.unscored} of them a verdict is missing"
     return text + ". One that serves both sides is counted on each."
@@ -269,9 +286,30 @@ def _reference(
         source=one_line(document.source) if document else "",
         url=_web_address(document.url) if document else "",
         stance=_label(document),
+        quality=_quality(case, doc_id),
         segments=cut(document.text, spans) if document else (),
         checks=tuple(_checks(case, doc_id)),
         cited_by=tuple(c for c in citations if c.number == number),
+    )
+
+
+def _quality(case: Case, doc_id: str) -> str:
+    share = case.quality.get(doc_id)
+    return "" if share is None else f"predicted better than {share:.0%} of all passages"
+
+
+def _undecided(case: Case, one: Undecided) -> UndecidedView:
+    document = case.documents.get(one.doc_id)
+    checks = [CheckView("About the question?", "", _verdict("relevance", one.relevance))]
+    for side, answer in one.stance.items():
+        checks.append(CheckView(f"Serves {side}?", side, _verdict("stance", answer)))
+    shown_id = one_line(one.doc_id)
+    return UndecidedView(
+        id=shown_id,
+        title=(one_line(document.title) if document else "") or shown_id,
+        url=_web_address(document.url) if document else "",
+        opening=shorten(one_line(document.text), _OPENING) if document else "",
+        checks=tuple(checks),
     )
 
 
@@ -304,7 +342,7 @@ def _checks(case: Case, doc_id: str) -> Iterator[CheckView]:
     if relevance and all(answer == first for answer in others):
         relevance = {"": first}
     for name, answer in relevance.items():
-        yield CheckView("Helps to answer the question?", name, _verdict("relevance", answer))
+        yield CheckView("About the question?", name, _verdict("relevance", answer))
     for side in citing:
         verdict = _verdict("stance", side.stance.get(doc_id))
         yield CheckView(f"Serves {side.side}?", side.side, verdict)

@@ -28,10 +28,24 @@ def render_markdown(case: Case) -> str:
         *([line] for side in page.sides for line in _side(side)),
         ["## References"],
         [line for ref in page.references for line in _reference(ref)] or ["No passage is cited."],
+        *_undecided(page),
         ["## How this was made"],
         list(_made(page)),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+def _undecided(page: CaseView) -> Iterator[list[str]]:
+    """Yield the passages about the question that are on no side."""
+    if page.undecided:
+        yield ["## Undecided passages"]
+        yield ["About the question, but whose side is not sure enough; cited for neither."]
+        yield [
+            f"- **{escape_markdown(one.title)}**, "
+            + "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in one.checks)
+            + f": {escape_markdown(one.opening)}"
+            for one in page.undecided
+        ]
 
 
 def _side(side: SideView) -> Iterator[str]:
@@ -65,6 +79,8 @@ def _marks(sentence: SentenceView) -> str:
 def _reference(ref: ReferenceView) -> Iterator[str]:
     about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.source)]
     about += [f"id {escape_markdown(ref.id)}", _link(ref.url)]
+    if ref.quality:
+        about.append(f"quality {ref.quality}")
     if ref.stance:
         about.append(f"corpus label {escape_markdown(ref.stance)}")
     yield f"- [{ref.number}] {', '.join(part for part in about if part)}"

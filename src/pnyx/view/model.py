@@ -31,12 +31,13 @@ __all__ = [
     "SideWording",
     "State",
     "StateWording",
+    "UndecidedView",
     "VerdictView",
     "measure_wording",
     "probability",
 ]
 
-State: TypeAlias = Literal["yes", "no", "mixed", "unscored", "uncited"]
+State: TypeAlias = Literal["quoted", "yes", "no", "mixed", "unscored", "uncited"]
 """What the judges' verdicts on one sentence, or one verdict, add up to."""
 
 Check: TypeAlias = Literal["support", "relevance", "stance"]
@@ -52,6 +53,12 @@ class StateWording:
 
 
 STATES: dict[State, StateWording] = {
+    "quoted": StateWording(
+        "”",
+        "quoted verbatim",
+        "the sentence stands word for word in every passage it cites; whether it is true is not "
+        "said",
+    ),
     "yes": StateWording("✓", "supported", "every passage that the sentence cites supports it"),
     "no": StateWording("✗", "not supported", "no passage that the sentence cites supports it"),
     "mixed": StateWording(
@@ -103,6 +110,16 @@ class MeasureWording:
 
 
 MEASURES: dict[str, MeasureWording] = {
+    "on_the_question": MeasureWording(
+        "On the question",
+        "Expected share of the cited passages that are about the question, rather than about a "
+        "similar one: the mean of their probabilities.",
+    ),
+    "on_this_side": MeasureWording(
+        "On this side",
+        "Expected share of the cited passages that argue for this side: the mean of their "
+        "probabilities.",
+    ),
     "sentence_precision": MeasureWording(
         "Sentence precision",
         "Of the sentences that were scored, the share that at least one passage they cite "
@@ -235,7 +252,8 @@ class CheckView:
 class ReferenceView:
     """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it.
 
-    `stance` is the corpus's own label with its topic, `url` a web address or empty.
+    `stance` is the corpus's own label with its topic, `url` a web address or empty; `quality` says
+    how good an argument it is predicted to be, among all passages.
     """
 
     number: int
@@ -244,9 +262,21 @@ class ReferenceView:
     source: str
     url: str
     stance: str
+    quality: str
     segments: tuple[Segment, ...]
     checks: tuple[CheckView, ...]
     cited_by: tuple[CitationView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedView:
+    """A passage about the question that is on no side: where it is from, its opening, verdicts."""
+
+    id: str
+    title: str
+    url: str
+    opening: str
+    checks: tuple[CheckView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,4 +292,6 @@ class CaseView:
     sentences: int
     citations: int
     scored: int
+    quoted: int
     placed: str
+    undecided: tuple[UndecidedView, ...]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer
+from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask_async, run_blocking
 from pnyx.judge.questions import Support
 from pnyx.measure.answers.sentences import citation_precision, sentence_precision
+from pnyx.measure.core.base import Measured
 from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Question, Response, Sentence, Side, judged_text
-from pnyx.search.engine import Engine
+from pnyx.search.engine import Engine, Hit
 from pnyx.search.pipeline import Found, Searcher
-from pnyx.search.sides import CORPUS_LABEL, Placed, place
-from pnyx.write.case import ArguedSide, Case, Draft, Writer
+from pnyx.search.relevance import RANKED, RankedRelevance
+from pnyx.search.sides import CORPUS_LABEL
+from pnyx.students.judge import PackagedJudge
+from pnyx.write.case import QUOTED, ArguedSide, Case, Draft, Undecided, Writer, is_quoted
+from pnyx.write.placing import Placed, chance, place
 from pnyx.write.plan import Plan
 
 __all__ = ["Plan", "argue", "search_text"]
@@ -45,14 +51,21 @@ def argue(
     """
     plan = plan or Plan()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
-    documents, copies, found = _retrieve(searcher, question, plan)
+    hits, documents, copies, found = _retrieve(searcher, question, plan)
+    ranked = relevance = None
+    if isinstance(judge, PackagedJudge) if plan.by_rank is None else plan.by_rank:
+        ranked = RankedRelevance(searcher.embedder)
+        relevance = ranked.judge(searcher.engine, question.text, hits, documents)
     argued: dict[Side, ArguedSide] = {}
 
+    quality = _quality(searcher.engine, documents)
+
     async def work() -> list[Placed]:
-        placed = await place(question, documents, judge, plan.certainty)
+        placed = await place(question, documents, judge, plan, relevance)
 
         async def write(side: Side) -> None:
-            argued[side] = await _argue_side(question, side, placed, judge, writer, plan)
+            mine = _best(placed, side, quality, plan)
+            argued[side] = await _argue_side(question, side, mine, judge, writer, plan)
 
         await run_all(plan.sides, write, workers=len(plan.sides))
         return placed
@@ -61,6 +74,8 @@ def argue(
     sides = tuple(argued[side] for side in plan.sides)
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
     cards = {judge.name: judge.card}
+    if ranked is not None:
+        cards[ranked.name] = ranked.card
     if any(p.sided.labelled for p in placed):
         cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
     searched = "question and definition" if question.definition else "question"
@@ -69,15 +84,25 @@ def argue(
     return Case(
         question=question,
         sides=sides,
-        documents={p.document.id: p.document for p in placed if p.document.id in cited},
+        quality=quality if searcher.engine.feature_info("quality") else {},
+        documents={
+            p.document.id: p.document for p in placed if p.document.id in cited or p.undecided
+        },
         judges=cards,
         settings={"search": described, "writer": writer.name},
-        undecided=sum(not p.sided.sides for p in placed),
+        undecided=tuple(_undecided(placed)),
+        passed_over=sum(not p.used for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
         search_problems=found.problems,
         search_unscored=found.unscored,
     )
+
+
+def _undecided(placed: Sequence[Placed]) -> Iterator[Undecided]:
+    for p in placed:
+        if p.undecided:
+            yield Undecided(p.document.id, p.relevance, p.sided.verdicts)
 
 
 def _usual_reason(placed: Sequence[Placed]) -> str:
@@ -97,32 +122,60 @@ def search_text(question: Question) -> str:
 
 def _retrieve(
     searcher: Searcher, question: Question, plan: Plan
-) -> tuple[list[Evidence], int, Found]:
-    """Return the best documents with different texts, how many copies were passed over, and all."""
+) -> tuple[list[Hit], list[Evidence], int, Found]:
+    """Return hits and documents with different texts, how many copies were passed over, and all.
+
+    There may be more hits than documents: they show what comes after these.
+    """
     asked = replace(question, text=search_text(question))
-    (found,) = searcher.search([asked], 4 * plan.retrieve)
-    documents: dict[str, Evidence] = {}
+    (found,) = searcher.search([asked], 4 * max(plan.retrieve, RANKED))
+    different: dict[str, tuple[Hit, Evidence]] = {}
     copies = 0
-    for document in searcher.engine.fetch([hit.doc_id for hit in found.hits]):
-        if len(documents) == plan.retrieve:
-            break
-        if document.text in documents:
-            copies += 1
-        else:
-            documents[document.text] = document
-    return list(documents.values()), copies, found
+    fetched = searcher.engine.fetch([hit.doc_id for hit in found.hits])
+    for hit, document in zip(found.hits, fetched, strict=True):
+        if document.text in different:
+            copies += len(different) < plan.retrieve
+        elif len(different) < max(plan.retrieve, RANKED):
+            different[document.text] = (hit, document)
+    kept = list(different.values())
+    return [h for h, _ in kept], [d for _, d in kept[: plan.retrieve]], copies, found
+
+
+def _quality(engine: Engine, documents: Sequence[Evidence]) -> dict[str, float]:
+    """Return document id -> share of all documents, or else of these, of lower quality."""
+    ids = [document.id for document in documents]
+    known = engine.feature_info("quality")
+    if known is not None and known.documents == len(engine):
+        shares = engine.quality_shares(ids)
+    else:
+        from pnyx.search.quality.model import QualityModel, predictions, rated_text
+
+        found, _ = predictions(QualityModel.load(), [rated_text(one) for one in documents])
+        shares = np.searchsorted(np.sort(found), found) / max(1, len(found))
+    return dict(zip(ids, map(float, shares), strict=True))
+
+
+def _best(
+    placed: Sequence[Placed], side: Side, quality: Mapping[str, float], plan: Plan
+) -> list[Placed]:
+    """Return the documents of a side, those first that are likely on it and of good quality."""
+
+    def worth(p: Placed) -> float:
+        return p.worth(side) * (1.0 - plan.quality * (1.0 - quality[p.document.id]))
+
+    # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
+    mine = [p for p in placed if side in p.sided.sides]
+    return sorted(mine, key=lambda p: (not p.sided.labelled, -worth(p)))
 
 
 async def _argue_side(
     question: Question,
     side: Side,
-    placed: Sequence[Placed],
+    mine: Sequence[Placed],
     judge: Judge,
     writer: Writer,
     plan: Plan,
 ) -> ArguedSide:
-    # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
-    mine = sorted((p for p in placed if side in p.sided.sides), key=lambda p: not p.sided.labelled)
     used = {p.document.id: p for p in mine[: plan.per_side]}
     documents = [p.document for p in used.values()]
     draft = await writer.write(question, side, documents) if documents else Draft(())
@@ -135,14 +188,33 @@ async def _argue_side(
         support=support,
         relevance={d: used[d].relevance for d in response.references},
         stance={d: used[d].sided.verdicts[side] for d in response.references},
-        measures={
-            "sentence_precision": sentence_precision(response, support),
-            "citation_precision": citation_precision(response, support),
-        },
+        measures=_measures(response, support, list(used.values()), side),
         considered=len(mine),
         problems=draft.problems,
         failed=draft.failed,
     )
+
+
+def _measures(
+    response: Response,
+    support: Mapping[tuple[int, str], Answer],
+    used: Sequence[Placed],
+    side: Side,
+) -> dict[str, Measured]:
+    """Return how sure a side's passages are, and the precision of what is not quoted."""
+    cited = [p for p in used if p.document.id in response.references]
+    found = {}
+    if not all(is_quoted(answer) for answer in support.values()):
+        found["sentence_precision"] = sentence_precision(response, support)
+        found["citation_precision"] = citation_precision(response, support)
+    for name, answers in (
+        ("on_the_question", [p.relevance for p in cited]),
+        ("on_this_side", [p.sided.verdicts[side] for p in cited]),
+    ):
+        chances = [c for one in answers if (c := chance(one)) is not None]
+        if chances:
+            found[name] = Measured(float(np.mean(chances)), len(chances), len(answers))
+    return found
 
 
 def _without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
@@ -191,14 +263,19 @@ async def _judge_citations(
         for position, sentence in enumerate(response.sentences)
         for citation in sentence.citations
     ]
-    asked = [
-        Support(
+    found: dict[tuple[int, str], Answer] = {}
+    asked: dict[tuple[int, str], Support] = {}
+    for position, doc_id in keys:
+        statement, text = response.sentences[position].text, judged_text(used[doc_id].document)
+        if statement and statement in text:
+            found[position, doc_id] = Judged(True, QUOTED, evidence=statement)
+            continue
+        asked[position, doc_id] = Support(
             id=f"{response.run_id}-{position}-{doc_id}",
-            text=judged_text(used[doc_id].document),
-            statement=response.sentences[position].text,
+            text=text,
+            statement=statement,
             question=question.text,
             group=question.id,
         )
-        for position, doc_id in keys
-    ]
-    return dict(zip(keys, await ask_async(judge, asked), strict=True))
+    answers = await ask_async(judge, list(asked.values()))
+    return found | dict(zip(asked, answers, strict=True))

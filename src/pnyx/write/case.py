@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from pnyx.judge.answers import Answer, Judged, verdict_fields
+from pnyx.judge.answers import Answer, Judged, Provenance, verdict_fields
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 
-__all__ = ["ArguedSide", "Case", "Draft", "Writer", "scored_response", "sentence", "verdict_rows"]
+__all__ = [
+    "QUOTED",
+    "ArguedSide",
+    "Case",
+    "Draft",
+    "Undecided",
+    "Writer",
+    "is_quoted",
+    "scored_response",
+    "sentence",
+    "verdict_rows",
+]
+
+
+QUOTED: Final = Provenance("verbatim", method="quoted")
+"""Who answers that a passage supports a sentence that stands in it word for word."""
+
+
+def is_quoted(answer: Answer | None) -> bool:
+    """Tell whether a sentence stands in the passage that it cites."""
+    return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +61,28 @@ class ArguedSide:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """A document about the question whose side is not sure enough, with the verdicts on it."""
+
+    doc_id: str
+    relevance: Answer
+    stance: Mapping[Side, Answer]
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A question with its argued sides.
 
     Attributes:
         question: as asked.
         sides: those asked for, pro before con; one without evidence has no sentences.
-        documents: every cited document by id.
+        documents: every cited or undecided document by id.
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
-        undecided: how many retrieved documents were put on neither side.
+        quality: document id -> share of the index's documents of lower predicted quality, in
+            [0, 1]; empty where the index does not know it.
+        undecided: documents about the question that were put on no side.
+        passed_over: how many retrieved documents are not about the question.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
         unscored_reason: why, for most of these; empty where none is missing.
         search_problems: what a reader must know of the search, one line each.
@@ -62,7 +94,9 @@ class Case:
     documents: Mapping[str, Evidence]
     judges: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
-    undecided: int = 0
+    quality: Mapping[str, float] = field(default_factory=dict)
+    undecided: tuple[Undecided, ...] = ()
+    passed_over: int = 0
     unscored: int = 0
     unscored_reason: str = ""
     search_problems: tuple[str, ...] = ()

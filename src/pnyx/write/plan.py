@@ -24,13 +24,30 @@ class Plan:
     Attributes:
         sides: the sides to argue, in the order shown.
         retrieve: how many documents are retrieved and placed on a side.
+        relevant: the least probability of being about the question with which a document is used;
+            a side that lacks documents gets any that is judged relevant.
+        read: from this probability of being about the question on, documents are asked for their
+            side.
         certainty: the least probability with which a judge's verdict puts a document on a side.
+        fewest: a side with fewer documents gets those that are likelier on it than on the other.
+        quality: how much less a document of the lowest quality counts than one of the highest, in
+            [0, 1], in choosing what is quoted.
+        by_rank: whether the ranking tells which documents are about the question
+            (`search.relevance`), not the judge; None: where the judge is the packaged one.
+        contrast: share of a question's mean leaning that is taken from the side of each document,
+            in [0, 1].
         per_side: at most this many documents are handed to the writer for each side.
         team: `team_id` of the written responses.
     """
 
     sides: tuple[Side, ...] = SIDES
     retrieve: int = 30
+    relevant: float = 0.4
+    read: float = 0.2
     certainty: float = CERTAINTY
+    fewest: int = 2
+    contrast: float = 0.75
+    quality: float = 0.5
+    by_rank: bool | None = None
     per_side: int = 8
     team: str = "pnyx"

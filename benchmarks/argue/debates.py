@@ -1,0 +1,232 @@
+"""The main job on real debates, every label hidden: is what is argued on the question, and right?
+
+    PNYX_DATA=DATA python benchmarks/argue/debates.py --work FOLDER [--variant NAME ...]
+    ... --part development          # what choices are made on; test pages are the default
+    ... --llm local:MODEL.gguf --questions 20
+    ... --write docs/benchmarks/argue.md
+
+FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
+FOLDER/cases after a change of the code. Figures: share of cited passages that are about the
+question (its page, pages of the same question); of these on the right side; questions with both
+sides argued where the corpus holds both, and rightly (each side cites a passage of its own);
+passages and different points a question; seconds a question after the index is open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pages import Asked, Collection, collections, indexed
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
+
+from pnyx.app.open_judge import default_judge
+from pnyx.app.open_search import open_writer
+from pnyx.app.search_specs import ArgueSpec
+from pnyx.judge.answers import Answer, Judged
+from pnyx.models.embed.embedder import Embedder, embedder_from
+from pnyx.search.index import Index
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import Scoring, SearchPlan
+from pnyx.write.arguing import Plan, argue
+from pnyx.write.case import Case
+
+DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
+DRAWS = 2000
+SIDES = {"pro": 1, "con": -1}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to do the job: the default, or the default without one of its parts."""
+
+    scoring: Scoring = Scoring("hybrid")  # noqa: RUF009 - frozen
+    plan: Plan = Plan()  # noqa: RUF009 - frozen
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "default": Variant(),
+    "without feedback": Variant(Scoring("hybrid", feedback=0)),
+    "without vectors": Variant(Scoring("dirichlet")),
+    "without words": Variant(Scoring("dense")),
+    "relevance by the judge": Variant(plan=Plan(by_rank=False)),
+    "without comparing passages": Variant(plan=Plan(contrast=0.0)),
+    "sure sides alone": Variant(plan=Plan(fewest=0)),
+    "every likely side": Variant(plan=Plan(certainty=0.5, fewest=0, relevant=0.3)),
+    "as it was": Variant(
+        Scoring("dirichlet"), Plan(by_rank=False, contrast=0.0, fewest=0, certainty=0.6, relevant=0)
+    ),
+}
+
+Row = dict[str, Any]
+
+
+def outcome(collection: Collection, asked: Asked, case: Case, seconds: float) -> Row:
+    """Return what one question gave: for each citation of a side 1 right, -1 wrong, 0 off."""
+    cited = {
+        side.side: sorted({c.doc_id for s in side.response.sentences for c in s.citations})
+        for side in case.sides
+    }
+    found: Row = {"question": asked.question.id, "seconds": round(seconds, 2), "cited": cited}
+    found["right"] = {
+        name: [(collection.side(asked, doc) or 0) * SIDES[name] for doc in own]
+        for name, own in cited.items()
+    }
+    found["points"] = len({
+        (label.page, label.point)
+        for name, own in cited.items()
+        for doc in own
+        if collection.side(asked, doc) == SIDES[name]
+        for label in [collection.labels[doc]]
+    })  # fmt: skip
+    found["undecided"] = [
+        {"on": collection.side(asked, one.doc_id), "p": _chance(one.relevance)}
+        for one in case.undecided
+    ]
+    found["both"] = collection.sides(asked) == {1, -1}
+    found["unscored"] = case.unscored
+    return found
+
+
+def _chance(answer: Answer) -> float | None:
+    return answer.probability if isinstance(answer, Judged) else None
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where questions are asked, and by whom."""
+
+    work: Path
+    embedder: Embedder
+    model: Any = None
+
+    def rows(self, name: str, asked: Sequence[tuple[Collection, Asked]]) -> list[Row]:
+        """Ask all questions in one way; those that an earlier run asked are read."""
+        file = self.work / "cases" / f"{name.replace(' ', '-')}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        known: dict[str, Row] = {}
+        if file.exists():
+            known = {row["question"]: row for row in map(json.loads, file.open(encoding="utf-8"))}
+        with file.open("a", encoding="utf-8") as stream:
+            for collection, one in asked:
+                if one.question.id not in known:
+                    row = self._ask(VARIANTS.get(name, Variant()), collection, one)
+                    known[one.question.id] = row
+                    stream.write(json.dumps(row) + "\n")
+                    stream.flush()
+        return [known[one.question.id] for _, one in asked]
+
+    def _ask(self, variant: Variant, collection: Collection, asked: Asked) -> Row:
+        index: Index = indexed(collection, self.work, self.embedder)
+        plan = SearchPlan(scoring=variant.scoring)
+        judge = default_judge(self.model)
+        searcher = Searcher(index, plan, embedder=self.embedder, judge=judge)
+        writer = open_writer(ArgueSpec(), self.model)
+        own = variant.plan
+        if own.by_rank is None:
+            own = replace(own, by_rank=self.model is None)
+        start = time.perf_counter()
+        case = argue(searcher, asked.question, judge=judge, writer=writer, plan=own)
+        return outcome(collection, asked, case, time.perf_counter() - start)
+
+
+def figures(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the figures of some questions; shares are of all their citations together."""
+    cited = [r for row in rows for own in row["right"].values() for r in own]
+    on = [r for r in cited if r]
+    held = [row for row in rows if row["both"]]
+    sizes = [sum(map(len, row["cited"].values())) for row in rows]
+    left = [one for row in rows for one in row["undecided"]]
+    return {
+        "on the question": _mean([r != 0 for r in cited]),
+        "of these right": _mean([r > 0 for r in on]),
+        "both sides": _mean([all(row["cited"].values()) for row in held]),
+        "both rightly": _mean([all(1 in r for r in row["right"].values()) for row in held]),
+        "passages": _mean(sizes),
+        "fewer than 4": _mean([size < 4 for size in sizes]),
+        "points": _mean([row["points"] for row in rows]),
+        "undecided": len(left) / len(rows),
+        "undecided on the question": _mean([one["on"] is not None for one in left]),
+        "seconds": float(np.median([row["seconds"] for row in rows])),
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
+    """Return value, low and high of each figure; questions are drawn anew."""
+    rng = np.random.default_rng(0)
+    drawn = [figures([rows[i] for i in rng.integers(0, len(rows), len(rows))])
+             for _ in range(DRAWS)]  # fmt: skip
+    found = {}
+    for name, value in figures(rows).items():
+        low, high = np.nanquantile([one[name] for one in drawn], [0.025, 0.975])
+        found[name] = (value, float(low), float(high))
+    return found
+
+
+@contextlib.contextmanager
+def opened(llm: str | None) -> Iterator[Any]:
+    """Yield the language model, if one is named."""
+    if llm is None:
+        yield None
+        return
+    from pnyx.app.judge_specs import ModelSpec
+    from pnyx.app.open_models import open_model
+
+    with open_model(ModelSpec(llm=llm), lambda line: print(line, file=sys.stderr)) as model:
+        yield model
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
+    parser.add_argument("--part", choices=("test", "development"), default="test")
+    parser.add_argument("--variant", nargs="*", default=list(VARIANTS))
+    parser.add_argument("--llm", metavar="SPEC")
+    parser.add_argument("--questions", type=int, help="only so many, spread over the sets")
+    options = parser.parse_args()
+    report = Report("argue")
+    asked = [
+        (collection, one)
+        for collection in collections(DATA).values()
+        for one in collection.asked
+        if one.part == options.part
+    ]
+    if options.questions:
+        asked = asked[:: max(1, len(asked) // options.questions)][: options.questions]
+    with opened(options.llm) as model:
+        bench = Bench(options.work, embedder_from(), model)
+        names = [f"with {options.llm}"] if model is not None else options.variant
+        tables = {name: bench.rows(name, asked) for name in names}
+    first = next(iter(tables.values()))
+    report.line(f"{len(asked)} {options.part} questions. Value [95 % interval over questions].")
+    report.head(f"{options.part} pages ({len(first)})", *figures(first))
+    for name, rows in tables.items():
+        cells = [f"{v:.2f} [{low:.2f}, {high:.2f}]" for v, low, high in intervals(rows).values()]
+        report.row(name, *cells)
+    sets = {name: [i for i, (c, _) in enumerate(asked) if c.name == name]
+            for name in dict.fromkeys(c.name for c, _ in asked)}  # fmt: skip
+    report.head(f"{next(iter(tables))}, by set", *figures(first))
+    for name, places in sets.items():
+        rows = [first[i] for i in places]
+        cells = [f"{v:.2f} [{low:.2f}, {high:.2f}]" for v, low, high in intervals(rows).values()]
+        report.row(f"{name} ({len(rows)})", *cells)
+    report.write(options.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Which of the retrieved passages are argued with, and for which side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pnyx.judge.answers import Answer, Judged, Unscored
+from pnyx.judge.base import Judge, ask_async
+from pnyx.judge.calibration.curves import log_odds, logistic
+from pnyx.judge.tasks import ask_relevance
+from pnyx.records import SIDES, Evidence, Question, Side, judged_text
+from pnyx.search.sides import Sided, is_yes, label_verdicts, sides_of
+from pnyx.write.plan import Plan
+
+__all__ = ["Placed", "chance", "place"]
+
+_SUM = 1e-4
+"""By how much the probabilities of both sides may miss one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A retrieved document, whether it is relevant, and its sides (not asked if off topic)."""
+
+    document: Evidence
+    relevance: Answer
+    sided: Sided
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why verdicts on it are missing, whether or not the others sufficed to place it."""
+        missing = [self.relevance.reason] if isinstance(self.relevance, Unscored) else []
+        return missing + self.sided.reasons
+
+    @property
+    def used(self) -> bool:
+        """Whether it is about the question, by its verdict or by the corpus's label."""
+        return is_yes(self.relevance) or self.sided.labelled
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is about the question and on no side."""
+        return self.used and not self.sided.sides
+
+    def worth(self, side: Side) -> float:
+        """Return how likely it is relevant and on a side: the product; 1 for what is unknown."""
+        answers = (self.relevance, self.sided.verdicts.get(side))
+        chances = [1.0 if (p := chance(one)) is None else p for one in answers]
+        return 1.0 if self.sided.labelled else chances[0] * chances[1]
+
+
+def chance(answer: Answer | None) -> float | None:
+    """Return the probability of yes; None where there is none."""
+    return answer.probability if isinstance(answer, Judged) else None
+
+
+async def place(
+    question: Question,
+    documents: Sequence[Evidence],
+    judge: Judge,
+    plan: Plan | None = None,
+    relevance: Sequence[Answer] | None = None,
+) -> list[Placed]:
+    """Judge each document's relevance, then the side of those that are relevant, in order.
+
+    The question's `definition` guides relevance. A corpus's label on this very question says that
+    the passage is on topic, too.
+
+    Args:
+        question: what is argued.
+        documents: best first.
+        judge: answers questions of relevance and of stance.
+        plan: how sure a verdict must be.
+        relevance: verdicts on the documents that are known already; else the judge is asked.
+    """
+    plan = plan or Plan()
+    if relevance is None:
+        relevance = await _ask_relevance(question, documents, judge)
+    judged = list(zip(documents, relevance, strict=True))
+    wanted = [
+        d for d, answer in judged
+        if is_yes(answer) or (chance(answer) or 0.0) >= plan.read or label_verdicts(question, d)
+    ]  # fmt: skip
+    found = await sides_of([(question, d.id, d) for d in wanted], judge, plan.certainty)
+    sided = {d.id: one for d, one in zip(wanted, found, strict=True)}
+    placed = [Placed(d, answer, sided.get(d.id, Sided({}, frozenset()))) for d, answer in judged]
+    return _chosen(_compared(placed, plan), plan)
+
+
+async def _ask_relevance(
+    question: Question, documents: Sequence[Evidence], judge: Judge
+) -> Sequence[Answer]:
+    made = [
+        ask_relevance(
+            f"relevance/{document.id}",
+            question.text,
+            judged_text(document),
+            definition=question.definition,
+            group=question.id,
+        )
+        for document in documents
+    ]
+    return await ask_async(judge, made)
+
+
+def _compared(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
+    """Compare the passages with each other where a judge weighs one claim against the other.
+
+    Such a judge leans to one side by the wording of a question; `plan.contrast` of the mean of its
+    log-odds is taken away. What it said of the passage alone stays in the verdict's details.
+    """
+    odds = {p.document.id: x for p in placed if (x := _odds(p.sided)) is not None}
+    if len(odds) < 2 or not plan.contrast:
+        return list(placed)
+    lean = plan.contrast * float(np.mean(list(odds.values())))
+    return [
+        replace(p, sided=_moved(p.sided, odds[p.document.id] - lean))
+        if p.document.id in odds else p
+        for p in placed
+    ]  # fmt: skip
+
+
+def _odds(sided: Sided) -> float | None:
+    """Return the log-odds of pro of a judge whose two probabilities sum to one; else None."""
+    chances = [chance(sided.verdicts.get(side)) for side in SIDES]
+    if sided.labelled or None in chances or abs(sum(filter(None, chances)) - 1.0) > _SUM:
+        return None
+    return float(log_odds([chances[0] or 0.0])[0])
+
+
+def _moved(sided: Sided, odds: float) -> Sided:
+    pro = float(logistic(np.array([odds]))[0])
+    moved = {"pro": pro, "con": 1.0 - pro}
+    verdicts: dict[Side, Answer] = {}
+    for side, answer in sided.verdicts.items():
+        if isinstance(answer, Judged):
+            p = round(moved[side], 6)
+            details = {**answer.provenance.details, "alone": answer.probability}
+            provenance = replace(answer.provenance, details=details)
+            said = f"{answer.explanation}; {p:.2f} beside the other passages"
+            verdicts[side] = replace(
+                answer, value=p >= 0.5, probability=p, provenance=provenance, explanation=said
+            )
+    return Sided(verdicts, sided.sides)
+
+
+def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
+    """Decide the side of each passage; a side with too few gets those that are likeliest."""
+    sides: dict[str, set[Side]] = {p.document.id: set(_sure(p, plan)) for p in placed}
+    for side in plan.sides:
+        lacking = plan.fewest - sum(side in own for own in sides.values())
+        open_ones = [p for p in placed if not sides[p.document.id] and _likely(p, side)]
+        for p in sorted(open_ones, key=lambda p: -p.worth(side))[: max(0, lacking)]:
+            sides[p.document.id].add(side)
+    return [replace(p, sided=Sided(p.sided.verdicts, frozenset(sides[p.document.id])))
+            for p in placed]  # fmt: skip
+
+
+def _sure(placed: Placed, plan: Plan) -> frozenset[Side]:
+    """Return the sides of a passage whose relevance and side are sure enough."""
+    if placed.sided.labelled:
+        return placed.sided.sides
+    relevant = chance(placed.relevance)
+    if not is_yes(placed.relevance) or (relevant is not None and relevant < plan.relevant):
+        return frozenset()
+    if _odds(placed.sided) is None:
+        return placed.sided.sides
+    verdicts: Mapping[Side, Answer] = placed.sided.verdicts
+    return frozenset(s for s, a in verdicts.items()
+                     if (chance(a) or 0.0) >= plan.certainty and _leans(a))  # fmt: skip
+
+
+def _likely(placed: Placed, side: Side) -> bool:
+    """Tell whether a relevant passage is likelier on a side than on the other."""
+    answer = placed.sided.verdicts.get(side)
+    if answer is None or chance(answer) is None:
+        return False
+    return is_yes(placed.relevance) and is_yes(answer) and _leans(answer)
+
+
+_LEAST_ALONE = 0.45
+
+
+def _leans(answer: Answer) -> bool:
+    """Tell whether a passage alone is not plainly on the other side."""
+    alone = answer.provenance.details.get("alone")
+    return not isinstance(alone, float) or alone >= _LEAST_ALONE
