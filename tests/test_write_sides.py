@@ -15,14 +15,16 @@ from pnyx.judge.base import Emit, run_blocking
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.sides import CORPUS_LABEL, same_question
-from pnyx.search.sides import place as place_async
+from pnyx.write.placing import place as place_async
+from pnyx.write.plan import Plan
 
 BY = Provenance("written")
 QUESTION = Question("q", "Should voting be compulsory?")
 
 
 def place(question: Question, documents: list[Evidence], judge: Any, certainty: float) -> Any:
-    return run_blocking(place_async(question, documents, judge, certainty))
+    plan = Plan(certainty=certainty, fewest=0)
+    return run_blocking(lambda: place_async(question, documents, judge, plan))
 
 
 class WrittenJudge:
@@ -172,3 +174,62 @@ def test_a_label_on_this_question_places_it_whatever_the_judge_says(relevance: A
         relevance is NONE,
     )
     assert replace(placed.relevance, question=None) == relevance
+
+
+class Weighing:
+    """Weighs one claim against the other: its two probabilities sum to one."""
+
+    name, card, kinds = "weighing", "", frozenset({Support})
+
+    def __init__(self, pro: dict[str, float]) -> None:
+        self.pro = pro
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        for position, question in enumerate(questions):
+            assert isinstance(question, Support)
+            p = self.pro[question.text]
+            p = p if question.id.startswith("stance/pro") else 1 - p
+            emit(position, Judged(p >= 0.5, BY, p))
+
+
+def _sides_of(pro: dict[str, float], relevance: dict[str, float], **options: Any) -> dict[str, set]:
+    documents = [Document(name, name) for name in pro]
+    known = [Judged(relevance[name] >= 0.3, BY, relevance[name]) for name in pro]
+    plan = Plan(certainty=0.65, **options)
+    found = run_blocking(
+        lambda: place_async(QUESTION, documents, Weighing(pro), plan, known)  # type: ignore[arg-type]
+    )
+    return {placed.document.id: set(placed.sided.sides) for placed in found}
+
+
+def test_passages_are_compared_with_each_other() -> None:
+    # Log-odds 1.39, 1.10, 0.85; .75 of their mean, 0.83, is taken away: 0.55, 0.26, 0.01.
+    leaning = {"a": 0.8, "b": 0.75, "c": 0.7}
+    alone = dict.fromkeys(leaning, 0.9)
+    assert _sides_of(leaning, alone, contrast=0.0) == {"a": {"pro"}, "b": {"pro"}, "c": {"pro"}}
+    assert _sides_of(leaning, alone, fewest=0) == {"a": set(), "b": set(), "c": set()}
+    assert _sides_of(leaning, alone, fewest=2) == {"a": {"pro"}, "b": {"pro"}, "c": set()}
+
+
+def test_a_passage_plainly_on_one_side_is_never_put_on_the_other() -> None:
+    sides = _sides_of({"a": 0.99, "b": 0.98, "c": 0.7}, dict.fromkeys("abc", 0.9))
+    assert all("con" not in own for own in sides.values())
+
+
+def test_a_side_that_lacks_passages_gets_the_likeliest_relevant_ones() -> None:
+    pro = {"a": 0.9, "b": 0.1, "c": 0.45, "d": 0.45, "e": 0.45}
+    relevance = {"a": 0.9, "b": 0.9, "c": 0.35, "d": 0.25, "e": 0.31}
+    found = _sides_of(pro, relevance, contrast=0.0)
+    assert found == {"a": {"pro"}, "b": {"con"}, "c": {"con"}, "d": set(), "e": set()}
+    assert _sides_of(pro, relevance, contrast=0.0, fewest=0)["c"] == set()
+
+
+def test_what_was_said_of_a_passage_alone_is_kept() -> None:
+    documents = [Document("a", "a"), Document("b", "b")]
+    known = [Judged(True, BY, 0.9)] * 2
+    judge: Any = Weighing({"a": 0.8, "b": 0.6})
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known))
+    details = [p.sided.verdicts["pro"].provenance.details for p in placed]
+    assert [one["alone"] for one in details] == [0.8, 0.6]
+    sums = [sum(a.probability for a in p.sided.verdicts.values()) for p in placed]  # type: ignore[union-attr]
+    assert sums == pytest.approx([1.0, 1.0], abs=1e-5)

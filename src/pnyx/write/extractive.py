@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora.text.segment import split_sentences
+from pnyx.judge.claims import claims
 from pnyx.models.embed.encoder import Encoder, load_encoder
-from pnyx.records import Argument, Evidence, Question, Sentence, Side
+from pnyx.records import SIDES, Argument, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
 
@@ -32,7 +33,9 @@ _NAME_LIKE = 0.5
 _LEANING = re.compile(
     r"(this|these|that|those|it|its|they|them|their|he|she|his|her|such|so|but|and|or|nor|yet|also"
     r"|then|thus|hence|therefore|however|moreover|furthermore|besides|none|neither|both|another"
-    r"|otherwise|instead|still|even|what)\b",
+    r"|otherwise|instead|still|even|what|because|since|although|though|whereas|furthermore"
+    r"|similarly|likewise|additionally|in addition|for example|for instance|of course|indeed"
+    r"|first(?:ly)?|second(?:ly)?|third(?:ly)?|finally|well|surely|yes|no)\b",
     re.IGNORECASE,
 )
 
@@ -55,8 +58,8 @@ class ExtractiveWriter:
         repeat: cosine in [0, 1] from which two sentences count as the same.
         novelty: weight in [0, 1] of a point's difference from those chosen; 0 looks only at how
             well the other documents bear it out.
-        order: what each place further down the given order costs, so that documents whose topic or
-            side is doubtful, which come last, do not open the argument.
+        order: what each place further down the given order costs: first come documents that are
+            surely on the question and the side, and of good quality.
     """
 
     name = "extractive"
@@ -68,7 +71,7 @@ class ExtractiveWriter:
         premises: int = 2,
         repeat: float = 0.85,
         novelty: float = 0.2,
-        order: float = 0.02,
+        order: float = 0.1,
         encoder: Encoder | None = None,
     ) -> None:
         self.points = points
@@ -78,22 +81,22 @@ class ExtractiveWriter:
         self.order = order
         self._encoder = encoder
 
-    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:  # noqa: ARG002
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Return up to `points` conclusions with their premises; empty without documents."""
         import anyio
 
-        return await anyio.to_thread.run_sync(self._write, question, documents)
+        claim = claims(question.text)[SIDES.index(side)]
+        return await anyio.to_thread.run_sync(self._write, question, claim, documents)
 
-    def _write(self, question: Question, documents: Sequence[Evidence]) -> Draft:
+    def _write(self, question: Question, claim: str, documents: Sequence[Evidence]) -> Draft:
         if self._encoder is None:
             self._encoder = load_encoder()
         encoder = self._encoder
-        candidates = [
-            point for document in documents if (point := _candidate(encoder, document)) is not None
-        ]
+        query, asserted = encoder.encode([question.text, claim])
+        found = (_candidate(encoder, document, asserted) for document in documents)
+        candidates = [point for point in found if point is not None]
         if not candidates:
             return Draft(())
-        query = encoder.encode([question.text])[0]
         chosen = self._choose(candidates)
         return Draft(tuple(self._sentences(chosen, candidates, query)))
 
@@ -195,7 +198,20 @@ def _mutual_support(points: list[_Point]) -> list[float]:
     return support
 
 
-def _candidate(encoder: Encoder, document: Evidence) -> _Point | None:
+def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vectors:
+    """Return how well each sentence states the point of its text, and can stand alone.
+
+    Chosen on development pages of `benchmarks/argue` by the likeness to the title that people gave
+    the argument: .454, typicality alone .433; .05 of the sentences lean on another, .28 then.
+    """
+    typical = vectors @ vectors.mean(axis=0)
+    place = np.arange(len(texts)) / len(texts)
+    bad = [bool(_LEANING.match(t)) + t.rstrip().endswith("?") for t in texts]
+    found: Vectors = typical + 0.5 * (vectors @ claim) - 0.1 * place - 0.15 * np.array(bad)
+    return found
+
+
+def _candidate(encoder: Encoder, document: Evidence, claim: Vectors) -> _Point | None:
     """Return a document's usable sentences, its conclusion first; None if it has none."""
     opening = document.conclusion if isinstance(document, Argument) else ""
     body = split_sentences(document.text)[:_MAX_SENTENCES]
@@ -207,8 +223,8 @@ def _candidate(encoder: Encoder, document: Evidence) -> _Point | None:
         return None
     vectors = encoder.encode(usable)
     if not opening or usable[0] != opening:
-        # Without a stated conclusion, the most typical sentence is used instead.
-        typical = int(np.argmax(vectors @ vectors.mean(axis=0)))
-        order = [typical, *(i for i in range(len(usable)) if i != typical)]
+        # Without a stated conclusion, the sentence that sums the text up best is used instead.
+        best = int(np.argmax(_summing_up(usable, vectors, claim)))
+        order = [best, *(i for i in range(len(usable)) if i != best)]
         usable, vectors = [usable[i] for i in order], vectors[order]
     return _Point(document, tuple(usable), vectors)

@@ -176,9 +176,9 @@ def _sure(placed: Placed, plan: Plan) -> frozenset[Side]:
 def _likely(placed: Placed, side: Side) -> bool:
     """Tell whether a relevant passage is likelier on a side than on the other."""
     answer = placed.sided.verdicts.get(side)
-    if answer is None or chance(answer) is None:
+    if answer is None or not is_yes(placed.relevance):
         return False
-    return is_yes(placed.relevance) and is_yes(answer) and _leans(answer)
+    return is_yes(answer) and (chance(answer) or 0.0) >= 0.5 and _leans(answer)
 
 
 _LEAST_ALONE = 0.45

@@ -47,7 +47,7 @@ class Plan:
     certainty: float = CERTAINTY
     fewest: int = 2
     contrast: float = 0.75
-    quality: float = 0.5
+    quality: float = 1.0
     by_rank: bool | None = None
     per_side: int = 8
     team: str = "pnyx"
