@@ -273,7 +273,7 @@ def build_case() -> Case:
             "Version": "pnyx 0.1.0",
             "Date": "2026-01-31",
         },
-        undecided=20,
+        passed_over=20,
     )
 
 

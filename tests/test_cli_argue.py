@@ -61,8 +61,9 @@ def test_both_sides_are_cited_judged_and_valid(
         assert (tasks.count("support"), tasks.count("relevance")) == (asked, len(cited))
         assert tasks.count("stance") == len(cited)
         assert all(row["judge"] for row in shown["verdicts"])
-        measured = shown["measures"]["sentence_precision"]
-        assert (measured["scored"], measured["asked"]) == (len(response.sentences),) * 2
+        assert set(shown["measures"]) == {"on_the_question"}  # quoted, sides from labels
+        quoted = [row for row in shown["verdicts"] if row["task"] == "support"]
+        assert {row["judge"] for row in quoted} == {"verbatim"}
     assert run("validate", str(out)) == 0
     assert html.read_text(encoding="utf-8").count("<h1") == 1
     assert "corpus label" in printed["judges"]
@@ -104,7 +105,7 @@ def test_a_question_nobody_wrote_about_ends_well(
     out = tmp_path / "a.jsonl"
     assert run("argue", index, "Should xyzzy be plugh?", "--out", str(out)) == 0
     assert [r.sentences for r in read_responses(str(out))] == [(), ()]
-    assert "pro: no evidence for this side was found" in capsys.readouterr().err
+    assert "pro: no passage about the question was found for this side" in capsys.readouterr().err
     assert run("validate", str(out)) == 0
 
 

@@ -145,7 +145,7 @@ def test_argue_runs_on_another_engine():
         ("pro", ("ban", "copy")),
         ("con", ("keep",)),
     ]
-    assert case.undecided == 1  # off topic
+    assert case.passed_over == 1  # off topic
     turned = argue(searcher, QUESTION, judge=Oracle(), writer=Writer(), plan=Plan(("con", "pro")))
     assert turned.sides == case.sides[::-1]
 

@@ -181,7 +181,7 @@ def test_a_missing_verdict_is_unscored_not_no():
 def test_a_side_without_evidence_says_so():
     html, markdown = render_html(one_sided_case()), render_markdown(one_sided_case())
     for output in (html, markdown):
-        assert "No evidence for this side was found" in output
+        assert "No passage about the question was found for this side" in output
     case = one_sided_case()
     failed = replace(case.sides[1], considered=3, failed=True)
     html = render_html(replace(case, sides=(case.sides[0], failed)))

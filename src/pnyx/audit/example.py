@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from pnyx.corpora.bundled import Example, ExampleLabel
 from pnyx.judge.answers import Answer, Judged
@@ -13,10 +14,13 @@ from pnyx.measure.answers.binary import against_labels
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
 from pnyx.measure.runs.ranked import perspective_coverage, precision_at
-from pnyx.records import SIDES, Argument, Question, judged_text
+from pnyx.records import SIDES, Argument, Question, Side, judged_text
 from pnyx.search.sides import stance_side
 
-__all__ = ["judge_agreement", "search_agreement"]
+__all__ = ["argued_agreement", "judge_agreement", "search_agreement"]
+
+Cited: TypeAlias = Mapping[tuple[str, Side], Sequence[str]]
+"""Question id and side -> the documents cited for it."""
 
 _SHOWN = ("accuracy", "f1", "auroc")
 
@@ -69,6 +73,24 @@ def judge_agreement(
         measures |= {f"{task}.{name}": found[name] for name in _SHOWN}
     measures["stance.accuracy"] = _stance_accuracy(judge, example)
     return measures
+
+
+def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
+    """Measure what is cited against the example's labels.
+
+    `cited.on_question`: the share that is relevant to the question; `cited.right_side`: of these,
+    the share on the side it is cited for (one that weighs both counts as neither right nor wrong);
+    `cited.strong`: of these, the share labelled as strong.
+    """
+    labels = {(x.question_id, x.doc_id): x for x in example.labels}
+    found = [(side, labels.get((q, doc))) for (q, side), docs in cited.items() for doc in docs]
+    on = [(side, label) for side, label in found if label is not None and label.relevance > 0]
+    sided = [(side, label.stance) for side, label in on if label.stance in SIDES]
+    return {
+        "cited.on_question": share_of(len(on), len(found), len(found)),
+        "cited.right_side": share_of(sum(a == b for a, b in sided), len(sided), len(on)),
+        "cited.strong": share_of(sum(x.quality == 3 for _, x in on), len(on), len(on)),
+    }
 
 
 def _labelled(example: Example) -> Iterator[tuple[Question, Argument, ExampleLabel]]:

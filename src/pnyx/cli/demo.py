@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pnyx.corpora.bundled import Example
     from pnyx.judge.base import Judge
     from pnyx.measure.core.base import Measured
+    from pnyx.records import Side
     from pnyx.search.index import Index
     from pnyx.write.case import Case, Writer
 
@@ -46,11 +47,12 @@ _MEANING = {
     "support.f1": "the same, F1 of yes",
     "support.auroc": "the same; .5 is chance",
     "stance.accuracy": "judge against labels it does not see: pro or con?",
-    "sentence_precision": "sentences that a cited passage supports, by the judge",
-    "citation_precision": "citations whose passage supports the sentence, by the judge",
+    "cited.on_question": "of the cited passages: about the question, by the labels",
+    "cited.right_side": "of these: on the side for which they are cited",
+    "cited.strong": "of these: labelled as strong arguments",
 }
 _GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "stance.accuracy",
-           "sentence_precision")  # fmt: skip
+           "cited.on_question")  # fmt: skip
 """Measures that begin a new group of the table."""
 
 
@@ -145,7 +147,7 @@ def _run(
     folder: Path, example: Example, judge: Judge, writer: Writer
 ) -> tuple[list[Case], dict[str, Measured]]:
     """Do the job in `folder`; returns the cases and all measures, in the order to show."""
-    from pnyx.audit.example import judge_agreement, search_agreement
+    from pnyx.audit.example import argued_agreement, judge_agreement, search_agreement
     from pnyx.search.build import build_index
     from pnyx.write.arguing import Plan, argue
 
@@ -161,7 +163,7 @@ def _run(
     _write_reports(folder, cases)
     judged = {topic: documents[: Plan().retrieve] for topic, documents in runs.items()}
     measures = search_agreement(runs, example) | judge_agreement(judge, judged, example)
-    return cases, measures | _pooled(cases)
+    return cases, measures | argued_agreement(_cited(cases), example)
 
 
 def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]]:
@@ -193,19 +195,13 @@ def _write_reports(folder: Path, cases: list[Case]) -> None:
         write_pages(case, html=f"{page}.html", md=f"{page}.md")
 
 
-def _pooled(cases: list[Case]) -> dict[str, Measured]:
-    """Pool the sentences, and the citations, of all sides of all questions."""
-    from pnyx.measure.core.base import Measured
-    from pnyx.measure.core.intervals import wilson
-
-    pooled = {}
-    for name in ("sentence_precision", "citation_precision"):
-        parts = [side.measures[name] for case in cases for side in case.sides]
-        scored, asked = sum(m.scored for m in parts), sum(m.asked for m in parts)
-        yes = sum(round(m.value * m.scored) for m in parts if m.value is not None)
-        interval = wilson(yes, scored) if scored else (None, None)
-        pooled[name] = Measured(yes / scored if scored else None, scored, asked, *interval)
-    return pooled
+def _cited(cases: list[Case]) -> dict[tuple[str, Side], list[str]]:
+    """Return what is cited for each side of each question."""
+    return {
+        (case.question.id, side.side): list(side.response.references)
+        for case in cases
+        for side in case.sides
+    }
 
 
 def _dump(path: Path, value: Mapping[str, Any]) -> None:

@@ -204,7 +204,8 @@ def _measures(
     """Return how sure a side's passages are, and the precision of what is not quoted."""
     cited = [p for p in used if p.document.id in response.references]
     found = {}
-    if not all(is_quoted(answer) for answer in support.values()):
+    cites = all(one.citations for one in response.sentences)
+    if not (support and cites and all(map(is_quoted, support.values()))):
         found["sentence_precision"] = sentence_precision(response, support)
         found["citation_precision"] = citation_precision(response, support)
     for name, answers in (

@@ -115,6 +115,8 @@ def scored_response(side: ArguedSide) -> Response:
 
     def scored(place: int, citation: Citation) -> Citation:
         answer = side.support.get((place, citation.doc_id))
+        if is_quoted(answer):
+            return replace(citation, score=1.0)
         return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
 
     sentences = (
