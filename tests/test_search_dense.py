@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features import vectors
 from pnyx.search.features.vectors import document_vectors, embed_documents, embed_question
 from pnyx.search.index import Index, verify_index
+from pnyx.search.plan import Scoring
 from pnyx.search.ranking import dense
 from pnyx.search.ranking.dense import build_ann, cosine_top, dense_rank
 
@@ -52,6 +54,36 @@ def documents(first: int, stop: int) -> list[Document]:
 def folder(tmp_path):
     build_index(documents(0, 30), tmp_path / "i")
     return tmp_path / "i"
+
+
+def test_feedback_moves_the_question_to_the_best_documents(folder):
+    """What `Scoring.feedback` does, worked out with plain numpy."""
+    fake, question = Fake(), "text 3"
+    embed_documents(folder, fake)
+    index = Index.open(folder)
+    scoring = Scoring("hybrid", dense_weight=0.7, feedback=2)
+    rows = np.asarray(index.vectors(index.doc_ids(np.arange(30))), dtype=np.float64)
+    asked = fake.encode([question])[0]
+    words = np.zeros(30)
+    for hit in index.retrieve(question, Scoring("dirichlet"), 30):
+        words[int(hit.doc_id[1:])] = hit.score
+
+    def fused(vector):
+        near = rows @ vector
+        low, high = words[words > 0].min(), words.max()
+        share = np.ones(30) if low == high else np.clip((words - low) / (high - low), 0, 1)
+        share[words == 0] = 0
+        return 0.7 * (near - near.min()) / (near.max() - near.min()) + 0.3 * share
+
+    first = fused(asked)
+    best = np.argsort(-first, kind="stable")[:2]
+    centre = first[best] ** 2 @ rows[best]
+    moved = asked + centre / np.linalg.norm(centre)
+    expected = fused(moved / np.linalg.norm(moved))
+    hits = index.retrieve(question, scoring, 30, fake)
+    assert [h.score for h in hits] == pytest.approx(sorted(expected, reverse=True), abs=2e-3)
+    plain = index.retrieve(question, replace(scoring, feedback=0), 30, fake)
+    assert [h.score for h in plain] == pytest.approx(sorted(first, reverse=True), abs=2e-3)
 
 
 def test_documents_get_the_vectors_of_their_texts(folder):

@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
+from pnyx.judge.answers import Judged, Provenance
 from pnyx.measure.answers.sentences import sentence_verdict
+from pnyx.measure.core.base import Measured
 from pnyx.records import Document, Question
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown
 from pnyx.view.model import probability
 from pnyx.view.report import render_html
 from pnyx.view.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
-from pnyx.write.case import Case
+from pnyx.write.case import QUOTED, Case, Undecided
 
 ATTACKS = st.one_of(
     st.text(max_size=60),
@@ -176,6 +178,46 @@ def test_a_missing_verdict_is_unscored_not_no():
     page = view_case(case)
     assert page.sides[0].groups[0].premises[0].state == "unscored"
     assert {c.verdict.phrase for c in page.references[0].checks} == {"unscored: not asked"}
+
+
+def test_undecided_passages_have_their_own_list_with_their_probabilities():
+    by = Provenance("sides")
+    one = Undecided(
+        "doc-u",
+        Judged(True, by, 0.81),
+        {"pro": Judged(False, by, 0.47), "con": Judged(True, by, 0.53)},
+    )
+    document = Document("doc-u", "It depends <b>on</b> who counts.", "On both hands")
+    case = build_case()
+    case = replace(case, undecided=(one,), documents={**case.documents, "doc-u": document})
+    html, text = render_html(case), render_markdown(case)
+    assert "Undecided passages" in html
+    assert "1 undecided" in html
+    assert "It depends &lt;b&gt;on&lt;/b&gt; who counts." in html
+    for shown in ("p = 0.81", "p = 0.47", "p = 0.53"):
+        assert shown in html
+        assert shown in text
+    assert "Undecided passages" not in render_html(build_case())
+
+
+def test_what_is_quoted_is_called_so_and_gets_no_precision():
+    case = build_case()
+    side = case.sides[0]
+    quoted = dict.fromkeys(side.support, Judged(True, QUOTED))
+    measures = {"on_this_side": Measured(0.75, 4, 4)}
+    html = render_html(replace(case, sides=(replace(side, support=quoted, measures=measures),)))
+    assert "quoted verbatim" in html
+    assert "On this side" in html
+    assert "0.75" in html
+    assert "Sentence precision" not in html
+
+
+def test_quality_is_shown_as_a_share_of_all_passages():
+    case = build_case()
+    doc_id = case.sides[0].response.references[0]
+    assert "predicted better than 72% of all passages" in render_html(
+        replace(case, quality={doc_id: 0.721})
+    )
 
 
 def test_a_side_without_evidence_says_so():

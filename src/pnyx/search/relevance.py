@@ -35,6 +35,9 @@ RANKED: Final = 30
 
 _BEST: Final = 3
 _YES: Final = 0.3
+_LEVELS: Final = ((0.36, 0.40), (0.46, 0.50))
+"""Usual and greatest cosine, to the question and to the centre, of what is not about it: median and
+about the .75 quantile of the development pages; the caps raise AUROC there from .869 to .880."""
 _WEIGHTS: Final = "weights/relevance.json"
 
 # Words that carry the form of a motion or a question, not its matter.
@@ -81,6 +84,8 @@ class RankedRelevance:
             hits: best first, at least `RANKED` where there are so many.
             documents: those of the first hits, in order.
         """
+        if not documents:
+            return []
         kind, table = self.features(engine, question, hits, documents)
         fitted = self._fitted[kind]
         z = table @ np.array(fitted["weights"]) + fitted["bias"]
@@ -107,7 +112,10 @@ class RankedRelevance:
             return "words", np.stack([np.log1p(np.arange(len(documents))), *words], axis=1)
         near, like = _cosines(engine, self._embedder.encode([question])[0], hits)
         columns = [
-            *(cosines[: len(documents)] - _background(cosines) for cosines in (near, like)),
+            *(
+                cosines[: len(documents)] - _background(cosines, *levels)
+                for cosines, levels in zip((near, like), _LEVELS, strict=True)
+            ),
             *words,
             np.full(len(documents), near.max(initial=0.0)),
         ]
@@ -124,10 +132,14 @@ def _cosines(
     return rows @ question.astype(np.float64), rows @ (centre / length)
 
 
-def _background(cosines: Floats) -> float:
-    """Return the level of what is not about the question: the median of the second half."""
-    looked_at = cosines[:RANKED]
-    return float(np.median(looked_at[len(looked_at) // 2 :])) if len(looked_at) else 0.0
+def _background(cosines: Floats, usual: float, most: float) -> float:
+    """Return the level of what is not about the question: the median of the second half.
+
+    A short ranking is taken to go on at the `usual` level. In a corpus on one question all of it is
+    on the question, so that the level is at `most` that of most debates.
+    """
+    looked_at = np.concatenate([cosines[:RANKED], np.full(max(0, RANKED - len(cosines)), usual)])
+    return min(float(np.median(looked_at[RANKED // 2 :])), most)
 
 
 @functools.cache

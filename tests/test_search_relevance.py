@@ -1,0 +1,125 @@
+"""Relevance told by the ranking: on small rankings whose features are worked out here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.judge.answers import Judged
+from pnyx.records import Document
+from pnyx.search.engine import FeatureInfo, Hit
+from pnyx.search.relevance import RankedRelevance, content_words
+
+QUESTION = "Should tea be banned in schools?"
+
+
+class Engine:
+    """Documents with the vectors that are given."""
+
+    def __init__(self, vectors: Sequence[Sequence[float]] | None) -> None:
+        self._vectors = vectors
+
+    def __len__(self) -> int:
+        return 0 if self._vectors is None else len(self._vectors)
+
+    def feature_info(self, name: str) -> FeatureInfo | None:
+        return None if self._vectors is None else FeatureInfo(len(self._vectors), "test")
+
+    def vectors(self, ids: Sequence[str]) -> Any:
+        assert self._vectors is not None
+        return np.array([self._vectors[int(i)] for i in ids], dtype=np.float32)
+
+
+class Embedder:
+    name, dimensions = "test", 2
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        return np.array([[1.0, 0.0]] * len(texts), dtype=np.float32)
+
+
+def _ranked(texts: Sequence[str]) -> tuple[list[Hit], list[Document]]:
+    hits = [Hit(str(n), n + 1, 1.0 / (n + 1)) for n in range(len(texts))]
+    return hits, [Document(str(n), text) for n, text in enumerate(texts)]
+
+
+def test_features_are_what_they_are_said_to_be() -> None:
+    angles = np.arccos([0.9, 0.8, 0.7, 0.2, 0.1, 0.0])
+    vectors = [[float(np.cos(a)), float(np.sin(a))] for a in angles]
+    texts = ["Tea is banned in a school.", "Tea harms.", "Schools ban coffee.", "x", "y", "z"]
+    hits, documents = _ranked(texts)
+    kind, table = RankedRelevance(Embedder()).features(Engine(vectors), QUESTION, hits, documents)
+    assert kind == "vectors"
+    # The question's words are tea, ban and school. Six hits are fewer than fifteen, so that the
+    # background is the usual one, .36 for the question and .46 for the centre.
+    assert table[:, 0] == pytest.approx([0.54, 0.44, 0.34, -0.16, -0.26, -0.36], abs=1e-6)
+    assert table[:, 2] == pytest.approx([1.0, 1 / 3, 2 / 3, 0.0, 0.0, 0.0])
+    assert table[:, 3] == pytest.approx([2 / 3] * 6)
+    assert table[:, 4] == pytest.approx([0.9] * 6)
+    centre = np.mean(np.array(vectors[:3]), axis=0)
+    near = np.array(vectors) @ (centre / np.linalg.norm(centre))
+    assert table[:, 1] == pytest.approx(near - 0.46, abs=1e-6)
+
+
+def test_the_background_is_the_median_of_the_second_half_and_at_most_that_of_debates() -> None:
+    hits, documents = _ranked(["Tea."] * 30)
+    for level, background in ((0.1, 0.1), (0.38, 0.38), (0.7, 0.4)):
+        rows = [[0.9, 0.43589]] * 10 + [[level, float(np.sqrt(1 - level**2))]] * 20
+        _, table = RankedRelevance(Embedder()).features(Engine(rows), QUESTION, hits, documents)
+        assert table[0, 0] == pytest.approx(0.9 - background, abs=1e-5)
+
+
+def test_in_a_corpus_on_one_question_all_is_about_it() -> None:
+    for size in (5, 12, 40):
+        hits, documents = _ranked(["Banning tea in schools would harm pupils."] * size)
+        rows = [[0.65, 0.76]] * size
+        answers = RankedRelevance(Embedder()).judge(Engine(rows), QUESTION, hits, documents)
+        assert all(isinstance(a, Judged) and a.value for a in answers), size
+
+
+def test_what_stands_apart_is_relevant_and_what_comes_after_is_not() -> None:
+    vectors = [[0.8, 0.6]] * 4 + [[0.2, -0.98]] * 26
+    texts = ["Tea should be banned in schools because it harms."] * 4 + ["Golf is a sport."] * 26
+    hits, documents = _ranked(texts)
+    answers = RankedRelevance(Embedder()).judge(Engine(vectors), QUESTION, hits, documents)
+    chances = [a.probability for a in answers if isinstance(a, Judged)]
+    assert len(chances) == 30
+    assert min(chances[:4]) > 0.9  # type: ignore[type-var]
+    assert max(chances[4:]) < 0.1  # type: ignore[type-var]
+
+
+def test_where_nothing_stands_apart_nothing_is_relevant() -> None:
+    hits, documents = _ranked(["Golf is a sport."] * 30)
+    vectors = [[0.3, 0.954]] * 30
+    answers = RankedRelevance(Embedder()).judge(Engine(vectors), QUESTION, hits, documents)
+    assert not any(isinstance(a, Judged) and a.value for a in answers)
+
+
+def test_without_vectors_rank_and_words_decide() -> None:
+    hits, documents = _ranked(["Ban tea at school.", "Tea is fine.", "Golf."])
+    for judge in (RankedRelevance(None), RankedRelevance(Embedder())):
+        kind, table = judge.features(Engine(None), QUESTION, hits, documents)  # type: ignore[arg-type]
+        assert (kind, table.shape) == ("words", (3, 3))
+        found = [a.probability for a in judge.judge(Engine(None), QUESTION, hits, documents)]  # type: ignore[arg-type, union-attr]
+        assert found == sorted(found, reverse=True)
+
+
+def test_nothing_found_is_no_error() -> None:
+    assert RankedRelevance(Embedder()).judge(Engine([[1.0, 0.0]]), QUESTION, [], []) == []
+    assert RankedRelevance(None).judge(Engine(None), "", [], []) == []
+
+
+@given(st.text(max_size=80))
+def test_content_words_are_stems_without_the_form_of_a_motion(text: str) -> None:
+    found = content_words(text)
+    assert content_words(text.upper()) >= set()
+    assert "should" not in found
+    assert content_words(f"This house believes {text}") >= found - {""}
+
+
+def test_content_words_of_a_question() -> None:
+    assert content_words("Should we ban testing on animals?") == {"ban", "test", "anim"}
