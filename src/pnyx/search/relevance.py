@@ -48,10 +48,13 @@ _FORM: Final = frozenset(
 )
 
 
+_stem = functools.lru_cache(1 << 16)(stem)
+
+
 def content_words(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the matter of a question."""
     words = re.findall(r"\w+", text.casefold())
-    return frozenset(stem(word) for word in words if word not in _FORM)
+    return frozenset(_stem(word) for word in words if word not in _FORM)
 
 
 class RankedRelevance:
