@@ -118,6 +118,7 @@ def case_json(case: Case) -> dict[str, Any]:
         "undecided": case.undecided,
         "unscored": case.unscored + case.search_unscored,
         "search_problems": list(case.search_problems),
+        "topics": [{**match.row(), "passages": count} for match, count in case.topics],
     }
 
 
@@ -147,6 +148,8 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 
 def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
+    from pnyx.view.build import label_notes
+
     lines, judges = [], case.judges.items()
     for side in case.sides:
         measured = side.measures["sentence_precision"]
@@ -161,6 +164,7 @@ def _say(case: Case) -> None:
             f"sentence precision {share} ({measured.scored} of {measured.asked} scored)"
         )
         lines += [f"  {problem}" for problem in side.problems]
+    lines += label_notes(case.topics)
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)

@@ -263,3 +263,4 @@ class CaseView:
     citations: int
     scored: int
     placed: str
+    labels: tuple[str, ...]

@@ -15,7 +15,8 @@ from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Question, Response, Sentence, Side, judged_text
 from pnyx.search.engine import Engine
 from pnyx.search.pipeline import Found, Searcher
-from pnyx.search.sides import CORPUS_LABEL, Placed, place
+from pnyx.search.sides import CORPUS_LABEL, Placed, label_topic, place
+from pnyx.search.topics import labelled_topics
 from pnyx.write.case import ArguedSide, Case, Draft, Writer
 from pnyx.write.plan import Plan
 
@@ -49,7 +50,7 @@ def argue(
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
-        placed = await place(question, documents, judge, plan.certainty)
+        placed = await place(question, documents, judge, plan.certainty, searcher.matcher)
 
         async def write(side: Side) -> None:
             argued[side] = await _argue_side(question, side, placed, judge, writer, plan)
@@ -63,6 +64,7 @@ def argue(
     cards = {judge.name: judge.card}
     if any(p.sided.labelled for p in placed):
         cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+    labelled = list(map(label_topic, documents))
     searched = "question and definition" if question.definition else "question"
     passed = f", {copies} copies passed over" if copies else ""
     described = f"{searcher.plan}, by {searched}; {len(documents)} documents retrieved{passed}"
@@ -75,8 +77,9 @@ def argue(
         undecided=sum(not p.sided.sides for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
-        search_problems=found.problems,
+        search_problems=(*found.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.unscored,
+        topics=labelled_topics(p.sided.match for p in placed),
     )
 
 

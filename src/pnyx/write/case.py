@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pnyx.judge.answers import Answer, Judged, verdict_fields
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
+from pnyx.search.topics import LabelledTopic
 
 __all__ = ["ArguedSide", "Case", "Draft", "Writer", "scored_response", "sentence", "verdict_rows"]
 
@@ -55,6 +56,7 @@ class Case:
         unscored_reason: why, for most of these; empty where none is missing.
         search_problems: what a reader must know of the search, one line each.
         search_unscored: how many questions of the search to a judge or model have no answer.
+        topics: what the labels of the retrieved documents are on, and whether they count.
     """
 
     question: Question
@@ -67,6 +69,7 @@ class Case:
     unscored_reason: str = ""
     search_problems: tuple[str, ...] = ()
     search_unscored: int = 0
+    topics: tuple[LabelledTopic, ...] = ()
 
     @property
     def complete(self) -> bool:
