@@ -128,7 +128,6 @@ def _perspectives(
 
         return LlmPerspectives(model, count=count)
     from pnyx.search.perspectives_index import IndexPerspectives
-
     from pnyx.search.topics import TopicMatcher
 
     return IndexPerspectives(index, count=count, judge=judge, matcher=TopicMatcher(spec.topic))

@@ -136,9 +136,7 @@ def _show(searcher: Searcher, text: str, k: int | None, as_json: bool) -> int:
     topics = _topics(searcher.engine, ids)
     documents = searcher.engine.fetch(ids)
     matches = match_labels(found.question, documents, searcher.matcher)
-    rows = [
-        _row(found, *one, topics) for one in zip(found.hits, documents, matches, strict=True)
-    ]
+    rows = [_row(found, *one, topics) for one in zip(found.hits, documents, matches, strict=True)]
     for problem in searcher.matcher.problems(map(label_topic, documents)):
         warn(problem)
     shown = [_lines(hit, row) for hit, row in zip(found.hits, rows, strict=True)]

@@ -62,10 +62,10 @@ class IndexPerspectives:
 
     A con argument whose stance is towards its own conclusion (args.me) stands for its negation, a
     document without a conclusion for the sentence most like the question. `judge` answers `stance`
-    questions where the corpus has no label on the question (`matcher`); the packaged judge, the default,
-    is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by Dirichlet;
-    the best `depth` are read, and as many on the question's topics. Raises InputError for numbers
-    below 1.
+    questions where the corpus has no label on the question (`matcher`); the packaged judge, the
+    default, is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by
+    Dirichlet; the best `depth` are read, and as many on the question's topics. Raises InputError
+    for numbers below 1.
     """
 
     def __init__(

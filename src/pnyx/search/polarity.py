@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import Stemmer
 
-__all__ = ["MOST", "Reading", "bare_claim", "compare", "read_claim", "same_words"]
+__all__ = ["MOST", "Comparison", "Reading", "bare_claim", "compare", "read_claim", "same_words"]
 
 MOST = 1_000
 """Characters that are read of a topic or a question."""
@@ -96,10 +96,12 @@ def _stems(words: str) -> frozenset[str]:
 
 
 _MOTION = re.compile(
-    r"^(resolved:? |(this|the) house,? |th[bwt]{1,3} )((would|should|believes?|supports?) )?(that )?"
+    r"^(resolved:? |(this|the) house,? |th[bwt]{1,3} )((would|should|believes?|supports?) )?"
+    r"(that )?"
     r"|^(do you think|is it time to|it is time to) (that )?"
 )
 _REASON = re.compile(r",? (?:because|unless|since)\b|, for\b")
+_CONTRAST = re.compile(r", not [^,;:]*")
 _NEXT_CLAUSE = re.compile(r"[,;:] (?:so )?| and | so ")
 _MODAL = re.compile(r"\b(?:should|ought|must|has to|have to)\b")
 _COMPARED = frozenset("than before over instead_of rather_than replace replaces outweigh".split())
@@ -132,7 +134,7 @@ def _main_clause(line: str) -> str:
     """Return the clause that asserts: "People suffer, so it must end" is about ending it."""
     if line.endswith("?"):
         return line
-    line = _REASON.split(line)[0] or line
+    line = _REASON.split(_CONTRAST.sub("", line))[0] or line
     first, *others = _NEXT_CLAUSE.split(line)
     own = [clause for clause in others if _MODAL.search(clause)]
     return own[0] if len(own) == 1 and not _MODAL.search(first) else line

@@ -138,11 +138,14 @@ class TopicMatcher:
 
     def __init__(self, named: Sequence[str] = ()) -> None:
         self._named: dict[str, int] = {}
+        self._typed: dict[str, str] = {}
         self._ways: dict[tuple[str, str], float] = {}  # the detector takes its time
         for name in named:
-            text, relation = _folded(name), 1
-            if text.startswith(NOT):
-                text, relation = text.removeprefix(NOT).strip(), -1
+            typed, relation = name.strip(), 1
+            if typed.casefold().startswith(NOT):
+                typed, relation = typed[len(NOT) :].strip(), -1
+            text = _folded(typed)
+            self._typed.setdefault(text, typed)
             if not text:
                 raise InputError(f"topic: found {shorten(name, 60)!r}, expected one of the corpus")
             if self._named.setdefault(text, relation) != relation:
@@ -194,7 +197,8 @@ class TopicMatcher:
         there = f"those found are on {', '.join(shown)}" if shown else "none found has a label"
         more = " and others" if len(own) > _SHOWN else ""
         return [
-            f"no passage found has a label on the topic “{shorten(name, 60)}”: {there}{more}"
+            f"no passage found has a label on the topic “{shorten(self._typed[name], 60)}”: "
+            f"{there}{more}"
             for name in lacking
         ]
 

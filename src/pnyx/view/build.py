@@ -212,8 +212,10 @@ def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
         else:
             others += count
     if others:
-        verb = "has a label on another topic, which does" if others == 1 else (
-            "have labels on other topics, which do"
+        verb = (
+            "has a label on another topic, which does"
+            if others == 1
+            else ("have labels on other topics, which do")
         )
         lines.append(f"{_passages(others).capitalize()} {verb} not count.")
     return tuple(lines)
