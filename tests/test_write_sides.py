@@ -53,6 +53,8 @@ class WrittenJudge:
         ("This House would ban boxing", "Should boxing be banned?", 1),
         ("This House would not ban boxing", "Should boxing be banned?", -1),
         ("Should voting be compulsory?", "Should voting not never be compulsory?", 1),
+        ("Zoos do more harm than good", "Zoos do more good than harm", 0),
+        ("Zoos do more harm than good", "Do zoos do more harm than good?", 1),
         ("", "", 0),
         ("???", "Should it be?", 0),
     ],

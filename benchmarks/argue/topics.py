@@ -6,116 +6,48 @@ paraphrases.txt holds titles of debates (Debatewise, ProCon, idebate, the bundle
 questions, motions and claims written for them by hand: `+` the same way round, `-` the other way
 round, `!` close in words but another matter; `~+`, `~-` other titles that ask the same, and `~?`
 ones that are narrower, wider or beside it, which count neither as right nor as wrong. Each line is
-asked against the titles of all debates. Topics are split in two halves: on one, everything is
-chosen, by figures that are cross-fitted over its topics; the other is looked at once, with --test.
---write fits on all of the first half and writes the weights.
+asked against the titles of all debates. The first 108 debates are split in two halves: on one, and
+on the 40 debates that were added later, everything is chosen, by figures that are cross-fitted over
+its debates; the other half is measured with --test. --write fits on all debates for development and
+writes the weights. What was looked at when: docs/model-cards/topics.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import itertools
 import json
 import os
-import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from paraphrases import (
+    Asked,
+    Debate,
+    halves,
+    labelled_arguments,
+    questions,
+    read_debates,
+    read_titles,
+)
 
+from pnyx.records import Question
 from pnyx.search import topics as matching
+from pnyx.search.build import build_index
 from pnyx.search.polarity import same_words
+from pnyx.search.sides import label_on, match_labels
 
-DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
-HERE = Path(__file__).parent
 PACKAGE = Path(matching.__file__).parent
 _FOLDS, _DRAWS = 9, 2000
-_SPLIT = 108
-"""Debates that are split in halves; those after them were added for development."""
 _ASKED = 0.3
 """Least P(same matter) with which it is asked here which way round a topic is."""
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(slots=True)
-class Debate:
-    """A title with what was written for it; `also` are other titles: `+`, `-` or `?`."""
-
-    title: str
-    asked: list[tuple[int, str]] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
-    also: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Asked:
-    """A question to be matched: its debate, what is right (title -> 1, -1), what is not counted.
-
-    `kind` is `paraphrase`, `title` (another portal's wording) or `other` (only its own title is
-    looked at, which is wrong).
-    """
-
-    debate: int
-    text: str
-    kind: str
-    right: dict[str, int]
-    beside: set[str]
-
-
-def read_debates() -> list[Debate]:
-    found: list[Debate] = []
-    for line in (HERE / "paraphrases.txt").read_text("utf-8").splitlines():
-        mark, text = line.split(" ", 1)
-        if mark == "=":
-            found.append(Debate(text))
-        elif mark in "+-":
-            found[-1].asked.append((1 if mark == "+" else -1, text))
-        elif mark == "!":
-            found[-1].others.append(text)
-        else:
-            found[-1].also[text] = mark[1]
-    return found
-
-
-def read_titles() -> list[str]:
-    found: dict[str, None] = {}
-    for name in ("debatewise", "procon"):
-        pages = json.loads((DATA / f"perspectrum/{name}_raw.json").read_text("utf-8"))
-        found |= dict.fromkeys(" ".join(page["claim_title"].split()) for page in pages)
-    with gzip.open(DATA / "arguana_counterargs/debates.jsonl.gz", "rt", encoding="utf-8") as lines:
-        found |= dict.fromkeys(" ".join(json.loads(line)["title"].split()) for line in lines)
-    example = (PACKAGE.parent / "corpora/example/questions.jsonl").read_text("utf-8")
-    return list(found | dict.fromkeys(json.loads(line)["text"] for line in example.splitlines()))
-
-
-def halves(debates: Sequence[Debate]) -> list[bool]:
-    """Say of each debate whether it is for development; those on one matter stay together."""
-    place = {debate.title: i for i, debate in enumerate(debates)}
-    first = [min([i, *(place[t] for t in d.also if t in place)]) for i, d in enumerate(debates)]
-    groups = sorted({i for i in first if i < _SPLIT})
-    random.Random(17).shuffle(groups)
-    development = {*groups[: len(groups) // 2], *range(_SPLIT, len(debates))}
-    return [i in development for i in first]
-
-
-def questions(debates: Sequence[Debate]) -> Iterator[Asked]:
-    for i, debate in enumerate(debates):
-        ways = {t: 1 if mark == "+" else -1 for t, mark in debate.also.items() if mark != "?"}
-        ways[debate.title] = 1
-        beside = {t for t, mark in debate.also.items() if mark == "?"}
-        for way, text in debate.asked:
-            yield Asked(i, text, "paraphrase", {t: w * way for t, w in ways.items()}, beside)
-        for text, way in ways.items():
-            right = {t: w * way for t, w in ways.items() if t != text}
-            if right:
-                yield Asked(i, text, "title", right, beside | {text})
-        for text in debate.others:
-            yield Asked(i, text, "other", {}, set())
 
 
 @dataclass(slots=True)
@@ -264,19 +196,10 @@ _SHARES = {
 
 
 def report(name: str, counts: Sequence[dict[str, int]]) -> None:
-    rng = np.random.default_rng(0)
     table = np.array([[row[c] for c in _COUNTS] for row in counts], dtype=float)
-    draws = table[rng.integers(0, len(table), (_DRAWS, len(table)))].sum(axis=1)
     print(f"{name} ({len(table)} debates)")
     for label, (part, whole) in _SHARES.items():
-        i, j = _COUNTS.index(part), _COUNTS.index(whole)
-        n, of = table[:, i].sum(), table[:, j].sum()
-        if not of:
-            print(f"  {label}: none of 0")
-            continue
-        with np.errstate(invalid="ignore"):
-            low, high = np.nanquantile(draws[:, i] / draws[:, j], [0.025, 0.975])
-        print(f"  {label}: {n / of:.3f} [{low:.3f}, {high:.3f}] ({n:.0f} of {of:.0f})")
+        share(label, table, _COUNTS.index(part), _COUNTS.index(whole))
 
 
 def by_words(row: Pair, _: Floats) -> int:
@@ -292,6 +215,65 @@ def at_least(least: float, least_way: float) -> Callable[[Pair, Floats], int]:
         return 1 if p[0] >= p[1] else -1
 
     return used
+
+
+def in_use(debates: Sequence[Debate], part: Sequence[bool]) -> None:
+    """Say what labels tell of the 30 passages found for a question, by words and by meaning."""
+    own = [debate for debate, first in zip(debates, part, strict=True) if not first]
+    with tempfile.TemporaryDirectory() as folder:
+        index = build_index(labelled_arguments(), Path(folder) / "index")
+        topics = {document.topic for document in index.documents()}
+        counts: dict[str, list[list[float]]] = {"the very words": [], "meaning": []}
+        for debate in own:
+            if debate.title not in topics:
+                continue
+            right = {t: 1 if m == "+" else -1 for t, m in debate.also.items() if m != "?"}
+            right[debate.title] = 1
+            rows: dict[str, list[list[float]]] = {name: [] for name in counts}
+            for way, text in debate.asked:
+                hits = [hit.doc_id for hit in index.search(text, k=30)]
+                documents = index.fetch(hits)
+                matches = match_labels(Question("q", text), documents, matching.TopicMatcher())
+                for name, row in rows.items():
+                    row.append(_counted(documents, matches, right, way, name == "meaning"))
+            for name, row in rows.items():
+                counts[name].append(np.sum(row, axis=0).tolist())
+    for name, table in counts.items():
+        print(f"{name} ({len(table)} debates of Debatewise)")
+        for label, i, j in (("labels that count, on the right side", 0, 1),
+                            ("labels on the debate, used", 2, 3),
+                            ("questions with labels on both sides", 4, 5)):  # fmt: skip
+            share(label, np.array(table), i, j)
+
+
+def _counted(
+    documents: Sequence[Any], matches: Sequence[Any], right: dict[str, int], way: int, meaning: bool
+) -> list[float]:
+    used = good = there = found = 0
+    sides = set()
+    for document, match in zip(documents, matches, strict=True):
+        truth = right.get(document.topic, 0) * way
+        there += truth != 0
+        if match is None or not match.used or (match.why == "meaning" and not meaning):
+            continue
+        used += 1
+        good += match.relation == truth
+        found += truth != 0
+        sides.add(label_on(document, match))
+    return [good, used, found, there, len(sides) == 2, 1]
+
+
+def share(label: str, table: Floats, part: int, whole: int) -> None:
+    """Print a share with its interval over debates, the rows of the table."""
+    rng = np.random.default_rng(0)
+    draws = table[rng.integers(0, len(table), (_DRAWS, len(table)))].sum(axis=1)
+    n, of = table[:, part].sum(), table[:, whole].sum()
+    if not of:
+        print(f"  {label}: none of 0")
+        return
+    with np.errstate(invalid="ignore"):
+        low, high = np.nanquantile(draws[:, part] / draws[:, whole], [0.025, 0.975])
+    print(f"  {label}: {n / of:.3f} [{low:.3f}, {high:.3f}] ({n:.0f} of {of:.0f})")
 
 
 def main() -> None:
@@ -311,6 +293,7 @@ def main() -> None:
     print(f"{len(mine)} questions, {len(titles)} titles, {len(rows)} pairs")
     if asked.test:
         test(rows)
+        in_use(debates, part)
         return
     develop(rows, asked)
 

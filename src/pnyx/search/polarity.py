@@ -28,18 +28,22 @@ _FORM_WORDS = frozenset(
     " believe supports support motion resolved".split()
 )
 _NEGATIONS = frozenset("not no never cannot nor neither without".split())
+_ORDERED = frozenset("than befor over instead rather replac outweigh".split())
+"""Stems of words between two things whose order matters."""
 
 
 def same_words(topic: str, question: str) -> int:
     """Compare a corpus topic with a question by the stems of their content words.
 
     Returns 1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
-            cannot
-    be compared; paraphrases give 0.
+    cannot be compared; paraphrases give 0, and so does another order of what is compared ("more
+    harm than good").
     """
     topic_words, topic_negated = _content(topic)
     question_words, question_negated = _content(question)
-    if not topic_words or topic_words != question_words:
+    if not topic_words or sorted(topic_words) != sorted(question_words):
+        return 0
+    if topic_words != question_words and not _ORDERED.isdisjoint(topic_words):
         return 0
     return 1 if topic_negated == question_negated else -1
 
@@ -48,7 +52,7 @@ def _content(text: str) -> tuple[list[str], bool]:
     words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
     negative = [w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words]
     content = [w for w, no in zip(words, negative, strict=True) if not no and w not in _FORM_WORDS]
-    return sorted(_stemmer().stemWords(content)), sum(negative) % 2 == 1
+    return _stemmer().stemWords(content), sum(negative) % 2 == 1
 
 
 @functools.cache
