@@ -86,7 +86,8 @@ class TopicMatch:
     def reason(self) -> str:
         """Why labels on it count, in words."""
         other = "" if self.relation == 1 else ", the other way round: its pro is con here"
-        sure = f" (p = {self.probability:.2f})" if self.why == "meaning" else ""
+        shown = "p > 0.99" if self.probability > 0.99 else f"p = {self.probability:.2f}"
+        sure = f" ({shown})" if self.why == "meaning" else ""
         return f"{_REASONS[self.why]}{other}{sure}"
 
     def row(self) -> dict[str, str | float | bool]:
