@@ -49,7 +49,7 @@ def test_json_is_a_list_of_rows(index, capsys):
     shown = pnyx("search", index, "ban smoking", "-k", 2, "--json", "--mu", 10, capsys=capsys)
     rows = json.loads(shown.out)
     assert [row["rank"] for row in rows] == [1, 2]
-    assert rows[0].keys() == {"rank", "score", "id", "title", "stance", "text"}
+    assert rows[0].keys() == {"rank", "score", "id", "title", "stance", "text", "label"}
     assert rows[0]["id"] == "pro1"
     assert rows[0]["stance"] == "pro"
     assert rows[0]["text"] == RECORDS[0].text

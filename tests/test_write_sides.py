@@ -14,7 +14,8 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, run_blocking
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.records import Argument, Document, Evidence, Question
-from pnyx.search.sides import CORPUS_LABEL, same_question
+from pnyx.search.polarity import same_words
+from pnyx.search.sides import CORPUS_LABEL
 from pnyx.write.placing import place as place_async
 from pnyx.write.plan import Plan
 
@@ -54,18 +55,20 @@ class WrittenJudge:
         ("This House would ban boxing", "Should boxing be banned?", 1),
         ("This House would not ban boxing", "Should boxing be banned?", -1),
         ("Should voting be compulsory?", "Should voting not never be compulsory?", 1),
+        ("Zoos do more harm than good", "Zoos do more good than harm", 0),
+        ("Zoos do more harm than good", "Do zoos do more harm than good?", 1),
         ("", "", 0),
         ("???", "Should it be?", 0),
     ],
 )
-def test_same_question(topic: str, question: str, relation: int) -> None:
-    assert same_question(topic, question) == relation
+def test_the_same_words(topic: str, question: str, relation: int) -> None:
+    assert same_words(topic, question) == relation
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_same_question_is_symmetric_and_total(a: str, b: str) -> None:
-    assert same_question(a, b) == same_question(b, a)
-    assert same_question(a, a) in (0, 1)
+def test_the_same_words_are_symmetric_and_total(a: str, b: str) -> None:
+    assert same_words(a, b) == same_words(b, a)
+    assert same_words(a, a) in (0, 1)
 
 
 def _labelled(stance: str | None, topic: str = "Should voting be compulsory?") -> Argument:

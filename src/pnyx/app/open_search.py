@@ -79,6 +79,7 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
         rerank=rerank,
         listwise=Listwise(window, spec.step or min(usual.step, window)),
         diversify=spec.diversify,
+        topics=spec.topic,
         **_given(spec, "lam depth threshold stance certainty"),
     )
 
@@ -127,8 +128,9 @@ def _perspectives(
 
         return LlmPerspectives(model, count=count)
     from pnyx.search.perspectives_index import IndexPerspectives
+    from pnyx.search.topics import TopicMatcher
 
-    return IndexPerspectives(index, count=count, judge=judge)
+    return IndexPerspectives(index, count=count, judge=judge, matcher=TopicMatcher(spec.topic))
 
 
 def argue_plan(spec: ArgueSpec, model: StoredModel | None) -> Plan:

@@ -119,6 +119,13 @@ class StageSpec(
     certainty: float | None = opt(
         None, "Minimum probability for a side.", shown=f"{CERTAINTY:g}", needs="stance"
     )
+    topic: tuple[str, ...] = opt(
+        (),
+        "Topic of the corpus whose labels count, whatever its words; not:TOPIC if its pro is "
+        "this question's con. May be repeated.",
+        metavar="TOPIC",
+        shown="topics that ask the same",
+    )
 
     @property
     def judged(self) -> bool:

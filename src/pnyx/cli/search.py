@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence
     from pnyx.search.engine import Engine, Hit, Topic
     from pnyx.search.pipeline import Found, Searcher
+    from pnyx.search.topics import TopicMatch
 
 __all__ = ["command"]
 
@@ -76,7 +77,10 @@ def command(
 ) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
 
-    With --json, a list of hits; with `cluster` if the index has topic clusters, `side` with
+    A label of the corpus, e.g. [pro], is shown where its topic is about the question.
+
+    With --json, a list of hits: `stance` is the label, `label` says whether its topic is about
+    the question, and its side on that; with `cluster` if the index has topic clusters, `side` with
     --stance, `probability` (of relevance) if documents are judged one by one. Exit status 3: a
     judge or a language model left something unanswered.
 
@@ -89,6 +93,8 @@ def command(
     from pnyx.search.index import Index
 
     run.check(question, as_json=as_json)
+    if run.topics and search.topic:
+        raise OptionError("--topic goes with a QUESTION")
     if model.llm and not search.asks_model:
         raise OptionError(
             "--llm goes with --rerank, --threshold, --stance or --diversify perspectives"
@@ -118,6 +124,7 @@ def _judge(model: StoredModel | None, search: SearchSpec) -> Iterator[Judge | No
 def _show(searcher: Searcher, text: str, k: int | None, as_json: bool) -> int:
     from pnyx.cli.argue import question_id
     from pnyx.records import Question
+    from pnyx.search.sides import label_topic, match_labels
 
     text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)  # bytes that are not UTF-8
     (found,) = searcher.search([Question(question_id(text), text)], k)
@@ -127,10 +134,11 @@ def _show(searcher: Searcher, text: str, k: int | None, as_json: bool) -> int:
         warn(_nothing(found, searcher))
     ids = [hit.doc_id for hit in found.hits]
     topics = _topics(searcher.engine, ids)
-    rows = [
-        _row(found, *one, topics)
-        for one in zip(found.hits, searcher.engine.fetch(ids), strict=True)
-    ]
+    documents = searcher.engine.fetch(ids)
+    matches = match_labels(found.question, documents, searcher.matcher)
+    rows = [_row(found, *one, topics) for one in zip(found.hits, documents, matches, strict=True)]
+    for problem in searcher.matcher.problems(map(label_topic, documents)):
+        warn(problem)
     shown = [_lines(hit, row) for hit, row in zip(found.hits, rows, strict=True)]
     if topics is not None and found.hits:
         shown.append(_facets(searcher.engine, ids))
@@ -155,8 +163,14 @@ def _topics(engine: Engine, ids: Sequence[str]) -> dict[str, Topic | None] | Non
 
 
 def _row(
-    found: Found, hit: Hit, document: Evidence, topics: dict[str, Topic | None] | None
+    found: Found,
+    hit: Hit,
+    document: Evidence,
+    match: TopicMatch | None,
+    topics: dict[str, Topic | None] | None,
 ) -> dict[str, Any]:
+    from pnyx.search.sides import label_on
+
     row: dict[str, Any] = {
         "rank": hit.rank,
         "score": hit.score,
@@ -165,6 +179,8 @@ def _row(
         "stance": getattr(document, "stance", None),
         "text": document.text,
     }
+    if match is not None:
+        row["label"] = {**match.row(), "stance": label_on(document, match)}
     if hit.doc_id in found.probabilities:
         row["probability"] = found.probabilities[hit.doc_id]
     if hit.doc_id in found.sides:
@@ -184,8 +200,8 @@ def _lines(hit: Hit, row: dict[str, Any]) -> str:
     place = f"{hit.rank:>4}  {hit.score:8.4f}  {shorten(hit.doc_id, 100)}"
     if "probability" in row:
         place += f"  P {row['probability']:.3f}"
-    if row["stance"]:
-        place += f"  [{row['stance']}]"
+    if (label := row.get("label")) and label["stance"]:
+        place += f"  [{label['stance']}{_turned(row)}]"
     if row.get("side"):
         place += f"  argues {row['side']}, by {shorten(row['side_by'], 60)}"
     title = " ".join(row["title"].split())
@@ -194,6 +210,14 @@ def _lines(hit: Hit, row: dict[str, Any]) -> str:
     if "perspective" in row:
         parts.append(f"for: {shorten(row['perspective']['text'], _EXCERPT_CHARS)}")
     return "\n".join([place, *(f"      {part}" for part in parts)])
+
+
+def _turned(row: dict[str, Any]) -> str:
+    """Say on what a label is that was turned round."""
+    label = row["label"]
+    if label["stance"] == row["stance"]:
+        return ""
+    return f": {row['stance']} on “{shorten(label['topic'], 80)}”"
 
 
 def _facets(engine: Engine, ids: Sequence[str]) -> str:

@@ -72,7 +72,7 @@ _ALTERNATIVE = re.compile(r" or (bad|worse|wrong|harmful|false|evil|unfair|more|
 
 _OPINION = re.compile(
     r"^((this|the) house|th[bw]?) +(believes?|thinks) +(that +)?"
-    r"|^(overall, )?do you think (that )?",
+    r"|^(overall, )?do you (think|believe|feel) (?!in\b|about\b|of\b|like\b|the same\b)(that )?",
     re.IGNORECASE,
 )
 """What introduces the claim proper: "This House believes that ...", "Do you think ...?"."""
@@ -93,6 +93,8 @@ def claims(question: str) -> tuple[str, str]:
     if "?" in core or ("?" in line and _ALTERNATIVE.search(core)):
         return _unsure(line)
     pair = _from_question(words) if asks else _from_statement(claim.split(" "))
+    if pair is None and words[0].lower() == "do":
+        pair = _from_question(words)  # "You believe ...": what is believed cannot be negated
     return pair if pair is not None else _unsure(line)
 
 
@@ -292,8 +294,10 @@ def _from_statement(words: list[str]) -> tuple[str, str] | None:
     """Negate a declarative sentence at its finite auxiliary; None where none is found."""
     lower = [word.lower().replace("’", "'") for word in words]
     pro = _sentence(*words)
+    subordinate = (i for i, word in enumerate(lower) if word in {"because", "although", "while"})
+    end = min(next(subordinate, len(words)), len(words) - 1)
     for group in (_MODALS | {"ought"}, _BE | _HAVE | _DO):
-        for place in range(1, len(words) - 1):
+        for place in range(1, end):
             plain = _NEGATED.get(lower[place], lower[place])
             if plain in group and lower[place - 1] not in _RELATIVE:
                 con = _negated_at(words, lower, place, plain)

@@ -23,7 +23,8 @@ from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
 from pnyx.search.plan import PERSPECTIVES, Scoring
 from pnyx.search.ranking.diversify import mmr, round_robin
-from pnyx.search.sides import CORPUS_LABEL, ask_sides, sided_by_label
+from pnyx.search.sides import CORPUS_LABEL, ask_sides, match_labels, sided_by_label
+from pnyx.search.topics import TopicMatcher
 
 if TYPE_CHECKING:
     from pnyx.models.embed.encoder import Encoder
@@ -61,10 +62,10 @@ class IndexPerspectives:
 
     A con argument whose stance is towards its own conclusion (args.me) stands for its negation, a
     document without a conclusion for the sentence most like the question. `judge` answers `stance`
-    questions where the corpus has no label on this very question; the packaged judge, the default,
-    is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by Dirichlet;
-    the best `depth` are read, and as many on the question's topics. Raises InputError for numbers
-    below 1.
+    questions where the corpus has no label on the question (`matcher`); the packaged judge, the
+    default, is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by
+    Dirichlet; the best `depth` are read, and as many on the question's topics. Raises InputError
+    for numbers below 1.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class IndexPerspectives:
         judge: Judge | None = None,
         search: Search | None = None,
         depth: int = _DEPTH,
+        matcher: TopicMatcher | None = None,
     ) -> None:
         if count < 1 or depth < 1:
             raise InputError(f"count is {count} and depth {depth}, expected at least 1")
@@ -85,6 +87,7 @@ class IndexPerspectives:
             lambda text, k: engine.retrieve(text, Scoring("dirichlet"), k)
         )
         self._depth = depth
+        self._matcher = matcher or TopicMatcher()
 
     @property
     def name(self) -> str:
@@ -107,8 +110,10 @@ class IndexPerspectives:
         ids = list(dict.fromkeys([*hits, *of_topic]))
         members = frozenset(of_topic)
         candidates = []
-        for document in self._engine.fetch(ids):
-            label = sided_by_label(question, document)
+        documents = self._engine.fetch(ids)
+        matches = match_labels(question, documents, self._matcher)
+        for document, match in zip(documents, matches, strict=True):
+            label = sided_by_label(document, match)
             found = _candidate(document, target, encoder)
             least = _WITHIN_TOPIC if document.id in members else _ON_TOPIC
             if found is not None and (label is not None or found.near >= least):

@@ -27,6 +27,7 @@ from pnyx.search.ranking.diversify import in_order, mmr, of_best
 from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
 from pnyx.search.ranking.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
+from pnyx.search.topics import TopicMatcher
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
@@ -96,6 +97,7 @@ class Searcher:
         plan: how, with the model that `auto` became.
         note: why `auto` does not use existing vectors; usually empty.
         embedder: what embeds questions; None where none was needed so far.
+        matcher: tells which labels of the corpus are about a question.
 
     Raises:
         InputError: listwise reranking without a judge.
@@ -119,6 +121,7 @@ class Searcher:
         self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
         if self.plan.rerank == "listwise" and judge is None:
             raise InputError("listwise reranking needs a judge that ranks, e.g. a language model")
+        self.matcher = TopicMatcher(self.plan.topics)
         self.embedder = embedder
         self._judge = judge
         self._source = perspectives
@@ -181,7 +184,7 @@ class Searcher:
         if source is None:
             from pnyx.search.perspectives_index import IndexPerspectives
 
-            source = IndexPerspectives(self.engine, judge=self._judge)
+            source = IndexPerspectives(self.engine, judge=self._judge, matcher=self.matcher)
         for one, found in zip(works, source.find([w.question for w in works]), strict=True):
             one.problems += found.problems
             one.unscored += found.failed
@@ -256,7 +259,7 @@ class Searcher:
             for document in self._documents(some)
         ]
         judge, certainty = self._supporting(), self.plan.certainty
-        sides = iter(run_blocking(lambda: sides_of(asked, judge, certainty)))
+        sides = iter(run_blocking(lambda: sides_of(asked, judge, certainty, self.matcher)))
         group = {self.plan.stance: 0, None: 1}
         for one, some in zip(works, firsts, strict=True):
             one.sides = {hit.doc_id: next(sides) for hit in some}

@@ -234,6 +234,7 @@ class SearchPlan:
         depth: how many of the best documents of a ranking the later stages look at, at least 1.
         threshold: of the first `depth` documents, keep only those with at least this P(relevant),
             in (0, 1] (DIRAS, section 5); needs `pointwise`.
+        topics: topics of the corpus that are about the question, by hand; see `TopicMatcher`.
 
     Raises:
         InputError: a number out of range, or no such stage.
@@ -248,6 +249,7 @@ class SearchPlan:
     certainty: float = CERTAINTY
     depth: int = 100
     threshold: float | None = None
+    topics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         known: Iterable[str]

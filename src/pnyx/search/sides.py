@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.tasks import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
 from pnyx.search.plan import CERTAINTY
-
-if TYPE_CHECKING:
-    import Stemmer
+from pnyx.search.topics import TopicMatch, TopicMatcher
 
 __all__ = [
     "CERTAINTY",
     "Sided",
     "ask_sides",
     "is_yes",
-    "label_verdicts",
-    "same_question",
+    "label_on",
+    "label_topic",
+    "match_labels",
     "sided_by_label",
+    "sides_matched",
     "sides_of",
     "stance_side",
 ]
@@ -32,55 +29,61 @@ __all__ = [
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""
 
-# Words that carry the form of a motion, not its matter.
-_FORM_WORDS = frozenset(
-    "a an the this that these those of to in on for be is are was were been being do does did has"
-    " have had should would could can may must will shall it there we you they i house believes"
-    " believe supports support motion resolved".split()
-)
-_NEGATIONS = frozenset("not no never cannot nor neither without".split())
 
+def label_topic(document: Evidence) -> str:
+    """Return what a document's own label is about; empty where it has none.
 
-def same_question(topic: str, question: str) -> int:
-    """Compare a corpus topic with a question by the stems of their content words.
-
-    Returns 1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
-            cannot
-    be compared; paraphrases give 0.
+    That is its topic or, where the source names none (args.me), its conclusion.
     """
-    topic_words, topic_negated = _content(topic)
-    question_words, question_negated = _content(question)
-    if not topic_words or topic_words != question_words:
-        return 0
-    return 1 if topic_negated == question_negated else -1
-
-
-def _content(text: str) -> tuple[list[str], bool]:
-    words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
-    negative = [w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words]
-    content = [w for w, no in zip(words, negative, strict=True) if not no and w not in _FORM_WORDS]
-    return sorted(_stemmer().stemWords(content)), sum(negative) % 2 == 1
-
-
-@functools.cache
-def _stemmer() -> Stemmer.Stemmer:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
-
-
-def label_verdicts(question: Question, document: Evidence) -> dict[Side, Answer] | None:
-    """Return the corpus's own verdicts where its label is about this very question."""
     if not isinstance(document, Argument) or document.stance is None:
+        return ""
+    return document.topic or document.conclusion
+
+
+def label_on(document: Evidence, match: TopicMatch | None) -> Stance | None:
+    """Return a document's label as one on the question; None where its topic is another."""
+    if match is None or not match.used or not isinstance(document, Argument):
         return None
-    relation = same_question(document.topic or document.conclusion, question.text)
-    if relation == 0:
+    flipped: dict[Stance | None, Stance | None] = {"pro": "con", "con": "pro"}
+    if match.relation == 1:
+        return document.stance
+    return flipped.get(document.stance, document.stance)
+
+
+def sided_by_label(document: Evidence, match: TopicMatch | None) -> Sided | None:
+    """Return the side by the corpus's label, where its topic matches the question.
+
+    The verdicts have a probability where the match has one: that the label is about this question
+    and on that side.
+    """
+    stance = label_on(document, match)
+    if match is None or stance is None:
         return None
-    flipped: dict[Stance, Stance] = {"pro": "con", "con": "pro", "neutral": "neutral"}
-    stance = document.stance if relation == 1 else flipped[document.stance]
-    details = {"topic": document.topic, "stance": document.stance, "relation": relation}
+    label = getattr(document, "stance", None)
+    details = {"stance": label, **match.row()}
     provenance = Provenance(judge=CORPUS_LABEL, method="label", details=details)
-    return {side: Judged(stance == side, provenance) for side in SIDES}
+    p, other = match.probability, min(match.same, match.opposite)
+    unsure = match.why == "meaning" and stance in SIDES
+    verdicts: dict[Side, Answer] = {
+        side: Judged(
+            stance == side,
+            provenance,
+            (p if stance == side else other) if unsure else None,
+            explanation=f"labelled {label} on a topic that {match.reason}",
+        )
+        for side in SIDES
+    }
+    sides = frozenset(side for side in SIDES if stance == side)
+    return Sided(verdicts, sides, match)
+
+
+def match_labels(
+    question: Question, documents: Sequence[Evidence], matcher: TopicMatcher
+) -> list[TopicMatch | None]:
+    """Return how the topic of each document's label relates to the question; None without one."""
+    topics = list(map(label_topic, documents))
+    found = matcher.match(question.text, topics)
+    return [found.get(topic) for topic in topics]
 
 
 def is_yes(answer: Answer) -> bool:
@@ -103,10 +106,14 @@ def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozen
 
 @dataclass(frozen=True, slots=True)
 class Sided:
-    """The verdicts for each side (empty if nobody was asked), and the sides a text is used for."""
+    """The verdicts for each side (empty if nobody was asked), and the sides a text is used for.
+
+    `match` says how the topic of its label relates to the question, whether or not that decided.
+    """
 
     verdicts: Mapping[Side, Answer]
     sides: frozenset[Side]
+    match: TopicMatch | None = None
 
     @property
     def side(self) -> Side | None:
@@ -130,12 +137,6 @@ class Sided:
         return [a.reason for a in self.verdicts.values() if isinstance(a, Unscored)]
 
 
-def sided_by_label(question: Question, document: Evidence) -> Sided | None:
-    """Return the side by the corpus's label, where that is about this very question."""
-    verdicts = label_verdicts(question, document)
-    return None if verdicts is None else Sided(verdicts, stance_side(verdicts))
-
-
 async def ask_sides(
     judge: Judge, asked: Sequence[tuple[Question, str, str]], certainty: float = CERTAINTY
 ) -> list[Sided]:
@@ -155,14 +156,38 @@ async def ask_sides(
 
 
 async def sides_of(
-    asked: Sequence[tuple[Question, str, Evidence]], judge: Judge, certainty: float = CERTAINTY
+    asked: Sequence[tuple[Question, str, Evidence]],
+    judge: Judge,
+    certainty: float = CERTAINTY,
+    matcher: TopicMatcher | None = None,
 ) -> list[Sided]:
-    """Find the sides of documents: by the corpus's label on this very question, else by a judge.
+    """Find the sides of documents: by a label on this question (`matcher`), else by a judge.
 
     `asked` are question, name (unique with it) and record; see `ask_sides`.
     """
-    told = [sided_by_label(question, document) for question, _, document in asked]
+    by_question: dict[Question, list[int]] = {}
+    for number, (question, _, _) in enumerate(asked):
+        by_question.setdefault(question, []).append(number)
+    matches: dict[int, TopicMatch | None] = {}
+    for question, places in by_question.items():
+        documents = [asked[number][2] for number in places]
+        found = match_labels(question, documents, matcher or TopicMatcher())
+        matches |= dict(zip(places, found, strict=True))
+    return await sides_matched(asked, [matches[i] for i in range(len(asked))], judge, certainty)
+
+
+async def sides_matched(
+    asked: Sequence[tuple[Question, str, Evidence]],
+    matches: Sequence[TopicMatch | None],
+    judge: Judge,
+    certainty: float,
+) -> list[Sided]:
+    """Find the sides of documents as `sides_of` does, by matches that are known already."""
+    told = [sided_by_label(d, match) for (_, _, d), match in zip(asked, matches, strict=True)]
     unknown = (one for one, label in zip(asked, told, strict=True) if label is None)
     open_ones = [(question, name, judged_text(document)) for question, name, document in unknown]
     judged = iter(await ask_sides(judge, open_ones, certainty))
-    return [next(judged) if label is None else label for label in told]
+    return [
+        replace(next(judged), match=match) if label is None else label
+        for label, match in zip(told, matches, strict=True)
+    ]

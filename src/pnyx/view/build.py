@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.core.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
+from pnyx.search.sides import label_topic
+from pnyx.search.topics import LabelledTopic
 from pnyx.view.model import (
     SIDES,
     STATES,
@@ -31,7 +33,7 @@ from pnyx.view.model import (
 from pnyx.view.text import Span, cut, locate, one_line
 from pnyx.write.case import ArguedSide, Case, Undecided, is_quoted
 
-__all__ = ["view_case"]
+__all__ = ["label_notes", "view_case"]
 
 _OPENING = 400
 """Characters shown of a passage that is on no side."""
@@ -64,6 +66,7 @@ def view_case(case: Case) -> CaseView:
         quoted=sum(s.state == "quoted" for s in stated),
         undecided=tuple(_undecided(case, one) for one in case.undecided),
         placed=_placed(case),
+        labels=label_notes(case.topics),
     )
 
 
@@ -204,6 +207,41 @@ def _placed(case: Case) -> str:
     return text + ". One that serves both sides is counted on each."
 
 
+_SHOWN_TOPICS = 5
+_NEAR = 0.3
+"""Least probability with which a topic whose labels do not count is named."""
+
+
+def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
+    """Say which labels of the corpus count and why, then which nearly do; a line each."""
+    lines = []
+    others = 0
+    for match, count in topics:
+        said = f"“{shorten(one_line(match.topic), 100)}” ({_passages(count)})"
+        if match.used:
+            lines.append(f"Labels on {said} count: the topic {match.reason}.")
+        elif match.same + match.opposite >= _NEAR and len(lines) < _SHOWN_TOPICS:
+            sure = f"same {match.same:.2f}, opposite {match.opposite:.2f}"
+            lines.append(
+                f"Labels on {said} do not count: it is too unsure whether the topic asks the same "
+                f"({sure}); --topic names it."
+            )
+        else:
+            others += count
+    if others:
+        verb = (
+            "has a label on another topic, which does"
+            if others == 1
+            else ("have labels on other topics, which do")
+        )
+        lines.append(f"{_passages(others).capitalize()} {verb} not count.")
+    return tuple(lines)
+
+
+def _passages(count: int) -> str:
+    return "one passage" if count == 1 else f"{count} passages"
+
+
 def _groups(sentences: Iterable[SentenceView]) -> tuple[GroupView, ...]:
     groups: list[tuple[SentenceView | None, list[SentenceView]]] = []
     for sentence in sentences:
@@ -314,10 +352,10 @@ def _undecided(case: Case, one: Undecided) -> UndecidedView:
 
 
 def _label(document: Evidence | None) -> str:
-    """Return the stance that the corpus gives, with its topic."""
+    """Return the stance that the corpus gives, with what it is on."""
     if not isinstance(document, Argument) or document.stance is None:
         return ""
-    topic = one_line(document.topic)
+    topic = one_line(label_topic(document))
     return f"{document.stance}, on “{topic}”" if topic else document.stance
 
 

@@ -103,6 +103,7 @@ def _made(page: CaseView) -> Iterator[str]:
     for label, value in page.settings:
         yield f"- {escape_markdown(label)}: {escape_markdown(value)}"
     yield f"- {page.placed}"
+    yield from (f"- {escape_markdown(label)}" for label in page.labels)
     for name, card in page.judges:
         shown = escape_markdown(card) or "no card: its reliability is not known"
         yield f"- Judge {escape_markdown(name)}: {shown}"

@@ -295,3 +295,4 @@ class CaseView:
     quoted: int
     placed: str
     undecided: tuple[UndecidedView, ...]
+    labels: tuple[str, ...]

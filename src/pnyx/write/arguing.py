@@ -19,7 +19,8 @@ from pnyx.records import Document, Evidence, Question, Response, Sentence, Side,
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.pipeline import Found, Searcher
 from pnyx.search.relevance import RANKED, RankedRelevance
-from pnyx.search.sides import CORPUS_LABEL
+from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import PackagedJudge
 from pnyx.write.case import QUOTED, ArguedSide, Case, Draft, Undecided, Writer, is_quoted
 from pnyx.write.placing import Placed, chance, place
@@ -61,7 +62,7 @@ def argue(
     quality = _quality(searcher.engine, documents)
 
     async def work() -> list[Placed]:
-        placed = await place(question, documents, judge, plan, relevance)
+        placed = await place(question, documents, judge, plan, relevance, searcher.matcher)
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
@@ -78,6 +79,7 @@ def argue(
         cards[ranked.name] = ranked.card
     if any(p.sided.labelled for p in placed):
         cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+    labelled = list(map(label_topic, documents))
     searched = "question and definition" if question.definition else "question"
     passed = f", {copies} copies passed over" if copies else ""
     described = f"{searcher.plan}, by {searched}; {len(documents)} documents retrieved{passed}"
@@ -94,8 +96,9 @@ def argue(
         passed_over=sum(not p.used for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
-        search_problems=found.problems,
+        search_problems=(*found.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.unscored,
+        topics=labelled_topics(p.sided.match for p in placed),
     )
 
 

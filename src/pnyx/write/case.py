@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 from pnyx.judge.answers import Answer, Judged, Provenance, verdict_fields
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
+from pnyx.search.topics import LabelledTopic
 
 __all__ = [
     "QUOTED",
@@ -87,6 +88,7 @@ class Case:
         unscored_reason: why, for most of these; empty where none is missing.
         search_problems: what a reader must know of the search, one line each.
         search_unscored: how many questions of the search to a judge or model have no answer.
+        topics: what the labels of the retrieved documents are on, and whether they count.
     """
 
     question: Question
@@ -101,6 +103,7 @@ class Case:
     unscored_reason: str = ""
     search_problems: tuple[str, ...] = ()
     search_unscored: int = 0
+    topics: tuple[LabelledTopic, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pnyx.judge.answers import Answer, Judged, Unscored
+from pnyx.errors import shorten
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.tasks import ask_relevance
 from pnyx.records import SIDES, Evidence, Question, Side, judged_text
-from pnyx.search.sides import Sided, is_yes, label_verdicts, sides_of
+from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
+from pnyx.search.topics import TopicMatch, TopicMatcher
 from pnyx.write.plan import Plan
 
 __all__ = ["Placed", "chance", "place"]
+
+_LABEL = Provenance(CORPUS_LABEL, method="label")
+
+_OTHER = 0.2
+"""A topic that is less likely about the question is another."""
 
 _SUM = 1e-4
 """By how much the probabilities of both sides may miss one."""
@@ -47,9 +55,9 @@ class Placed:
 
     def worth(self, side: Side) -> float:
         """Return how likely it is relevant and on a side: the product; 1 for what is unknown."""
-        answers = (self.relevance, self.sided.verdicts.get(side))
-        chances = [1.0 if (p := chance(one)) is None else p for one in answers]
-        return 1.0 if self.sided.labelled else chances[0] * chances[1]
+        answers = [self.sided.verdicts.get(side)]
+        answers += [] if self.sided.labelled else [self.relevance]
+        return math.prod(1.0 if (p := chance(one)) is None else p for one in answers)
 
 
 def chance(answer: Answer | None) -> float | None:
@@ -63,6 +71,7 @@ async def place(
     judge: Judge,
     plan: Plan | None = None,
     relevance: Sequence[Answer] | None = None,
+    matcher: TopicMatcher | None = None,
 ) -> list[Placed]:
     """Judge each document's relevance, then the side of those that are relevant, in order.
 
@@ -75,19 +84,36 @@ async def place(
         judge: answers questions of relevance and of stance.
         plan: how sure a verdict must be.
         relevance: verdicts on the documents that are known already; else the judge is asked.
+        matcher: tells which labels are about the question.
     """
     plan = plan or Plan()
     if relevance is None:
         relevance = await _ask_relevance(question, documents, judge)
-    judged = list(zip(documents, relevance, strict=True))
+    matches = match_labels(question, documents, matcher or TopicMatcher())
+    relevance = _without_others(relevance, matches)
+    rows = list(zip(documents, relevance, matches, strict=True))
     wanted = [
-        d for d, answer in judged
-        if is_yes(answer) or (chance(answer) or 0.0) >= plan.read or label_verdicts(question, d)
+        (d, match) for d, answer, match in rows
+        if is_yes(answer) or (chance(answer) or 0.0) >= plan.read or (match and match.used)
     ]  # fmt: skip
-    found = await sides_of([(question, d.id, d) for d in wanted], judge, plan.certainty)
-    sided = {d.id: one for d, one in zip(wanted, found, strict=True)}
-    placed = [Placed(d, answer, sided.get(d.id, Sided({}, frozenset()))) for d, answer in judged]
+    asked = [(question, d.id, d) for d, _ in wanted]
+    found = await sides_matched(asked, [match for _, match in wanted], judge, plan.certainty)
+    sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
+    placed = [Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m))) for d, a, m in rows]
     return _chosen(_compared(placed, plan), plan)
+
+
+def _without_others(
+    relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]
+) -> list[Answer]:
+    """Take what is labelled on another topic as irrelevant, where labels on this one were found."""
+    if not any(match is not None and match.used for match in matches):
+        return list(relevance)
+    return [
+        Judged(False, _LABEL, explanation=f"labelled on another topic: {shorten(match.topic, 80)}")
+        if match is not None and match.same + match.opposite < _OTHER else answer
+        for answer, match in zip(relevance, matches, strict=True)
+    ]  # fmt: skip
 
 
 async def _ask_relevance(
@@ -144,7 +170,7 @@ def _moved(sided: Sided, odds: float) -> Sided:
             verdicts[side] = replace(
                 answer, value=p >= 0.5, probability=p, provenance=provenance, explanation=said
             )
-    return Sided(verdicts, sided.sides)
+    return replace(sided, verdicts=verdicts)
 
 
 def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
@@ -155,7 +181,7 @@ def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
         open_ones = [p for p in placed if not sides[p.document.id] and _likely(p, side)]
         for p in sorted(open_ones, key=lambda p: -p.worth(side))[: max(0, lacking)]:
             sides[p.document.id].add(side)
-    return [replace(p, sided=Sided(p.sided.verdicts, frozenset(sides[p.document.id])))
+    return [replace(p, sided=replace(p.sided, sides=frozenset(sides[p.document.id])))
             for p in placed]  # fmt: skip
 
 

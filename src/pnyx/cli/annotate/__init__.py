@@ -141,7 +141,7 @@ class SampleSpec(Spec, heading="Sample"):
     "sample",
     group=command,
     short_help="Sample pairs of question and document to label.",
-    without={"search": "stance certainty"},
+    without={"search": "stance certainty topic"},
 )
 @click.argument("index")
 @click.argument("questions")

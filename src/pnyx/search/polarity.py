@@ -1,0 +1,239 @@
+"""Which way round two claims on one matter are, by words that turn a claim: "ban", "keep", "not".
+
+The words stand in `weights/directions.json`. docs/decisions/sides.md says how far this can be
+trusted.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import Stemmer
+
+__all__ = ["MOST", "Comparison", "Reading", "bare_claim", "compare", "read_claim", "same_words"]
+
+MOST = 1_000
+"""Characters that are read of a topic or a question."""
+
+_FORM_WORDS = frozenset(
+    "a an the this that these those of to in on for be is are was were been being do does did has"
+    " have had should would could can may must will shall it there we you they i house believes"
+    " believe supports support motion resolved".split()
+)
+_NEGATIONS = frozenset("not no never cannot nor neither without".split())
+_ORDERED = frozenset("than befor over instead rather replac outweigh".split())
+"""Stems of words between two things whose order matters."""
+
+
+def same_words(topic: str, question: str) -> int:
+    """Compare a corpus topic with a question by the stems of their content words.
+
+    Returns 1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
+    cannot be compared; paraphrases give 0, and so does another order of what is compared ("more
+    harm than good").
+    """
+    topic_words, topic_negated = _content(topic)
+    question_words, question_negated = _content(question)
+    if not topic_words or sorted(topic_words) != sorted(question_words):
+        return 0
+    if topic_words != question_words and not _ORDERED.isdisjoint(topic_words):
+        return 0
+    return 1 if topic_negated == question_negated else -1
+
+
+def _content(text: str) -> tuple[list[str], bool]:
+    words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
+    negative = [w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words]
+    content = [w for w, no in zip(words, negative, strict=True) if not no and w not in _FORM_WORDS]
+    return _stemmer().stemWords(content), sum(negative) % 2 == 1
+
+
+@functools.cache
+def _stemmer() -> Stemmer.Stemmer:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def _stem(word: str) -> str:
+    """Return a word's stem; what a phrase became (`get_rid`) is one already."""
+    word = word.removesuffix("'s")
+    stem: str = word if "_" in word else _stemmer().stemWord(word)
+    return stem
+
+
+class _Lexicon(NamedTuple):
+    """Words of `directions.json`: stem -> 1 or -1; the others as they stand."""
+
+    signs: Mapping[str, int]
+    negations: frozenset[str]
+    form: frozenset[str]
+    phrases: Mapping[str, str]
+    antonyms: Sequence[tuple[frozenset[str], frozenset[str]]]
+
+
+@functools.cache
+def _lexicon() -> _Lexicon:
+    text = resources.files("pnyx.search").joinpath("weights", "directions.json").read_text("utf-8")
+    row = json.loads(text)
+    signs = {_stem(word): 1 for word in row["plus"].split()}
+    signs |= {_stem(word): -1 for word in row["minus"].split()}
+    pairs = [pair.split("/") for pair in row["antonyms"]]
+    return _Lexicon(
+        signs,
+        frozenset(row["negations"].split()),
+        frozenset(row["form"].split()),
+        row["phrases"],
+        [(_stems(one), _stems(other)) for one, other in pairs],
+    )
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(_stem, words.split()))
+
+
+_MOTION = re.compile(
+    r"^(resolved:? |(this|the) house,? |th[bwt]{1,3} )((would|should|believes?|supports?) )?"
+    r"(that )?"
+    r"|^(do you think|is it time to|it is time to) (that )?"
+)
+_REASON = re.compile(r",? (?:because|unless|since)\b|, for\b")
+_CONTRAST = re.compile(r", not [^,;:]*")
+_NEXT_CLAUSE = re.compile(r"[,;:] (?:so )?| and | so ")
+_MODAL = re.compile(r"\b(?:should|ought|must|has to|have to)\b")
+_COMPARED = frozenset("than before over instead_of rather_than replace replaces outweigh".split())
+_PASSIVE = "replaced_by"
+_NEAR = 4
+"""Words on each side of "than" that are compared."""
+
+
+@functools.cache
+def _phrases() -> re.Pattern[str]:
+    longest = sorted(_lexicon().phrases, key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest))})\b")
+
+
+def _tidy(text: str) -> str:
+    line = " ".join(text[:MOST].split()).casefold().replace("’", "'")
+    line = _MOTION.sub("", line.replace("(junior)", ""))
+    line = re.sub(r"\bcan't\b|\bcannot\b", "can not", line)
+    return re.sub(r"n't\b", " not", line.replace("won't", "will not"))
+
+
+def _words(line: str) -> list[str]:
+    line = _phrases().sub(lambda found: _lexicon().phrases[found[0]], line)
+    line = re.sub(r"\btoo \w+", "excessive", line)
+    line = re.sub(r"(?<=\w)-free\b", " without", line)
+    return re.findall(r"\w+(?:'\w+)?", line)
+
+
+def _main_clause(line: str) -> str:
+    """Return the clause that asserts: "People suffer, so it must end" is about ending it."""
+    if line.endswith("?"):
+        return line
+    line = _REASON.split(_CONTRAST.sub("", line))[0] or line
+    first, *others = _NEXT_CLAUSE.split(line)
+    own = [clause for clause in others if _MODAL.search(clause)]
+    return own[0] if len(own) == 1 and not _MODAL.search(first) else line
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is made of the words of a claim or a question.
+
+    Attributes:
+        sign: -1 where an odd number of its words turns it, else 1.
+        matter: stems of the words that say what it is about.
+        content: these and the stems of the words that turn it.
+        about: the former as words.
+        stems: of all its words.
+        order: what it compares, as stems before and after "than"; empty if nothing.
+    """
+
+    sign: int
+    matter: frozenset[str]
+    content: frozenset[str]
+    about: str
+    stems: frozenset[str]
+    order: tuple[frozenset[str], ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def read_claim(text: str) -> Reading:
+    """Read the words of a claim or a question: the first 1,000 characters."""
+    lexicon, line = _lexicon(), _tidy(text)
+    words = _words(line)
+    content = {word: _stem(word) for word in words if word not in lexicon.negations | lexicon.form}
+    about = [word for word, stem in content.items() if stem not in lexicon.signs]
+    said = _words(_main_clause(line))
+    sign = -1 if sum(word in lexicon.negations for word in said) % 2 else 1
+    for stem in {content[word] for word in said if word in content}:
+        sign *= lexicon.signs.get(stem, 1)
+    return Reading(
+        sign,
+        frozenset(content[word] for word in about),
+        frozenset(content.values()),
+        " ".join(about),
+        frozenset(map(_stem, words)),
+        _order(words, content, about),
+    )
+
+
+def _order(
+    words: Sequence[str], content: Mapping[str, str], about: Sequence[str]
+) -> tuple[frozenset[str], ...]:
+    for place, word in enumerate(words):
+        if word in _COMPARED or word == _PASSIVE:
+            before = [content[w] for w in words[:place] if w in about][-_NEAR:]
+            after = [content[w] for w in words[place + 1 :] if w in about][:_NEAR]
+            if before and after:
+                found = frozenset(before), frozenset(after)
+                return found[::-1] if word == _PASSIVE else found
+    return ()
+
+
+class Comparison(NamedTuple):
+    """Whether two claims are the same way round: 1 or -1; how many words bear on neither."""
+
+    agree: int
+    unknown: int
+
+
+def compare(a: Reading, b: Reading) -> Comparison:
+    """Compare two claims on one matter, word by word; symmetric.
+
+    `unknown` counts the stems of either that the other lacks and that no list explains: the more,
+    the less is `agree` worth.
+    """
+    agree, explained = a.sign * b.sign, frozenset[str]()
+    for one, other in _lexicon().antonyms:
+        sides = [(bool(one & r.stems), bool(other & r.stems)) for r in (a, b)]
+        if sorted(sides) == [(False, True), (True, False)]:
+            agree, explained = -agree, explained | one | other
+    if _crossed(a.order, b.order):
+        agree = -agree
+    lacking = (a.matter - b.content) | (b.matter - a.content)
+    return Comparison(agree, len(lacking - explained))
+
+
+def _crossed(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> bool:
+    """Say whether what one puts first the other puts second."""
+    if not a or not b:
+        return False
+    return len(a[0] & b[1]) + len(a[1] & b[0]) > len(a[0] & b[0]) + len(a[1] & b[1])
+
+
+def bare_claim(text: str, asserted: str) -> str:
+    """Return a claim without the form of a motion; `asserted` is what `judge.claims` made of it."""
+    if asserted.startswith("Yes: "):
+        asserted = " ".join(text[:MOST].split())
+    line = re.sub(r"^(this|the) house,? (would|should) ", "We should ", asserted, flags=re.I)
+    line = re.sub(r"^th[bwt]{1,3} |^(this|the) house (supports|prefers) ", "", line, flags=re.I)
+    return line.rstrip("?. ")

@@ -1,0 +1,334 @@
+"""Which topics of a corpus are about a question, and which way round: what makes a label count.
+
+A topic with the question's words is; one named by hand is; others are compared in meaning
+(docs/decisions/sides.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Judged
+from pnyx.judge.claims import claims
+from pnyx.judge.questions import Support
+from pnyx.search.polarity import MOST, bare_claim, compare, read_claim, same_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = [
+    "MATTER",
+    "NOT",
+    "WAY",
+    "LabelledTopic",
+    "TopicMatch",
+    "TopicMatcher",
+    "labelled_topics",
+    "matter_features",
+    "way_features",
+]
+
+NOT: Final = "not:"
+"""What stands before a topic named by hand whose yes is the question's no."""
+
+Why: TypeAlias = Literal["words", "named", "meaning"]
+
+_SHOWN = 5
+"""Topics that a line names at most."""
+
+_REASONS: Mapping[Why, str] = {
+    "words": "has the words of the question",
+    "named": "was named",
+    "meaning": "asks the same in other words",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMatch:
+    """How a topic of the corpus relates to a question.
+
+    Attributes:
+        topic: as the corpus words it.
+        same: probability in [0, 1] that it asks the same, the same way round.
+        opposite: probability that it asks the same the other way round; the rest is for another
+            matter.
+        why: `words` (those of the question), `named` (by hand) or `meaning`.
+        used: whether one of the two suffices for labels on it to count.
+    """
+
+    topic: str
+    same: float
+    opposite: float
+    why: Why
+    used: bool
+
+    @property
+    def relation(self) -> Literal[1, -1]:
+        """1 for the same way round, -1 for the other."""
+        return 1 if self.same >= self.opposite else -1
+
+    @property
+    def probability(self) -> float:
+        """Of `relation`."""
+        return max(self.same, self.opposite)
+
+    @property
+    def reason(self) -> str:
+        """Why labels on it count, in words."""
+        other = "" if self.relation == 1 else ", the other way round: its pro is con here"
+        shown = "p > 0.99" if self.probability > 0.99 else f"p = {self.probability:.2f}"
+        sure = f" ({shown})" if self.why == "meaning" else ""
+        return f"{_REASONS[self.why]}{other}{sure}"
+
+    def row(self) -> dict[str, str | float | bool]:
+        """Return it as JSON values."""
+        return {
+            "topic": self.topic,
+            "relation": "same" if self.relation == 1 else "opposite",
+            "same": round(self.same, 4),
+            "opposite": round(self.opposite, 4),
+            "why": self.why,
+            "used": self.used,
+        }
+
+
+class _Weights(NamedTuple):
+    """Two logistic regressions, and what makes labels count; see `weights/topics.json`.
+
+    `least` is the least probability of `TopicMatch.relation`, `least_way` the same given that the
+    matter is the same.
+    """
+
+    matter: Sequence[float]
+    way: Sequence[float]
+    least: float
+    least_way: float
+
+
+@functools.cache
+def _weights() -> _Weights:
+    text = resources.files("pnyx.search").joinpath("weights", "topics.json").read_text("utf-8")
+    row = json.loads(text)
+    matter, way = ([row[part][name] for name in names] for part, names in _PARTS.items())
+    return _Weights(matter, way, row["least"], row["least_way"])
+
+
+class TopicMatcher:
+    """Compares the topics of a corpus with questions.
+
+    Only what neither has the question's words nor is named needs a model: the packaged encoder
+    and, for the few topics that may be on the same matter, the packaged detector of perspectives.
+
+    Args:
+        named: topics that are about the question, whatever their words; `not: TOPIC` for one that
+            asks the opposite. Case and white space do not count.
+
+    Raises:
+        InputError: a name is empty, or given both ways.
+    """
+
+    def __init__(self, named: Sequence[str] = ()) -> None:
+        self._named: dict[str, int] = {}
+        self._typed: dict[str, str] = {}
+        self._ways: dict[tuple[str, str], float] = {}  # the detector takes its time
+        for name in named:
+            typed, relation = name.strip(), 1
+            if typed.casefold().startswith(NOT):
+                typed, relation = typed[len(NOT) :].strip(), -1
+            text = _folded(typed)
+            self._typed.setdefault(text, typed)
+            if not text:
+                raise InputError(f"topic: found {shorten(name, 60)!r}, expected one of the corpus")
+            if self._named.setdefault(text, relation) != relation:
+                raise InputError(f"topic: {shorten(text, 60)!r} is named both ways")
+
+    def match(self, question: str, topics: Iterable[str]) -> dict[str, TopicMatch]:
+        """Compare distinct topics with a question; empty ones are left out."""
+        own = [topic for topic in dict.fromkeys(topics) if topic.strip()]
+        found, rest = {}, []
+        for topic in own:
+            why: Why = "named"
+            relation = self._named.get(_folded(topic), 0)
+            if not relation:
+                why, relation = "words", same_words(topic, question)
+            if relation:
+                found[topic] = TopicMatch(topic, relation == 1, relation == -1, why, True)
+            else:
+                rest.append(topic)
+        compared = self._compare(question, own, rest) if rest and question.strip() else {}
+        none = TopicMatch("", 0.0, 0.0, "meaning", False)
+        return {t: found.get(t) or compared.get(t) or _renamed(none, t) for t in own}
+
+    def _compare(
+        self, question: str, topics: Sequence[str], rest: Sequence[str]
+    ) -> dict[str, TopicMatch]:
+        """Compare `rest` in meaning; `topics` holds them and those that are known to match."""
+        weights = _weights()
+        rows = matter_features(question, topics)
+        on_matter = dict(zip(topics, _logistic(rows, weights.matter), strict=True))
+        likely = [topic for topic in rest if on_matter[topic] >= weights.least]
+        new = [topic for topic in likely if (question, topic) not in self._ways]
+        ways = _logistic(way_features(question, new), weights.way)
+        self._ways |= {(question, topic): way for topic, way in zip(new, ways, strict=True)}
+        found = {}
+        for topic in rest:
+            way = self._ways[question, topic] if topic in likely else 0.5
+            same, opposite = on_matter[topic] * way, on_matter[topic] * (1 - way)
+            sure = max(way, 1 - way) >= weights.least_way and max(same, opposite) >= weights.least
+            found[topic] = TopicMatch(topic, same, opposite, "meaning", sure)
+        return found
+
+    def problems(self, topics: Iterable[str]) -> list[str]:
+        """Say which of the topics named by hand are not among these, and which these are."""
+        own = {_folded(topic): topic for topic in topics if topic.strip()}
+        lacking = [name for name in self._named if name not in own]
+        if not lacking:
+            return []
+        shown = [f"“{shorten(topic, 60)}”" for topic in list(own.values())[:_SHOWN]]
+        there = f"those found are on {', '.join(shown)}" if shown else "none found has a label"
+        more = " and others" if len(own) > _SHOWN else ""
+        return [
+            f"no passage found has a label on the topic “{shorten(self._typed[name], 60)}”: "
+            f"{there}{more}"
+            for name in lacking
+        ]
+
+
+class LabelledTopic(NamedTuple):
+    """A topic of labels on the passages found, and how many passages have one."""
+
+    match: TopicMatch
+    passages: int
+
+
+def labelled_topics(matches: Iterable[TopicMatch | None]) -> tuple[LabelledTopic, ...]:
+    """Count the passages of each topic: first those whose labels count, the most probable first."""
+    counts = Counter(match for match in matches if match is not None)
+    found = [LabelledTopic(match, count) for match, count in counts.items()]
+    return tuple(
+        sorted(found, key=lambda one: (-one.match.used, -one.match.same - one.match.opposite))
+    )
+
+
+def _renamed(match: TopicMatch, topic: str) -> TopicMatch:
+    return TopicMatch(topic, match.same, match.opposite, match.why, match.used)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:
+    import numpy as np
+
+    if not len(rows):
+        return []
+    found: list[float] = (1 / (1 + np.exp(-(rows @ np.array(weights))))).tolist()
+    return found
+
+
+MATTER: Final = ("claims", "matter", "texts", "behind", "no_word", "constant")
+"""What tells whether two ask about the same matter; see `matter_features`."""
+
+WAY: Final = ("words_0", "words_2", "words_4", "words_6", "reads", "reads_opposites", "cosines")
+"""What tells whether they ask the same way round; see `way_features`."""
+
+_PARTS: Mapping[str, Sequence[str]] = {"matter": MATTER, "way": WAY}
+
+
+def matter_features(question: str, topics: Sequence[str]) -> Floats:
+    """Return for each topic the columns of `MATTER`; float64 (topics, 6).
+
+    Cosines with the question of the claims without the form of a motion, of the words that say
+    what they are about, and of the texts as they are; how far the sum of these is behind that of
+    the nearest topic; whether they share none of these words; 1.
+    """
+    import numpy as np
+
+    from pnyx.models.embed.encoder import load_encoder
+
+    texts = [text[:MOST] for text in (question, *topics)]
+    forms = [
+        [bare_claim(text, claims(text)[0]) for text in texts],
+        [read_claim(text).about or text for text in texts],
+        texts,
+    ]
+    encoder = load_encoder()
+    cosines = []
+    for form in forms:
+        vectors = encoder.encode(form)
+        cosines.append(vectors[1:] @ vectors[0])
+    rows = np.stack(cosines, axis=1).astype(np.float64)
+    near = rows.sum(axis=1)
+    behind = near - near.max(initial=-3.0)
+    own = read_claim(texts[0]).matter
+    no_word = [own.isdisjoint(read_claim(text).matter) for text in texts[1:]]
+    return np.column_stack([rows, behind, no_word, np.ones(len(rows))])
+
+
+def way_features(question: str, topics: Sequence[str]) -> Floats:
+    """Return for each topic the columns of `WAY`; float64 (topics, 7).
+
+    All are turned about where one of the two texts is. Whether the words agree (`compare`), 1 or
+    -1 in the column for so many unexplained words or more; by how many log-odds the topic's claim,
+    read as a passage, supports the question's claim rather than its opposite, and the reverse,
+    added up; the same for the opposites of both, read as passages; by how much claims are more
+    alike than claims and opposites.
+    """
+    import numpy as np
+
+    from pnyx.models.embed.encoder import load_encoder
+
+    rows = np.zeros((len(topics), len(WAY)))
+    question, topics = question[:MOST], [topic[:MOST] for topic in topics]
+    asked, asked_opposite = claims(question)
+    sure = not asked.startswith("Yes: ")
+    statements: list[Support] = []
+    places: list[tuple[int, int]] = []
+    for row, topic in enumerate(topics):
+        claim, opposite = claims(topic)
+        known = not claim.startswith("Yes: ")
+        agree, unknown = compare(read_claim(topic), read_claim(question))
+        rows[row, min(unknown // 2, 3)] = agree
+        for column, passage, pair, usable in (
+            (4, bare_claim(topic, claim), (asked, asked_opposite), sure),
+            (4, bare_claim(question, asked), (claim, opposite), known),
+            (5, opposite, (asked_opposite, asked), sure and known),
+            (5, asked_opposite, (opposite, claim), sure and known),
+        ):
+            if usable:
+                statements += [Support("", passage, statement) for statement in pair]
+                places.append((row, column))
+        if sure and known:
+            c, o, qc, qo = load_encoder().encode([claim, opposite, asked, asked_opposite])
+            rows[row, 6] = c @ qc + o @ qo - c @ qo - o @ qc
+    for place, difference in zip(places, _differences(statements), strict=True):
+        rows[place] += difference
+    return rows
+
+
+_MOST_ODDS = 5.0
+
+
+def _differences(asked: Sequence[Support]) -> list[float]:
+    """Return, of each two questions, by how many log-odds the first is more probable."""
+    from pnyx.judge.calibration.curves import log_odds
+    from pnyx.students.judge import load_perspective_student
+
+    if not asked:
+        return []
+    answers = load_perspective_student().judge(asked)
+    stated = [a.probability if isinstance(a, Judged) else None for a in answers]
+    odds = log_odds([0.5 if p is None else p for p in stated])
+    found: list[float] = (odds[::2] - odds[1::2]).clip(-_MOST_ODDS, _MOST_ODDS).tolist()
+    return found

@@ -1,0 +1,218 @@
+"""Topics of a corpus matched with questions in other words, negated ones among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pnyx.errors import InputError
+from pnyx.judge.answers import Judged
+from pnyx.records import Argument, Document, Question
+from pnyx.search.polarity import compare, read_claim, same_words
+from pnyx.search.sides import CORPUS_LABEL, label_on, match_labels, sided_by_label
+from pnyx.search.topics import TopicMatcher, labelled_topics
+
+LEGAL = "Prostitution Should Be Legal"
+OTHERS = ["Breastfeeding should be compulsory", "Taxes on fruit juices should be reduced"]
+PARAPHRASES = Path(__file__).parents[1] / "benchmarks/argue/paraphrases.txt"
+
+
+def match(question: str, topic: str, *named: str):
+    return TopicMatcher(named).match(question, [topic, *OTHERS])[topic]
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "relation"),
+    [
+        (LEGAL, "Should prostitution be legal?", 1),
+        (LEGAL, "Prostitution should be made legal", 1),
+        (LEGAL, "Should prostitution be legalised?", 1),
+        (LEGAL, "Should prostitution be banned?", -1),
+        (LEGAL, "Prostitution ought to be illegal", -1),
+        ("We should abolish speed cameras", "Should we keep speed cameras?", -1),
+        ("We should abolish speed cameras", "Should we get rid of speed cameras?", 1),
+        ("Voting should be compulsory", "Should voting be voluntary?", -1),
+        ("Voting should be compulsory", "Should everybody be obliged to vote?", 1),
+        ("This House would ban boxing", "Should boxing stay legal?", -1),
+        ("This House would ban boxing", "Should boxing be outlawed?", 1),
+        ("Homework does more harm than good", "Is homework harmful?", 1),
+    ],
+)
+def test_paraphrases_are_matched_the_right_way_round(topic, question, relation):
+    found = match(question, topic)
+    assert (found.used, found.relation) == (True, relation)
+    assert found.probability >= 0.5
+    assert 0 <= found.same + found.opposite <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("topic", "question"),
+    [
+        (OTHERS[0], "Should voting be compulsory?"),
+        ("This House would ban alcohol", "Should smoking be banned?"),
+        ("Scotland should become independent", "Should we abolish the monarchy?"),
+        ("", "Should voting be compulsory?"),
+        (LEGAL, ""),
+        (LEGAL, "   "),
+    ],
+)
+def test_another_matter_is_not_matched(topic, question):
+    found = TopicMatcher().match(question, [topic, *OTHERS])
+    assert not any(one.used for one in found.values())
+    assert "" not in found
+
+
+def _paraphrases():
+    title = ""
+    for line in PARAPHRASES.read_text("utf-8").splitlines():
+        mark, text = line.split(" ", 1)
+        if mark == "=":
+            title = text
+        elif mark in "+-":
+            yield title, text, 1 if mark == "+" else -1
+
+
+def test_words_alone_tell_most_paraphrases_from_negated_ones():
+    told = [
+        compare(read_claim(title), read_claim(text)).agree == way
+        for title, text, way in _paraphrases()
+    ]
+    assert len(told) > 400
+    assert sum(told) > 0.85 * len(told)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "agree"),
+    [
+        ("Ban zoos", "Allow zoos", -1),
+        ("Ban zoos", "Do not allow zoos", 1),
+        ("The ban on zoos should be lifted", "Zoos should be allowed", 1),
+        ("The ban on zoos should be lifted", "Zoos should be banned", -1),
+        ("Phase out coal", "Keep coal", -1),
+        ("Freedom matters more than security", "Security matters more than freedom", -1),
+        ("Tablets should replace books", "Books should be replaced by tablets", 1),
+        ("Pensions should be private", "Pensions should be public", -1),
+        ("Nobody should be forced to vote", "Voting should be optional", 1),
+        ("It is too dangerous to be allowed", "It should be banned", 1),
+        ("Zoos hurt animals, so they must close", "Zoos should close", 1),
+    ],
+)
+def test_words_that_turn_a_claim(a, b, agree):
+    assert compare(read_claim(a), read_claim(b)).agree == agree
+
+
+TEXTS = st.text(max_size=80) | st.lists(
+    st.sampled_from("ban not zoos keep than should the too rid get of replaced by and , ?".split())
+).map(" ".join)
+
+
+@given(TEXTS, TEXTS)
+def test_comparing_words_is_symmetric_and_total(a, b):
+    left, right = read_claim(a), read_claim(b)
+    assert compare(left, right) == compare(right, left)
+    own = compare(left, left)
+    assert (own.agree, own.unknown) == (1, 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=4))
+def test_matching_takes_any_text(question, topics):
+    found = TopicMatcher().match(question, topics)
+    assert set(found) == {topic for topic in topics if topic.strip()}
+    for one in found.values():
+        assert min(one.same, one.opposite) >= 0
+        assert one.same + one.opposite <= 1 + 1e-6
+
+
+def test_the_very_words_need_no_model(monkeypatch):
+    def loaded(*_):
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr("pnyx.search.topics.matter_features", loaded)
+    assert same_words(LEGAL, "Should prostitution not be legal?") == -1
+    found = TopicMatcher().match("Should prostitution not be legal?", [LEGAL])[LEGAL]
+    assert (found.why, found.relation, found.probability) == ("words", -1, 1.0)
+
+
+def test_a_topic_named_by_hand_counts_whatever_its_words():
+    question = "Should voting be compulsory?"
+    named = match(question, OTHERS[0], "breastfeeding  SHOULD be compulsory")
+    assert (named.used, named.relation, named.why) == (True, 1, "named")
+    turned = match(question, OTHERS[0], f"not: {OTHERS[0]}")
+    assert (turned.used, turned.relation, turned.probability) == (True, -1, 1.0)
+
+
+@pytest.mark.parametrize("named", [("",), ("not:",), ("Ban zoos", "not: ban zoos")])
+def test_useless_names_are_refused(named):
+    with pytest.raises(InputError, match=r"^topic: "):
+        TopicMatcher(named)
+
+
+def test_a_name_that_no_passage_has_is_reported_with_those_there_are():
+    matcher = TopicMatcher(["Ban zoos"])
+    assert matcher.problems(["ban ZOOS"]) == []
+    (line,) = matcher.problems([LEGAL, "", LEGAL])
+    assert line == (
+        "no passage found has a label on the topic “Ban zoos”: "
+        "those found are on “Prostitution Should Be Legal”"
+    )
+    (line,) = matcher.problems([])
+    assert line.endswith("none found has a label")
+
+
+def _argument(stance, topic=LEGAL, conclusion="It protects workers."):
+    return Argument("a", conclusion, stance=stance, topic=topic)
+
+
+@pytest.mark.parametrize(
+    ("question", "stance", "side"),
+    [
+        ("Prostitution should be made legal", "pro", "pro"),
+        ("Prostitution should be made legal", "con", "con"),
+        ("Should prostitution be banned?", "pro", "con"),
+        ("Should prostitution be banned?", "con", "pro"),
+        ("Should prostitution be banned?", "neutral", None),
+    ],
+)
+def test_a_label_becomes_a_verdict_with_its_probability(question, stance, side):
+    document = _argument(stance)
+    (found,) = match_labels(Question("q", question), [document], TopicMatcher())
+    sided = sided_by_label(document, found)
+    assert sided is not None
+    assert sided.side == side
+    for name, answer in sided.verdicts.items():
+        assert isinstance(answer, Judged)
+        assert answer.value is (name == side)
+        assert answer.provenance.judge == CORPUS_LABEL
+        assert answer.provenance.details["topic"] == LEGAL
+        assert answer.provenance.details["stance"] == stance
+        assert (answer.probability is None) == (side is None)
+    if side is not None:
+        assert sided.verdicts[side].probability == found.probability
+
+
+def test_where_a_source_names_no_topic_the_label_is_on_the_conclusion():
+    document = _argument("con", topic="", conclusion="Prostitution should be banned")
+    (found,) = match_labels(Question("q", "Should prostitution be legal?"), [document],
+                            TopicMatcher())  # fmt: skip
+    assert found is not None
+    assert label_on(document, found) == "pro"
+
+
+def test_what_has_no_label_has_no_match():
+    documents = [Document("d", "Text."), _argument(None)]
+    assert match_labels(Question("q", LEGAL), documents, TopicMatcher()) == [None, None]
+    assert sided_by_label(documents[1], None) is None
+
+
+def test_topics_are_counted_those_that_count_first():
+    question = Question("q", "Prostitution should be made legal")
+    documents = [_argument("pro", OTHERS[0]), _argument("pro"), _argument("con")]
+    found = labelled_topics(match_labels(question, documents, TopicMatcher()))
+    assert [(one.match.topic, one.passages, one.match.used) for one in found] == [
+        (LEGAL, 2, True),
+        (OTHERS[0], 1, False),
+    ]
