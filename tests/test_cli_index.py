@@ -126,6 +126,14 @@ def test_an_interrupted_index_says_how_it_goes_on(many, tmp_path):
     assert done.stderr.splitlines()[-1] == f"pnyx: interrupted; {command} goes on"
 
 
+def test_what_is_left_is_named_with_its_own_options_only(many, tmp_path, capsys):
+    pnyx("index", many, "--out", tmp_path / "i", "--lexical", "--vectors", capsys=capsys)
+    options = ("--embedder", "minilm-int8", "--clusters", "--cluster-count", 2)
+    shown = pnyx("index", many, "--out", tmp_path / "i", *options, code=2, capsys=capsys)
+    assert "without quality of all its documents" in shown.err
+    assert f"pnyx index --update {tmp_path / 'i'} --quality makes them" in shown.err
+
+
 def test_an_embedder_that_gives_up_leaves_the_words(many, tmp_path, capsys):
     with EmbeddingServer() as server:
         spec = server.spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -35,7 +36,7 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     update: str | None = file_opt(
         None, "Existing index to add features to, without a CORPUS.", metavar="FOLDER"
     )
-    force: bool = opt(False, "Replace the index at --out when the new one is ready.")
+    force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
     fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
     language: str | None = opt(
         None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
@@ -84,14 +85,7 @@ def command(corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as
       pnyx search my.index "Should voting be compulsory?"
     """
     folder = spec.folder(features, corpus)
-    there = {} if spec.out is not None else _manifest(folder).get("features", {})
-    if spec.out is not None:
-        features = features.of_new_index()
-        _refuse_unfinished(folder, spec, features)
-    elif spec.add is not None:
-        asked, features = features, features.of_grown_index(there)
-        _check_makers(folder, asked, features, there)
-    _check_features(features, there)
+    features = _features(folder, spec, features)
 
     def tell(line: str) -> None:
         if not as_json:
@@ -130,10 +124,14 @@ def _stopped(
 
 def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
     """Return the command that makes features of an index, with what was chosen of them."""
-    parts = [f"--{name}" for name in names]
+    flags = dict.fromkeys(names, True)
+    parts = [f"--{name}" for name in flags]
     for field, _ in opts_of(FeatureSpec):
         value = getattr(features, field.name)
-        if not isinstance(value, bool) and features.given(field.name):
+        if isinstance(value, bool) or not features.given(field.name):
+            continue
+        with contextlib.suppress(OptionError):  # it goes with a feature that is made already
+            FeatureSpec.from_row({**flags, field.name: value}).check_needs()
             parts += [features.flag(field.name), shlex.quote(str(value))]
     place = shorten(folder, 200)
     return f"pnyx index --update {shlex.quote(place)} {' '.join(parts)}"
@@ -166,6 +164,21 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
 
 
 # Features: quality, vectors, their graph, topics -------------------------------------------------
+
+
+def _features(folder: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
+    """Return what is to be made, checked: what was asked for, and what every index gets."""
+    if spec.out is not None:
+        made = asked.of_new_index()
+        _check_features(made, {})
+        _refuse_unfinished(folder, spec, made)
+        return made
+    there = _manifest(folder).get("features", {})
+    made = asked if spec.add is None else asked.of_grown_index(there)
+    _check_features(made, there)
+    if spec.add is not None:
+        _check_makers(folder, asked, made, there)
+    return made
 
 
 def _refuse_unfinished(folder: str, spec: CorpusSpec, features: FeatureSpec) -> None:
