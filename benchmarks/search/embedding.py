@@ -138,7 +138,8 @@ def static(folder: Path) -> Encode:
     def encode(texts: Sequence[str]) -> Rows:
         found = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         rows = np.array([table[e.ids].mean(0) if e.ids else table[0] for e in found])
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
 
     return encode
 
