@@ -2,14 +2,19 @@
 
 import gzip
 import json
+import signal
 import subprocess
 import sys
 
 import pytest
 from click.testing import CliRunner
 
+from conftest import heed_interrupts
+from embedding_server import EmbeddingServer
 from pnyx.cli import app, main
+from pnyx.search.features.vectors import document_vectors
 from pnyx.search.index import Index, verify_index
+from pnyx.search.pipeline import Searcher
 
 ROWS = [
     {"id": "a1", "conclusion": "Ban smoking", "premises": ["It harms lungs"], "stance": "pro"},
@@ -39,6 +44,106 @@ def test_a_corpus_becomes_an_index(corpus, tmp_path, capsys):
     assert "2 documents, 8 tokens" in shown.err
     verify_index(tmp_path / "i")
     assert Index.open(tmp_path / "i").document("a2").stance == "con"
+
+
+def test_a_new_index_has_what_the_default_search_needs(corpus, tmp_path, capsys):
+    shown = pnyx("index", corpus, "--out", tmp_path / "i", capsys=capsys)
+    _, quality, vectors = shown.err.splitlines()
+    assert "quality of 2 documents (2 new)" in quality
+    assert "vectors of 2 documents (2 new), minilm-int8" in vectors
+    found = Searcher(Index.open(tmp_path / "i"))
+    assert (found.plan.scoring.model, found.note) == ("hybrid", "")
+    assert Index.open(tmp_path / "i").feature("quality", "").documents == 2
+    shown = pnyx("index", corpus, "--out", tmp_path / "words", "--lexical", capsys=capsys)
+    assert shown.err.count("\n") == 1
+    assert set(Index.open(tmp_path / "words").manifest.get("features", {})) == set()
+    options = ("--lexical", "--quality", "--json")
+    shown = pnyx("index", corpus, "--out", tmp_path / "some", *options, capsys=capsys)
+    assert json.loads(shown.out)["quality"]["added"] == 2
+    assert set(Index.open(tmp_path / "some").manifest["features"]) == {"quality"}
+
+
+STOPPED = """
+import os, signal, sys
+from pnyx.cli import main
+from pnyx.models.embed.encoder import Encoder
+
+Encoder.at_once = 4
+encode, asked = Encoder.encode, []
+
+def stopping(self, texts):
+    asked.extend(texts)
+    if len(asked) > 8:
+        os.kill(os.getpid(), signal.Signals[sys.argv[1]])
+    return encode(self, texts)
+
+Encoder.encode = stopping
+main(sys.argv[2:])
+"""
+
+
+def stopped(name, *arguments):
+    command = [sys.executable, "-c", STOPPED, name, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, preexec_fn=heed_interrupts
+    )
+
+
+@pytest.fixture
+def many(tmp_path):
+    path = tmp_path / "many.jsonl"
+    rows = [{"id": f"d{n}", "text": f"Reason number {n} for taxes."} for n in range(20)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_kill_while_texts_are_embedded_costs_no_text_twice(many, tmp_path, capsys):
+    folder = tmp_path / "i"
+    assert stopped("SIGKILL", "index", many, "--out", folder).returncode == -signal.SIGKILL
+    verify_index(folder)
+    assert len(Index.open(folder).search("taxes", k=30)) == 20
+    # The same command says how it goes on.
+    shown = pnyx("index", many, "--out", folder, code=2, capsys=capsys)
+    goes_on = f"pnyx index --update {folder} --vectors"
+    assert shown.err == (
+        f"pnyx: {folder}: exists already, without vectors of all its documents: {goes_on} makes "
+        "them\n"
+    )
+    shown = pnyx(*goes_on.split()[1:], "--json", capsys=capsys)
+    made = json.loads(shown.out)["vectors"]
+    assert (made["documents"], made["reused"], made["embedded"]) == (20, 8, 12)
+    pnyx("index", many, "--out", tmp_path / "whole", capsys=capsys)
+    whole, resumed = (document_vectors(Index.open(p)).rows for p in (tmp_path / "whole", folder))
+    assert (whole == resumed).all()
+    shown = pnyx("index", many, "--out", folder, code=2, capsys=capsys)
+    assert shown.err == f"pnyx: {folder}: exists already\n"
+
+
+def test_an_interrupted_index_says_how_it_goes_on(many, tmp_path):
+    done = stopped("SIGINT", "index", many, "--out", tmp_path / "an i", "--embedder", "minilm-int8")
+    assert done.returncode == 130
+    command = f"pnyx index --update '{tmp_path}/an i' --vectors --embedder minilm-int8"
+    assert done.stderr.splitlines()[-1] == f"pnyx: interrupted; {command} goes on"
+
+
+def test_what_is_left_is_named_with_its_own_options_only(many, tmp_path, capsys):
+    pnyx("index", many, "--out", tmp_path / "i", "--lexical", "--vectors", capsys=capsys)
+    options = ("--embedder", "minilm-int8", "--clusters", "--cluster-count", 2)
+    shown = pnyx("index", many, "--out", tmp_path / "i", *options, code=2, capsys=capsys)
+    assert "without quality of all its documents" in shown.err
+    assert f"pnyx index --update {tmp_path / 'i'} --quality makes them" in shown.err
+
+
+def test_an_embedder_that_gives_up_leaves_the_words(many, tmp_path, capsys):
+    with EmbeddingServer() as server:
+        spec = server.spec
+    own = ("--embedder", spec)
+    shown = pnyx("index", many, "--out", tmp_path / "i", *own, code=2, capsys=capsys)
+    *_, advice, error = shown.err.splitlines()
+    command = f"pnyx index --update {tmp_path / 'i'} --vectors --embedder '{spec}'"
+    assert advice.endswith(f"the words are indexed, and {command} goes on where this stops:")
+    assert "gives no vectors" in error or "cannot be reached" in error
+    assert len(Index.open(tmp_path / "i").search("taxes", k=30)) == 20
 
 
 def test_json_reports_what_was_done(corpus, tmp_path, capsys):

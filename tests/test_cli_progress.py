@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli.common.progress import _logged, spent_so_far, watched
+from pnyx.cli.common.progress import _logged, counted, spent_so_far, watched
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.llm.judge import LlmJudge
@@ -46,6 +48,32 @@ def test_a_log_gets_a_line_now_and_then_with_the_expected_end(capsys, monkeypatc
         "pnyx: judging 3 unscored: 2 of 100, about 33 min left",
         "pnyx: judging 3 unscored: 4 of 100, about 32 min left",
     ]
+
+
+def test_what_an_earlier_run_has_done_makes_no_pace(capsys, monkeypatch) -> None:
+    clock = iter(range(0, 10_000, 40))
+    monkeypatch.setattr("pnyx.cli.common.progress.time.monotonic", lambda: next(clock))
+    with counted("embedding documents", 1000) as advance:
+        for done in (500, 510, 520):
+            advance(done)
+    assert capsys.readouterr().err.splitlines() == [
+        "pnyx: embedding documents: 500 of 1,000",
+        "pnyx: embedding documents: 510 of 1,000, about 33 min left",
+        "pnyx: embedding documents: 520 of 1,000, about 32 min left",
+    ]
+
+
+def test_on_a_terminal_the_expected_end_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with counted("embedding documents", 1000) as advance:
+        for done in (0, 10, 20):
+            advance(done)
+            time.sleep(0.2)
+    shown = re.sub("\x1b\\[[0-9;]*m", "", terminal.getvalue())
+    assert re.search(r"20/1000 +[0-9.]+/s +0:00:0. +left +0:0[0-9]:[0-9]{2}", shown)
 
 
 def test_on_a_terminal_answers_are_counted_and_unchanged(

@@ -222,12 +222,12 @@ def test_a_model_folder_is_checked_before_anything_is_indexed(models, tmp_path, 
     shutil.copytree(models["paper"], out)
     corpus = jsonl(tmp_path / "c.jsonl", [{"id": "1", "text": "One."}])
     index = ("index", corpus, "--out", tmp_path / "i", "--quality-model", out)
-    status, _, error = call(capsys, *index)
+    status, _, error = call(capsys, *index, "--lexical")
     assert status == 2
     assert "--quality-model goes with --quality" in error
     weights = load_file(out / "weights.safetensors")
     save_file({**weights, "weights": weights["weights"] * 2}, out / "weights.safetensors")
-    status, _, error = call(capsys, *index, "--quality")
+    status, _, error = call(capsys, *index)
     assert status == 2
     assert "weights.safetensors: is damaged" in error
     assert error.count("\n") == 1
@@ -265,10 +265,14 @@ def test_new_documents_need_the_same_model(models, tmp_path, capsys):
     first = jsonl(tmp_path / "a.jsonl", [{"id": "1", "text": "One two."}])
     more = jsonl(tmp_path / "b.jsonl", [{"id": "2", "text": "Three four."}])
     model = ("--quality", "--quality-model", out)
-    assert call(capsys, "index", first, "--out", tmp_path / "i", *model)[0] == 0
+    own = read_quality_model(out).name
+    assert call(capsys, "index", first, "--out", tmp_path / "i", *model[1:])[0] == 0
     status, _, error = call(capsys, "index", more, "--add", tmp_path / "i")
+    assert (status, error.count("\n")) == (2, 1)
+    assert f"its quality is by {own}: name it by --quality-model FOLDER" in error
+    status, _, error = call(capsys, "index", more, "--add", tmp_path / "i", "--lexical")
     assert status == 0
-    assert f"--quality --quality-model FOLDER (that of {read_quality_model(out).name})" in error
+    assert f"--quality --vectors --quality-model FOLDER (that of {own})" in error
     status, _, error = call(capsys, "index", "--update", tmp_path / "i", *model)
     assert "(1 new)" in error
 

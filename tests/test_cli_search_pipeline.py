@@ -53,7 +53,7 @@ def index(tmp_path_factory):
     """Ten documents with everything that can be known of them."""
     folder = tmp_path_factory.mktemp("ten")
     path = str(folder / "ten.index")
-    knowing = ("--quality", "--clusters", "--vectors", "--cluster-count", "3")
+    knowing = ("--clusters", "--cluster-count", "3")
     with pytest.raises(SystemExit) as stopped:
         main(["index", _corpus(folder, 10), "--out", path, *knowing])
     assert stopped.value.code == 0
@@ -66,7 +66,7 @@ def plain(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
     path = str(folder / "plain.index")
     with pytest.raises(SystemExit):
-        main(["index", _corpus(folder, 10), "--out", path])
+        main(["index", _corpus(folder, 10), "--out", path, "--lexical"])
     return path
 
 
@@ -310,7 +310,7 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
     shutil.copytree(index, grown)
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + "\n")
-    assert _run(capsys, "index", more, "--add", grown)[0] == 0
+    assert _run(capsys, "index", more, "--add", grown, "--lexical")[0] == 0
     status, out, error = _run(capsys, "search", grown, QUESTION, "--json")
     by_words = _run(capsys, "search", grown, QUESTION, "--model", "dirichlet", "--json")[1]
     assert (status, out) == (0, by_words)
@@ -321,10 +321,7 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
     with EmbeddingServer() as server:
         own = tmp_path / "own"
         corpus = _corpus(tmp_path, 8)
-        assert (
-            _run(capsys, "index", corpus, "--out", own, "--vectors", "--embedder", server.spec)[0]
-            == 0
-        )
+        assert _run(capsys, "index", corpus, "--out", own, "--embedder", server.spec)[0] == 0
         error = _run(capsys, "search", own, QUESTION)[2]
         assert "ranked by dirichlet, without the index's vectors: they are by endpoint:" in error
         assert error.endswith("name it by --embedder\n")
@@ -343,14 +340,35 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
 # --- making it
 
 
-def test_added_documents_are_named_and_brought_up_to_date(capsys, tmp_path):
-    folder = tmp_path / "i"
-    corpus = _corpus(tmp_path, 8)
-    knowing = ("--quality", "--clusters", "--vectors")
-    assert _run(capsys, "index", corpus, "--out", folder, *knowing)[0] == 0
-    more = tmp_path / "more.jsonl"
-    more.write_text(json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + "\n")
-    status, _, error = _run(capsys, "index", more, "--add", folder)
+NEW = json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + "\n"
+
+
+def test_added_documents_get_the_features_that_the_index_has(capsys, tmp_path):
+    folder, more = tmp_path / "i", tmp_path / "more.jsonl"
+    assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", folder, "--clusters")[0] == 0
+    more.write_text(NEW)
+    status, out, error = _run(capsys, "index", more, "--add", folder, "--json")
+    made = json.loads(out)
+    assert (status, error) == (0, "")
+    assert (made["documents"], made["added"]) == (9, 1)
+    assert (made["quality"]["added"], made["vectors"]["embedded"]) == (1, 1)
+    assert made["assign"]["assigned"] == 1
+    for model in ("touche", "hybrid"):
+        status, out, _ = _run(capsys, "search", folder, QUESTION, "--model", model, "--json")
+        assert (status, "new" in {row["id"] for row in json.loads(out)}) == (0, True)
+    # An index of words stays one.
+    words = tmp_path / "words"
+    assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", words, "--lexical")[0] == 0
+    status, out, error = _run(capsys, "index", more, "--add", words, "--json")
+    assert (status, error) == (0, "")
+    assert not {"quality", "vectors", "assign"} & set(json.loads(out))
+
+
+def test_documents_added_by_words_only_are_named(capsys, tmp_path):
+    folder, more = tmp_path / "i", tmp_path / "more.jsonl"
+    assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", folder, "--clusters")[0] == 0
+    more.write_text(NEW)
+    status, _, error = _run(capsys, "index", more, "--add", folder, "--lexical")
     assert status == 0
     command = f"pnyx index --update {folder} --quality --assign --vectors"
     said = "the added documents have no clusters and quality and vectors yet: "
@@ -365,6 +383,28 @@ def test_added_documents_are_named_and_brought_up_to_date(capsys, tmp_path):
     assert (status, len(json.loads(out))) == (0, 9)
 
 
+def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
+    folder, more = tmp_path / "i", tmp_path / "more.jsonl"
+    more.write_text(NEW)
+    with EmbeddingServer() as server:
+        own = ("--embedder", server.spec)
+        assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", folder, *own)[0] == 0
+        status, out, error = _run(capsys, "index", more, "--add", folder)
+        assert (status, out, error.count("\n")) == (2, "", 1)
+        assert "its vectors are by endpoint:" in error
+        assert "name it by --embedder, or add words only (--lexical)" in error
+        assert _run(capsys, "index", more, "--add", folder, *own)[0] == 0
+    # Named vectors are made anew, by whatever is named.
+    more.write_text(NEW.replace("new", "newer"))
+    status, out, _ = _run(capsys, "index", more, "--add", folder, "--vectors", "--json")
+    made = json.loads(out)["vectors"]
+    assert (status, made["embedder"], made["embedded"]) == (
+        0,
+        "minilm-int8",
+        9,
+    )  # one text comes twice
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -374,6 +414,7 @@ def test_added_documents_are_named_and_brought_up_to_date(capsys, tmp_path):
         (("--quality", "--cluster-count", "3"), "--cluster-count goes with --clusters"),
         (("--quality", "--space", "dual"), "--space goes with --clusters"),
         (("--quality", "--embedder", "minilm-int8"), "--embedder goes with --clusters, --assign"),
+        (("--vectors", "--lexical"), "--lexical goes with --out and --add"),
         (("--vectors", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
         (("--clusters", "--cluster-count", "99"), "k is 99, expected at most 10: so many differ"),
     ],
@@ -387,9 +428,9 @@ def test_what_cannot_be_made_is_one_line(capsys, plain, options, said):
 @needs_graphs
 def test_the_dual_space_and_the_graph_are_options(capsys, tmp_path):
     folder = tmp_path / "i"
-    options = ("--clusters", "--space", "dual", "--cluster-count", 2, "--vectors", "--ann")
+    options = ("--clusters", "--space", "dual", "--cluster-count", 2, "--ann")
     status, _, error = _run(capsys, "index", _corpus(tmp_path, 10), "--out", folder, *options)
-    assert (status, error.count("\n")) == (0, 4)
+    assert (status, error.count("\n")) == (0, 5)
     assert "a graph of 10 vectors" in error
     status, out, _ = _run(
         capsys, "search", folder, QUESTION, "--model", "touche", "--wq", 0, "--flat", "--json"

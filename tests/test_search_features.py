@@ -11,6 +11,8 @@ from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index, verify_index
 from pnyx.search.lexical.manifest import read_manifest
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import FEATURES
 
 
 @pytest.fixture
@@ -72,3 +74,20 @@ def test_damage_is_found(folder):
     file.unlink()
     with pytest.raises(IndexFolderError, match="cannot be read"):
         read_feature(folder, read_manifest(folder), "quality")
+
+
+def test_an_index_is_built_with_what_the_default_search_needs(tmp_path):
+    tea = [Document(str(n), f"tea number {n}") for n in range(3)]
+    index = build_index(tea, tmp_path / "i", features=FEATURES)
+    assert Searcher(index).plan.scoring.model == "hybrid"
+    index = add_to_index([Document("new", "more tea")], tmp_path / "i")
+    assert Searcher(index).plan.scoring.model == "dirichlet"
+    index = add_to_index([Document("newer", "and more tea")], tmp_path / "i", features=FEATURES)
+    assert {name: one["documents"] for name, one in index.manifest["features"].items()} == {
+        "quality": 5,
+        "vectors": 5,
+    }
+    assert (index.statistics.documents, index.statistics.added) == (5, 1)
+    with pytest.raises(InputError, match="unknown feature 'topics', expected: quality, vectors"):
+        build_index(tea, tmp_path / "j", features=["topics"])
+    assert not (tmp_path / "j").exists()

@@ -189,16 +189,16 @@ def corpus(path, *texts):
 def test_quality_with_a_new_a_grown_and_an_existing_index(tmp_path, capsys):
     first, more = corpus(tmp_path / "a.jsonl", UNIFORMS, "!"), corpus(tmp_path / "b.jsonl", "lol")
     index = tmp_path / "i"
-    shown = pnyx("index", first, "--out", index, "--quality", capsys=capsys)
+    shown = pnyx("index", first, "--out", index, "--lexical", "--quality", capsys=capsys)
     assert "quality of 2 documents (2 new), surface-words@2" in shown.err
     assert "1 hold no word" in shown.err
-    shown = pnyx("index", more, "--add", index, capsys=capsys)
+    shown = pnyx("index", more, "--add", index, "--lexical", capsys=capsys)
     assert f"no quality yet: pnyx index --update {index} --quality" in shown.err
     shown = pnyx("index", "--update", index, "--quality", "--json", capsys=capsys)
     row = json.loads(shown.out)
     assert row["index"] == str(index)
     assert (row["quality"]["documents"], row["quality"]["added"]) == (3, 1)
-    shown = pnyx("index", first, "--out", index, "--force", "--quality", "--json", capsys=capsys)
+    shown = pnyx("index", first, "--out", index, "--force", "--json", capsys=capsys)
     assert json.loads(shown.out)["documents"] == 2
     assert len(values(index)) == 2
 

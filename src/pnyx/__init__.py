@@ -7,7 +7,9 @@ used, so that `import pnyx` stays light.
     import pnyx
 
     case = pnyx.argue(
-        pnyx.build_index(pnyx.read_evidence("arguments.jsonl"), "my.index"),
+        pnyx.build_index(
+            pnyx.read_evidence("arguments.jsonl"), "my.index", features=("quality", "vectors")
+        ),
         pnyx.Question("q1", "Should voting be compulsory?"),
         judge=pnyx.PackagedJudge(),
         writer=pnyx.ExtractiveWriter(),

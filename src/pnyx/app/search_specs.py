@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
-from pnyx.search.plan import CERTAINTY, PARAMETERS, Listwise, Scoring, SearchPlan
+from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
 from pnyx.write.plan import CONTEXT, POINTS, Plan
 
 __all__ = ["ArgueSpec", "FeatureSpec", "ScoringSpec", "SearchSpec", "StageSpec"]
@@ -173,14 +175,19 @@ class ArgueSpec(Spec, heading="Argument", rare="certainty writer context example
 class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count space seed embedder"):
     """What an index is to know of each document beside its words: quality, topics, vectors."""
 
+    lexical: bool = opt(False, "Words only: neither quality nor vectors, unless they are named.")
     quality: bool = opt(
-        False, "Predict how good an argument each document is (docs/model-cards/quality.md)."
+        False,
+        "Predict how good an argument each document is (docs/model-cards/quality.md); a new index "
+        "has it anyway.",
     )
     clusters: bool = opt(
         False, "Cluster topics by k-means over embedded texts, replacing earlier clusters."
     )
     assign: bool = opt(False, "Assign added documents to the nearest existing topic.")
-    vectors: bool = opt(False, "Embed new documents, for dense and hybrid search.")
+    vectors: bool = opt(
+        False, "Embed documents, for hybrid and dense search; a new index has them anyway."
+    )
     ann: bool = opt(False, "Build a graph of the vectors, for a million documents or more.")
     quality_model: str | None = file_opt(
         None, "Model of pnyx quality train.", metavar="FOLDER", shown="packaged", needs="quality"
@@ -221,6 +228,22 @@ class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count sp
         """The features to make, in the order in which they are made: topics may use the vectors."""
         names = ("quality", "vectors", "ann", "clusters", "assign")
         return tuple(name for name in names if getattr(self, name))
+
+    def of_new_index(self) -> FeatureSpec:
+        """Return these choices with what a new index has by default."""
+        made: dict[str, Any] = dict.fromkeys(FEATURES, True)
+        return self if self.lexical else replace(self, **made)
+
+    def of_grown_index(self, known: Container[str]) -> FeatureSpec:
+        """Return these choices with the features that an index has, for the added documents."""
+        if self.lexical:
+            return self
+        kept: dict[str, Any] = {name: True for name in FEATURES if name in known}
+        if "vectors_ann" in known:
+            kept["ann"] = True
+        if "clusters" in known and not self.clusters:
+            kept["assign"] = True
+        return replace(self, **kept)
 
     def check(self) -> None:
         """Refuse choices that exclude each other or would change nothing."""

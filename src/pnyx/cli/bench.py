@@ -140,7 +140,7 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx index debates.jsonl --out debates.index --quality --clusters --vectors
+      pnyx index debates.jsonl --out debates.index --clusters
       pnyx bench perspectives --index debates.index --perspectives kialo.jsonl \\
         --sides order --out bench
       pnyx bench perspectives --index debates.index --perspectives views.jsonl \\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.measure.core.base import Measured
     from pnyx.records import Side
-    from pnyx.search.index import Index
+    from pnyx.search.pipeline import Searcher
     from pnyx.write.case import Case, Writer
 
 __all__ = ["command"]
@@ -149,13 +150,16 @@ def _run(
     """Do the job in `folder`; returns the cases and all measures, in the order to show."""
     from pnyx.audit.example import argued_agreement, judge_agreement, search_agreement
     from pnyx.search.build import build_index
+    from pnyx.search.pipeline import Searcher
+    from pnyx.search.plan import FEATURES
     from pnyx.write.arguing import Plan, argue
 
-    index = build_index(example.arguments, folder / "example.index")
-    runs = _search(index, example, folder)
+    index = build_index(example.arguments, folder / "example.index", features=FEATURES)
+    searcher = Searcher(index)
+    runs = _search(searcher, example, folder)
     cases = [
         with_settings(
-            argue(index, question, judge=judge, writer=writer),
+            argue(searcher, question, judge=judge, writer=writer),
             index=f"the bundled example ({len(index)} passages)",
         )
         for question in example.questions
@@ -166,17 +170,20 @@ def _run(
     return cases, measures | argued_agreement(_cited(cases), example)
 
 
-def _search(index: Index, example: Example, folder: Path) -> dict[str, list[str]]:
+def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, list[str]]:
+    """Search for all questions as they are argued, and write the run."""
     from pnyx.corpora import write_run
     from pnyx.corpora.benchmarks.trec import as_ranked
     from pnyx.records import RunEntry
     from pnyx.write.arguing import search_text
 
     runs, entries = {}, []
-    for question in example.questions:
-        hits = index.search(search_text(question), model="dirichlet", k=100)
-        runs[question.id] = [h.doc_id for h in hits]
-        entries += [RunEntry(question.id, h.doc_id, h.rank, h.score, "dirichlet") for h in hits]
+    tag = searcher.plan.scoring.model
+    asked = [replace(question, text=search_text(question)) for question in example.questions]
+    for found in searcher.search(asked, k=100):
+        topic, hits = found.question.id, found.hits
+        runs[topic] = [h.doc_id for h in hits]
+        entries += [RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in hits]
     with (folder / "run.trec").open("w", encoding="utf-8") as stream:
         write_run(stream, as_ranked(entries))
     return runs

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pnyx.app.search_specs import FeatureSpec
-from pnyx.app.spec import file_opt, opt
-from pnyx.cli.common.options import EvidenceSpec, warn
+from pnyx.app.spec import file_opt, opt, opts_of
+from pnyx.cli import EXIT_INTERRUPTED
+from pnyx.cli.common.options import EvidenceSpec, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, PnyxError, shorten
+from pnyx.search.plan import FEATURES
 
 if TYPE_CHECKING:
     from pnyx.search.quality.model import TextQuality
@@ -32,7 +36,7 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     update: str | None = file_opt(
         None, "Existing index to add features to, without a CORPUS.", metavar="FOLDER"
     )
-    force: bool = opt(False, "Replace the index at --out when the new one is ready.")
+    force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
     fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
     language: str | None = opt(
         None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
@@ -51,6 +55,8 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
                 "--update goes with --quality, --clusters, --assign, --vectors or --ann and "
                 "without a CORPUS"
             )
+        if self.update is not None and features.lexical:
+            raise OptionError("--lexical goes with --out and --add")
         if self.update is None and not corpus:
             raise OptionError("Missing argument 'CORPUS...'.")
         if self.out is None and (self.fields or self.language or self.force):
@@ -62,24 +68,24 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
 
 @verb("index")
 @click.argument("corpus", nargs=-1)
-def command(
-    corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as_json: bool
-) -> None:
+def command(corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as_json: bool) -> int:
     """Index documents or arguments, so that they can be searched.
 
     CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is a
-    folder that is created atomically. Adding documents later ranks as if all had been indexed at
-    once.
+    folder that is created atomically. Then the quality of each document is predicted and its text
+    embedded, which takes longest; meanwhile the index can be searched by words. What was stopped
+    goes on with --update. Documents added later rank as if all had been indexed at once, and get
+    the features that the index has.
 
     \b
     Example:
       pnyx index arguments.jsonl --out my.index
       pnyx index more.csv --column text=body --add my.index
-      pnyx index --update my.index --quality --clusters --vectors
-      pnyx search my.index "Should voting be compulsory?" --model touche
+      pnyx index --update my.index --clusters
+      pnyx search my.index "Should voting be compulsory?"
     """
     folder = spec.folder(features, corpus)
-    _check_features(folder, features, exists=spec.out is None)
+    features = _features(folder, spec, features)
 
     def tell(line: str) -> None:
         if not as_json:
@@ -90,13 +96,45 @@ def command(
         found, line = _build(corpus, folder, spec)
         row |= found
         tell(line)
-    for name in features.named:
-        row[name], line = _WORK[name](folder, features)
+    for done, name in enumerate(features.named):
+        try:
+            row[name], line = _WORK[name](folder, features)
+        except (KeyboardInterrupt, PnyxError) as error:
+            return _stopped(folder, features, features.named[done:], error, spec)
         tell(line)
     if spec.add is not None:
         _warn_of_rest(folder)
     if as_json:
         click.echo(json.dumps(row))
+    return 0
+
+
+def _stopped(
+    folder: str, features: FeatureSpec, rest: Iterable[str], error: BaseException, spec: CorpusSpec
+) -> int:
+    """Say what is left to do; raise the error if it was one."""
+    goes_on = f"{_update(folder, features, rest)} goes on"
+    if isinstance(error, KeyboardInterrupt):
+        say(f"interrupted; {goes_on}")
+        return EXIT_INTERRUPTED
+    if spec.update is None:
+        say(f"the words are indexed, and {goes_on} where this stops:")
+    raise error
+
+
+def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
+    """Return the command that makes features of an index, with what was chosen of them."""
+    flags = dict.fromkeys(names, True)
+    parts = [f"--{name}" for name in flags]
+    for field, _ in opts_of(FeatureSpec):
+        value = getattr(features, field.name)
+        if isinstance(value, bool) or not features.given(field.name):
+            continue
+        with contextlib.suppress(OptionError):  # it goes with a feature that is made already
+            FeatureSpec.from_row({**flags, field.name: value}).check_needs()
+            parts += [features.flag(field.name), shlex.quote(str(value))]
+    place = shorten(folder, 200)
+    return f"pnyx index --update {shlex.quote(place)} {' '.join(parts)}"
 
 
 def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict[str, object], str]:
@@ -128,14 +166,61 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
 # Features: quality, vectors, their graph, topics -------------------------------------------------
 
 
-def _check_features(folder: str, spec: FeatureSpec, *, exists: bool) -> None:
+def _features(folder: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
+    """Return what is to be made, checked: what was asked for, and what every index gets."""
+    if spec.out is not None:
+        made = asked.of_new_index()
+        _check_features(made, {})
+        _refuse_unfinished(folder, spec, made)
+        return made
+    there = _manifest(folder).get("features", {})
+    made = asked if spec.add is None else asked.of_grown_index(there)
+    _check_features(made, there)
+    if spec.add is not None:
+        _check_makers(folder, asked, made, there)
+    return made
+
+
+def _refuse_unfinished(folder: str, spec: CorpusSpec, features: FeatureSpec) -> None:
+    """Of an index that was stopped when its words were complete, say how it goes on."""
+    from pnyx.search.lexical.manifest import is_index
+
+    if spec.force or not is_index(Path(folder)):
+        return
+    lacking = [name for name in features.named if name in _behind(folder, FEATURES)]
+    if lacking:
+        goes_on = _update(folder, features, lacking)
+        without = f"without {' and '.join(lacking)} of all its documents"
+        raise InputError(f"exists already, {without}: {goes_on} makes them", path=folder)
+
+
+def _check_makers(
+    folder: str, asked: FeatureSpec, spec: FeatureSpec, there: Mapping[str, Any]
+) -> None:
+    """Refuse to grow a feature by another model than its own, unless it is named to be remade."""
+    from pnyx.models.embed.embedder import embedder_from
+
+    def refuse(feature: str, key: str, name: str, how: str) -> None:
+        made_by = there[feature].get("meta", {}).get(key, name)
+        if made_by != name:
+            found = f"its {feature} are" if feature.endswith("s") else f"its {feature} is"
+            advice = f"name it by {how}, or add words only (--lexical)"
+            raise InputError(f"{found} by {shorten(str(made_by), 60)}: {advice}", path=folder)
+
+    if spec.quality and not asked.quality:
+        refuse("quality", "model", _quality_model(spec).name, "--quality-model FOLDER")
+    for feature, named in (("vectors", asked.vectors), ("clusters", asked.clusters)):
+        if feature in there and not named and spec.embeds:
+            refuse(feature, "embedder", embedder_from(spec.embedder).name, "--embedder")
+
+
+def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
     """Refuse what cannot be done before minutes are spent on indexing."""
     from pnyx.models.embed.embedder import embedder_from
 
     spec.check()
     if spec.quality_model is not None:
         _quality_model(spec)
-    there = _manifest(folder).get("features", {}) if exists else {}
     if spec.assign and "clusters" not in there:
         raise InputError("--assign: the index has no topics yet: --clusters finds them")
     if spec.ann and not (spec.vectors or "vectors" in there):
@@ -165,7 +250,7 @@ def _quality_model(spec: FeatureSpec) -> TextQuality:
 def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     from pnyx.search.quality.model import score_documents
 
-    with counted("predicting quality") as advance:
+    with counted("predicting quality", _documents(folder)) as advance:
         stats = score_documents(folder, _quality_model(spec), advance)
     unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
     said = f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}"
@@ -207,7 +292,7 @@ def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     from pnyx.search.features.vectors import embed_documents
 
     embedder = embedder_from(spec.embedder)
-    with counted("embedding documents") as advance:
+    with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
     said = (
         f"vectors of {stats.documents:,} documents ({stats.documents - stats.reused:,} new), "
@@ -217,12 +302,11 @@ def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
 
 
 def _ann(folder: str, _: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.search.index import Index
     from pnyx.search.ranking.dense import build_ann
 
-    with counted("building the graph") as advance:
+    documents = _documents(folder)
+    with counted("building the graph", documents) as advance:
         build_ann(folder, on_progress=advance)
-    documents = len(Index.open(folder))
     return {"documents": documents}, f"a graph of {documents:,} vectors"
 
 
@@ -238,16 +322,27 @@ _FLAGS = {"quality": "--quality", "clusters": "--assign", "vectors": "--vectors"
 
 def _warn_of_rest(folder: str) -> None:
     """Name the features that the added documents lack."""
-    manifest = _manifest(folder)
-    documents, features = manifest["statistics"]["documents"], manifest.get("features", {})
-    behind = [n for n in _FLAGS if n in features and features[n]["documents"] != documents]
+    behind = [name for name in _FLAGS if name in _behind(folder)]
     if behind:
         flags = " ".join(_FLAGS[name] for name in behind)
         if "quality" in behind:
-            flags += _model_of(features["quality"])
+            flags += _model_of(_manifest(folder)["features"]["quality"])
         what = " and ".join(sorted(behind))
         place = shorten(folder, 200)
         warn(f"the added documents have no {what} yet: pnyx index --update {place} {flags}")
+
+
+def _behind(folder: str, expected: Iterable[str] = ()) -> set[str]:
+    """Return the features that some document lacks, of those that it has or is expected to."""
+    features = _manifest(folder).get("features", {})
+    documents = _documents(folder)
+    behind = {name for name, one in features.items() if one["documents"] != documents}
+    return behind | set(expected).difference(features)
+
+
+def _documents(folder: str) -> int:
+    documents: int = _manifest(folder)["statistics"]["documents"]
+    return documents
 
 
 def _model_of(quality: Any) -> str:

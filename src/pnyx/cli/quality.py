@@ -26,7 +26,7 @@ def command() -> None:
     \b
     Example:
       pnyx quality train webis-argquality20-arguments.csv --out mine
-      pnyx index args.jsonl --out my.index --quality --quality-model mine
+      pnyx index args.jsonl --out my.index --quality-model mine
     """
 
 

@@ -47,6 +47,10 @@ AUTO: Final = "auto"
 SCORINGS: Final = (AUTO, *LEXICAL, "dense", "hybrid")
 """Every model."""
 
+FEATURES: Final = ("quality", "vectors")
+"""What `pnyx index` predicts and embeds of every document unless it is told not to: what the
+default search and `pnyx argue` use."""
+
 FUSIONS: Final = ("minmax", "zscore", "rrf")
 """How a hybrid makes two rankings one."""
 

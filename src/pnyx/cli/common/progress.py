@@ -60,18 +60,26 @@ class _Watched:
 
 
 def _logged(doing: str) -> _Show:
-    """Return what writes a line to a log now and then, with the expected end."""
-    began = said = time.monotonic()
+    """Return what writes a line to a log now and then, with the expected end.
+
+    The pace is that since the first call: what was done before it may be of an earlier run.
+    """
+    said = time.monotonic()
+    first: tuple[float, int] | None = None
 
     def show(done: int, of: int | None, word: str) -> None:
-        nonlocal said
+        nonlocal said, first
         now = time.monotonic()
+        first = first or (now, done)
         if now - said < LOG_SECONDS:
             return
         said = now
         line = f"pnyx: {' '.join(filter(None, (doing, word)))}: {done:,}"
-        if of and done:
-            line += f" of {of:,}, about {_duration((now - began) / done * (of - done))} left"
+        if of:
+            line += f" of {of:,}"
+        if of and done > first[1]:
+            pace = (now - first[0]) / (done - first[1])
+            line += f", about {_duration(pace * (of - done))} left"
         click.echo(line, err=True)
 
     return show
@@ -144,7 +152,7 @@ def watched(
 
 
 @contextlib.contextmanager
-def counted(doing: str) -> Iterator[Callable[[int], None]]:
-    """Yield what shows a count."""
+def counted(doing: str, of: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Yield what shows a count, of so many if that is known."""
     with reporting(doing) as show:
-        yield lambda count: show(count, None, "")
+        yield lambda count: show(count, of, "")

@@ -40,8 +40,11 @@ class Encoder:
         name: `minilm-int8`.
         dimensions: length of a vector, 384.
         max_tokens: tokens of a text that count, special tokens included; the rest is ignored.
+        at_once: texts of a call from which on more are embedded no faster.
         card: what the model is, where it comes from and how it was made (Markdown).
     """
+
+    at_once = 64
 
     def __init__(self, name: str, folder: Traversable) -> None:
         manifest = json.loads(_read(folder, "manifest.json", None))
@@ -98,19 +101,21 @@ class Encoder:
     def _fill(self, out: npt.NDArray[np.float32], texts: list[str]) -> None:
         encoded = self._tokenizer.encode_batch_fast(texts)
 
-        def run(rows: range) -> None:
-            for row in rows:
-                ids = np.array([encoded[row].ids], dtype=np.int64)
-                feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-                out[row] = self._session.run(None, feeds)[0][0]
+        # One text per run and one thread per text: docs/decisions/packaged-encoder.md says why.
+        def run(row: int) -> None:
+            ids = np.array([encoded[row].ids], dtype=np.int64)
+            feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+            out[row] = self._session.run(None, feeds)[0][0]
 
+        # The longest first, so that all cores end at about the same time.
+        rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))
         workers = min(_cores(), len(texts))
         if workers == 1:
-            run(range(len(texts)))
+            for row in rows:
+                run(row)
             return
-        # Every worker takes every n-th text, so that long and short texts spread evenly.
         with ThreadPoolExecutor(workers, thread_name_prefix="pnyx-encoder") as pool:
-            list(pool.map(run, [range(i, len(texts), workers) for i in range(workers)]))
+            list(pool.map(run, rows))
 
 
 @functools.cache

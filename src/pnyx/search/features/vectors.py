@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.models.embed.embedder import Embedder
+from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.placing import try_lock
 from pnyx.search.features.access import Feature, put_feature
 from pnyx.search.index import Index
@@ -37,7 +37,8 @@ _PARTIAL = ".vectors.partial"
 run that completes it removes it."""
 
 _CHUNK = 512
-"""Documents embedded between two writes: what a kill costs at most, seconds of work."""
+"""Documents embedded between two writes, at most: what a kill costs, seconds of work. It is less
+for an embedder that says how many texts are worth a call (`at_once`)."""
 
 _TEXT = "title and text"
 _EXPONENT = np.uint16(0x7C00)
@@ -59,17 +60,18 @@ class EmbedStats:
 
 def embed_documents(
     index_folder: str | Path,
-    embedder: Embedder,
+    embedder: Embedder | None = None,
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> EmbedStats:
     """Give every document of an index, which may be searched meanwhile, a vector.
 
-    The text is title and text, as far as the embedder can hold it (the packaged encoder: 256
-    tokens). Vectors by the same embedder are kept; a killed run is resumed and loses at most 512
-    documents. Returns how many `documents` have a vector, how many were `reused`, how many distinct
-    texts were `embedded`, and `seconds`. `on_progress` is called now and then with how many
-    documents are done.
+    The text is title and text, as far as the embedder (None for the packaged one) can hold it (the
+    packaged one: 256 tokens). Vectors by the same embedder are kept; a killed run is resumed and
+    loses at most 512 documents, of the packaged one 64. Returns how many `documents` have a vector,
+    how many were `reused`, how many distinct texts were `embedded`, and `seconds`. `on_progress`
+    is called with how many documents are done: at the start, where some are to be embedded, and
+    then now and then.
 
     Raises:
         IndexFolderError: not an index, or a damaged one.
@@ -80,6 +82,7 @@ def embed_documents(
     started = time.perf_counter()
     folder = Path(index_folder)
     index = Index.open(folder)
+    embedder = embedder or embedder_from()
     max_tokens = getattr(embedder, "max_tokens", None)
     meta = {
         "embedder": embedder.name,
@@ -131,6 +134,9 @@ def _embed_rest(
     places: dict[bytes, int] = {}  # text -> a document that has it
     new: dict[str, list[int]] = {}
     embedded, first = 0, done
+    chunk = min(_CHUNK, getattr(embedder, "at_once", _CHUNK))
+    if on_progress is not None:
+        on_progress(done)
     for number, record in enumerate(index.documents()):
         text = searched_text(record)
         coded = text.encode("utf-8", "surrogatepass")
@@ -141,7 +147,7 @@ def _embed_rest(
             rows[number] = rows[place]
         else:
             new.setdefault(text, []).append(number)
-        if number + 1 - first == _CHUNK or number + 1 == len(index):
+        if number + 1 - first == chunk or number + 1 == len(index):
             if new:
                 vectors = embedder.encode(list(new))
                 for numbers, vector in zip(new.values(), vectors, strict=True):

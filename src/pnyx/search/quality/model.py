@@ -207,12 +207,14 @@ class QualityStats:
 
 
 def score_documents(
-    index_folder: str | Path, model: TextQuality, on_progress: Callable[[int], None] | None = None
+    index_folder: str | Path,
+    model: TextQuality | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> QualityStats:
     """Predict the quality of an index's documents and keep it as the feature `quality`.
 
     It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
-    this model, the packaged one or one of `read_quality_model`, has scored before is kept.
+    this model, the packaged one (None) or one of `read_quality_model`, has scored before is kept.
     `on_progress` is called now and then with how many documents have been scored.
 
     Raises:
@@ -222,6 +224,7 @@ def score_documents(
     """
     start = time.monotonic()
     index = Index.open(index_folder)
+    model = model or QualityModel.load()
     known, unscored = _known(index, model)
     parts = [known]
     for first in range(len(known), len(index), _BATCH):
