@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from pnyx.audit.example import Unlabelled, argued_agreement
 from pnyx.cli import main
 from pnyx.corpora import read_evidence, read_qrels, read_questions
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.corpora.bundled import load_example
 from pnyx.judge.tasks import TASKS
 from pnyx.measure.core.ground_truth import read_labels
+from pnyx.records import Document, judged_text
+from pnyx.search.build import build_index
+from pnyx.search.polarity import same_words
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -48,6 +52,40 @@ def test_the_example_is_what_it_promises() -> None:
             assert argument.stance == {"both": "neutral"}.get(label.stance, label.stance)
         else:
             assert (label.relevance, label.stance, argument.stance) == (0, "none", None)
+    asked = {one.id: one for one in example.asked}
+    assert list(asked) == [q.id for q in example.questions]
+    assert [one.how for one in asked.values()].count("other_words") == len(asked) // 2
+    for question in example.questions:
+        one = asked[question.id]
+        assert bool(one.text) == (one.how == "other_words")
+        assert not same_words(one.text, question.text)
+
+
+def test_what_is_cited_is_compared_with_the_labels() -> None:
+    example = load_example()
+    asked = {one.id: one.how for one in example.asked}
+    labels = {label.doc_id: label for label in example.labels}
+    (question,) = (q for q, how in asked.items() if how == "no_labels")
+    own = [x for x in labels.values() if x.question_id == question and x.relevance]
+    pro, con = (next(x.doc_id for x in own if x.stance == side) for side in ("pro", "con"))
+    foreign = next(x.doc_id for x in labels.values() if x.question_id != question)
+    found = argued_agreement({(question, "pro"): [pro, con, foreign]}, example)
+    assert (found["no_labels.on_question"].value, found["no_labels.on_question"].scored) == (
+        pytest.approx(2 / 3), 3,
+    )  # fmt: skip
+    assert (found["no_labels.right_side"].value, found["no_labels.right_side"].scored) == (0.5, 2)
+    assert found["own_words.on_question"].value is None
+
+
+def test_hidden_labels_are_not_to_be_seen(tmp_path: Path) -> None:
+    example = load_example()
+    index = build_index(example.arguments[:3], tmp_path / "i")
+    plain = Unlabelled(index)
+    ids = [a.id for a in example.arguments[:3]]
+    assert [(type(d), d.id, d.text) for d in plain.fetch(ids)] == [
+        (Document, a.id, judged_text(a)) for a in example.arguments[:3]
+    ]
+    assert (len(plain), plain.name) == (3, index.name)
         for name in label.perspectives:
             assert perspectives[name].question_id == label.question_id
             assert label.stance in ("both", perspectives[name].stance)
@@ -69,7 +107,9 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert [name for name in measures if f"\n{name} " not in printed] == []
     assert json.loads((out / "measures.json").read_text())["measures"] == measures
     assert all(m["scored"] == m["asked"] > 0 for m in measures.values())
-    assert measures["cited.on_question"]["value"] > 0.8
+    for how in ("own_words", "other_words", "no_labels"):
+        assert measures[f"{how}.on_question"]["value"] > 0.8
+    assert measures["own_words.right_side"]["value"] > 0.9
     # What a weak judge must still manage on this example; its true figures are printed.
     assert measures["relevance.auroc"]["value"] > 0.8
     assert measures["support.auroc"]["value"] > 0.65

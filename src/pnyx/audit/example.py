@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pnyx.corpora.bundled import Example, ExampleLabel
 from pnyx.judge.answers import Answer, Judged
@@ -14,10 +14,11 @@ from pnyx.measure.answers.binary import against_labels
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
 from pnyx.measure.runs.ranked import perspective_coverage, precision_at
-from pnyx.records import SIDES, Argument, Question, Side, judged_text
+from pnyx.records import SIDES, Argument, Document, Evidence, Question, Side, judged_text
+from pnyx.search.engine import Engine
 from pnyx.search.sides import stance_side
 
-__all__ = ["argued_agreement", "judge_agreement", "search_agreement"]
+__all__ = ["Unlabelled", "argued_agreement", "judge_agreement", "search_agreement"]
 
 Cited: TypeAlias = Mapping[tuple[str, Side], Sequence[str]]
 """Question id and side -> the documents cited for it."""
@@ -76,21 +77,44 @@ def judge_agreement(
 
 
 def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
-    """Measure what is cited against the example's labels.
+    """Measure what is cited against the example's labels, by how questions were asked.
 
-    `cited.on_question`: the share that is relevant to the question; `cited.right_side`: of these,
-    the share on the side it is cited for (one that weighs both counts as neither right nor wrong);
-    `cited.strong`: of these, the share labelled as strong.
+    `HOW.on_question`: the share that is relevant to the question; `HOW.right_side`: of these, the
+    share on the side it is cited for (one that weighs both counts as neither right nor wrong);
+    `cited.strong`: of all these, the share labelled as strong.
     """
     labels = {(x.question_id, x.doc_id): x for x in example.labels}
-    found = [(side, labels.get((q, doc))) for (q, side), docs in cited.items() for doc in docs]
-    on = [(side, label) for side, label in found if label is not None and label.relevance > 0]
-    sided = [(side, label.stance) for side, label in on if label.stance in SIDES]
-    return {
-        "cited.on_question": share_of(len(on), len(found), len(found)),
-        "cited.right_side": share_of(sum(a == b for a, b in sided), len(sided), len(on)),
-        "cited.strong": share_of(sum(x.quality == 3 for _, x in on), len(on), len(on)),
-    }
+    asked = {one.id: one.how for one in example.asked}
+    measures: dict[str, Measured] = {}
+    strong: list[bool] = []
+    for how in dict.fromkeys(asked.values()):
+        own = [(q, side, docs) for (q, side), docs in cited.items() if asked[q] == how]
+        found = [(side, labels.get((q, doc))) for q, side, docs in own for doc in docs]
+        on = [(side, label) for side, label in found if label is not None and label.relevance > 0]
+        sided = [(side, label.stance) for side, label in on if label.stance in SIDES]
+        right = sum(a == b for a, b in sided)
+        measures[f"{how}.on_question"] = share_of(len(on), len(found), len(found))
+        measures[f"{how}.right_side"] = share_of(right, len(sided), len(on))
+        strong += [label.quality == 3 for _, label in on]
+    return measures | {"cited.strong": share_of(sum(strong), len(strong), len(strong))}
+
+
+class Unlabelled:
+    """An engine whose documents have lost their labels: what a user's own documents look like."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def __len__(self) -> int:
+        return len(self._engine)
+
+    def fetch(self, ids: Sequence[str]) -> list[Evidence]:
+        """Return documents of the same text, without topic and stance."""
+        found = self._engine.fetch(ids)
+        return [Document(d.id, judged_text(d), "", d.url, d.source) for d in found]
 
 
 def _labelled(example: Example) -> Iterator[tuple[Question, Argument, ExampleLabel]]:

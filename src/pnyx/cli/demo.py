@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.measure.core.base import Measured
     from pnyx.records import Side
+    from pnyx.search.engine import Engine
     from pnyx.search.pipeline import Searcher
     from pnyx.write.case import Case, Writer
 
@@ -48,12 +49,16 @@ _MEANING = {
     "support.f1": "the same, F1 of yes",
     "support.auroc": "the same; .5 is chance",
     "stance.accuracy": "judge against labels it does not see: pro or con?",
-    "cited.on_question": "of the cited passages: about the question, by the labels",
-    "cited.right_side": "of these: on the side for which they are cited",
-    "cited.strong": "of these: labelled as strong arguments",
+    "own_words.on_question": "cited passages about the question, by the labels",
+    "own_words.right_side": "of these: on the side for which they are cited",
+    "other_words.on_question": "the same where the question is not in the corpus's words",
+    "other_words.right_side": "of these: on the side for which they are cited",
+    "no_labels.on_question": "the same where the corpus's labels are hidden",
+    "no_labels.right_side": "of these: on the side for which they are cited",
+    "cited.strong": "of all these: labelled as strong arguments",
 }
 _GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "stance.accuracy",
-           "cited.on_question")  # fmt: skip
+           "own_words.on_question")  # fmt: skip
 """Measures that begin a new group of the table."""
 
 
@@ -148,7 +153,7 @@ def _run(
     folder: Path, example: Example, judge: Judge, writer: Writer
 ) -> tuple[list[Case], dict[str, Measured]]:
     """Do the job in `folder`; returns the cases and all measures, in the order to show."""
-    from pnyx.audit.example import argued_agreement, judge_agreement, search_agreement
+    from pnyx.audit.example import Unlabelled, argued_agreement, judge_agreement, search_agreement
     from pnyx.search.build import build_index
     from pnyx.search.pipeline import Searcher
     from pnyx.search.plan import FEATURES
@@ -157,13 +162,20 @@ def _run(
     index = build_index(example.arguments, folder / "example.index", features=FEATURES)
     searcher = Searcher(index)
     runs = _search(searcher, example, folder)
-    cases = [
-        with_settings(
-            argue(searcher, question, judge=judge, writer=writer),
-            index=f"the bundled example ({len(index)} passages)",
+    plain = Searcher(cast("Engine", Unlabelled(index)))
+    asked = {one.id: one for one in example.asked}
+    cases = []
+    for question in example.questions:
+        one = asked[question.id]
+        hidden = one.how == "no_labels"
+        case = argue(
+            plain if hidden else searcher,
+            replace(question, text=one.text or question.text),
+            judge=judge,
+            writer=writer,
         )
-        for question in example.questions
-    ]
+        shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
+        cases.append(with_settings(case, index=shown))
     _write_reports(folder, cases)
     judged = {topic: documents[: Plan().retrieve] for topic, documents in runs.items()}
     measures = search_agreement(runs, example) | judge_agreement(judge, judged, example)

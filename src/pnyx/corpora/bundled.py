@@ -17,7 +17,7 @@ from pnyx.corpora.benchmarks.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Qrel, Question
 
-__all__ = ["Example", "ExampleLabel", "load_example", "write_example"]
+__all__ = ["Example", "ExampleAsked", "ExampleLabel", "load_example", "write_example"]
 
 _PASSAGES = 5
 """Passages per question in `items.jsonl`."""
@@ -45,6 +45,18 @@ class ExampleLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleAsked:
+    """How the demo asks a question, in `text` if that is not the question's own.
+
+    `how`: in `own_words`, in `other_words` of the same meaning, or with `no_labels` in the corpus.
+    """
+
+    id: str
+    how: Literal["own_words", "other_words", "no_labels"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     """The bundled example, whole."""
 
@@ -52,6 +64,7 @@ class Example:
     questions: tuple[Question, ...]
     perspectives: tuple[Perspective, ...]
     labels: tuple[ExampleLabel, ...]
+    asked: tuple[ExampleAsked, ...]
 
 
 def load_example() -> Example:
@@ -72,6 +85,7 @@ def load_example() -> Example:
                 )
                 for row in _rows(folder / "labels.jsonl")
             ),
+            asked=tuple(ExampleAsked(**row) for row in _rows(folder / "asked.jsonl")),
         )
 
 
