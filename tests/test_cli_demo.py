@@ -52,6 +52,9 @@ def test_the_example_is_what_it_promises() -> None:
             assert argument.stance == {"both": "neutral"}.get(label.stance, label.stance)
         else:
             assert (label.relevance, label.stance, argument.stance) == (0, "none", None)
+        for name in label.perspectives:
+            assert perspectives[name].question_id == label.question_id
+            assert label.stance in ("both", perspectives[name].stance)
     asked = {one.id: one for one in example.asked}
     assert list(asked) == [q.id for q in example.questions]
     assert [one.how for one in asked.values()].count("other_words") == len(asked) // 2
@@ -86,9 +89,6 @@ def test_hidden_labels_are_not_to_be_seen(tmp_path: Path) -> None:
         (Document, a.id, judged_text(a)) for a in example.arguments[:3]
     ]
     assert (len(plain), plain.name) == (3, index.name)
-        for name in label.perspectives:
-            assert perspectives[name].question_id == label.question_id
-            assert label.stance in ("both", perspectives[name].stance)
 
 
 @pytest.mark.slow
