@@ -200,6 +200,14 @@ def test_undecided_passages_have_their_own_list_with_their_probabilities():
     assert "Undecided passages" not in render_html(build_case())
 
 
+def test_a_side_that_is_hardly_known_is_announced_at_the_top():
+    case = build_case()
+    side = replace(case.sides[0], measures={"on_this_side": Measured(0.58, 3, 3)})
+    html = render_html(replace(case, sides=(side, *case.sides[1:])))
+    assert html.index("about 58% of them are expected to be") < html.index("The case for")
+    assert "doubtful" not in render_html(case)
+
+
 def test_what_is_quoted_is_called_so_and_gets_no_precision():
     case = build_case()
     side = case.sides[0]

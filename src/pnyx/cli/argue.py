@@ -157,7 +157,7 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 
 def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
-    from pnyx.view.build import label_notes
+    from pnyx.view.build import doubts, label_notes
     from pnyx.view.model import measure_wording
 
     lines, judges = [], case.judges.items()
@@ -181,7 +181,7 @@ def _say(case: Case) -> None:
         lines += [f"  {problem}" for problem in side.problems]
     if case.undecided:
         lines.append(f"undecided: {len(case.undecided)} passages about the question are on no side")
-    lines += label_notes(case.topics)
+    lines += [*doubts(case), *label_notes(case.topics)]
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)

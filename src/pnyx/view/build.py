@@ -33,7 +33,10 @@ from pnyx.view.model import (
 from pnyx.view.text import Span, cut, locate, one_line
 from pnyx.write.case import ArguedSide, Case, Undecided, is_quoted
 
-__all__ = ["label_notes", "view_case"]
+__all__ = ["doubts", "label_notes", "view_case"]
+
+_DOUBTFUL = 0.65
+"""Expected share of a side's passages on it below which a reader is warned."""
 
 _OPENING = 400
 """Characters shown of a passage that is on no side."""
@@ -67,6 +70,7 @@ def view_case(case: Case) -> CaseView:
         undecided=tuple(_undecided(case, one) for one in case.undecided),
         placed=_placed(case),
         labels=label_notes(case.topics),
+        doubts=doubts(case),
     )
 
 
@@ -210,6 +214,24 @@ def _placed(case: Case) -> str:
 _SHOWN_TOPICS = 5
 _NEAR = 0.3
 """Least probability with which a topic whose labels do not count is named."""
+
+
+def doubts(case: Case) -> tuple[str, ...]:
+    """Warn of sides that are hardly known, or not argued though passages were found."""
+    lines = []
+    for side in case.sides:
+        sure = side.measures.get("on_this_side")
+        if sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
+            lines.append(
+                f"{SIDES[side.side].name}: it is doubtful that these passages are on this side; "
+                f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
+            )
+        elif not side.response.sentences and case.undecided:
+            lines.append(
+                f"{SIDES[side.side].name}: not argued, because no passage is on this side surely "
+                f"enough; {_passages(len(case.undecided))} about the question: see undecided."
+            )
+    return tuple(lines)
 
 
 def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:

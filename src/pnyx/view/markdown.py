@@ -25,6 +25,7 @@ def render_markdown(case: Case) -> str:
     page = view_case(case)
     parts = [
         [f"# {escape_markdown(page.question)}"],
+        *([f"**{escape_markdown(doubt)}**"] for doubt in page.doubts),
         *([line] for side in page.sides for line in _side(side)),
         ["## References"],
         [line for ref in page.references for line in _reference(ref)] or ["No passage is cited."],

@@ -296,3 +296,4 @@ class CaseView:
     placed: str
     undecided: tuple[UndecidedView, ...]
     labels: tuple[str, ...]
+    doubts: tuple[str, ...]
