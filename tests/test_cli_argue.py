@@ -62,7 +62,6 @@ def test_both_sides_are_cited_judged_and_valid(
         assert tasks.count("stance") == len(cited)
         assert all(row["judge"] for row in shown["verdicts"])
         assert "sentence_precision" not in shown["measures"]  # all is quoted
-        assert shown["measures"]["on_the_question"]["value"] > 0.4
         quoted = [row for row in shown["verdicts"] if row["task"] == "support"]
         assert {row["judge"] for row in quoted} == {"verbatim"}
     assert run("validate", str(out)) == 0

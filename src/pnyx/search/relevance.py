@@ -26,9 +26,12 @@ from pnyx.search.features.vectors import VECTORS
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = ["RANKED", "RankedRelevance", "content_words"]
+__all__ = ["BY_RANK", "RANKED", "RankedRelevance", "content_words"]
 
 Floats = NDArray[np.float64]
+
+BY_RANK: Final = "ranking"
+"""The method of these verdicts in their provenance."""
 
 RANKED: Final = 30
 """Hits that are looked at; those of the second half show what is not about the question."""
@@ -98,7 +101,7 @@ class RankedRelevance:
     def _verdict(self, kind: str, probability: float) -> Judged:
         p = round(probability, 6)
         said = f"{p:.2f}, by its place in the ranking; yes from {_YES:.2f}"
-        provenance = Provenance(self.name, method="ranking", details={"by": kind})
+        provenance = Provenance(self.name, method=BY_RANK, details={"by": kind})
         return Judged(p >= _YES, provenance, probability=p, explanation=said)
 
     def features(

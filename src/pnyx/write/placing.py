@@ -14,6 +14,7 @@ from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.tasks import ask_relevance
 from pnyx.records import SIDES, Evidence, Question, Side, judged_text
+from pnyx.search.relevance import BY_RANK
 from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
 from pnyx.search.topics import TopicMatch, TopicMatcher
 from pnyx.write.plan import Plan
@@ -90,7 +91,7 @@ async def place(
     if relevance is None:
         relevance = await _ask_relevance(question, documents, judge)
     matches = match_labels(question, documents, matcher or TopicMatcher())
-    relevance = _without_others(relevance, matches)
+    relevance = _by_label(relevance, matches)
     rows = list(zip(documents, relevance, matches, strict=True))
     wanted = [
         (d, match) for d, answer, match in rows
@@ -103,17 +104,28 @@ async def place(
     return _chosen(_compared(placed, plan), plan)
 
 
-def _without_others(
-    relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]
-) -> list[Answer]:
-    """Take what is labelled on another topic as irrelevant, where labels on this one were found."""
+def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]) -> list[Answer]:
+    """Let labels say what is about the question, where some on it were found.
+
+    What is labelled on another topic is about another question. What is labelled on this one is
+    about it, whatever its place in the ranking; a judge's own verdict on it stays.
+    """
     if not any(match is not None and match.used for match in matches):
         return list(relevance)
-    return [
-        Judged(False, _LABEL, explanation=f"labelled on another topic: {shorten(match.topic, 80)}")
-        if match is not None and match.same + match.opposite < _OTHER else answer
-        for answer, match in zip(relevance, matches, strict=True)
-    ]  # fmt: skip
+    found: list[Answer] = []
+    for answer, match in zip(relevance, matches, strict=True):
+        if match is None:
+            found.append(answer)
+        elif match.used and answer.provenance.method == BY_RANK:
+            p = match.same + match.opposite if match.why == "meaning" else None
+            said = f"labelled on a topic that {match.reason}"
+            found.append(Judged(True, _LABEL, probability=p, explanation=said))
+        elif match.same + match.opposite < _OTHER:
+            said = f"labelled on another topic: {shorten(match.topic, 80)}"
+            found.append(Judged(False, _LABEL, explanation=said))
+        else:
+            found.append(answer)
+    return found
 
 
 async def _ask_relevance(
