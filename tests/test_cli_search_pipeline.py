@@ -294,7 +294,7 @@ def test_auto_is_the_hybrid_where_there_are_vectors_and_dirichlet_where_not(
         return json.loads(out)
 
     hybrid = found(index, "--model", "hybrid", "--lexical", "dirichlet", "--fusion", "minmax",
-                   "--dense-weight", "0.6", "--mu", "500")  # fmt: skip
+                   "--dense-weight", "0.7", "--feedback", "3", "--mu", "500")  # fmt: skip
     assert found(index, "--mu", "500") == found(index, "--model", "auto", "--mu", "500") == hybrid
     assert found(plain, "--mu", "500") == found(plain, "--model", "dirichlet", "--mu", "500")
     assert hybrid != found(index, "--model", "dirichlet", "--mu", "500")
@@ -447,7 +447,8 @@ def test_argue_searches_by_the_same_pipeline(capsys, index):
     assert status == 0
     search = json.loads(out)["settings"]["search"]
     assert search.startswith(
-        "hybrid of touche and dense (minmax, weight 0.6 on dense); MMR of 100 with lambda 0.75, "
+        "hybrid of touche and dense (minmax, weight 0.7 on dense, feedback of 3); MMR of 100 with "
+        "lambda 0.75, "
         "by question; 10 documents"
     )
 
