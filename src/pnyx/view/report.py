@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pnyx._version import __version__
 from pnyx.view.build import view_case
-from pnyx.view.model import STATES
+from pnyx.view.model import STATES, CaseView, State, StateWording
 from pnyx.write.case import Case
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def render_html(case: Case) -> str:
         .render(
             page=page,
             states=STATES,
+            legend=_legend(page),
             problems=[(side.wording.name, p) for side in page.sides for p in side.problems],
             version=__version__,
             csp=Markup(_POLICY.format(script=_pin(js), style=_pin(css))),  # noqa: S704 - no input
@@ -50,6 +51,14 @@ def render_html(case: Case) -> str:
             js=Markup(js),  # noqa: S704 - the package's own file
         )
     )
+
+
+def _legend(page: CaseView) -> dict[State, StateWording]:
+    """Return the states that are on the page; all where it has no sentence."""
+    groups = [group for side in page.sides for group in side.groups]
+    stated = [s for group in groups for s in (group.conclusion, *group.premises) if s is not None]
+    used = {s.state for s in stated} | {c.verdict.state for s in stated for c in s.citations}
+    return {state: wording for state, wording in STATES.items() if state in used or not used}
 
 
 @cache
