@@ -54,7 +54,7 @@ default search and `pnyx argue` use."""
 FUSIONS: Final = ("minmax", "zscore", "rrf")
 """How a hybrid makes two rankings one."""
 
-CERTAINTY: Final = 0.65
+CERTAINTY: Final = 0.7
 """The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
 
 PERSPECTIVES: Final = 8

@@ -42,7 +42,7 @@ class Plan:
 
     sides: tuple[Side, ...] = SIDES
     retrieve: int = 30
-    relevant: float = 0.4
+    relevant: float = 0.5
     read: float = 0.2
     certainty: float = CERTAINTY
     fewest: int = 2
