@@ -80,7 +80,7 @@ def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
     """Measure what is cited against the example's labels, by how questions were asked.
 
     `HOW.on_question`: the share that is relevant to the question; `HOW.right_side`: of these, the
-    share on the side it is cited for (one that weighs both counts as neither right nor wrong);
+    share on the side it is cited for (those that weigh both are left out);
     `cited.strong`: of all these, the share labelled as strong.
     """
     labels = {(x.question_id, x.doc_id): x for x in example.labels}
@@ -94,7 +94,7 @@ def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
         sided = [(side, label.stance) for side, label in on if label.stance in SIDES]
         right = sum(a == b for a, b in sided)
         measures[f"{how}.on_question"] = share_of(len(on), len(found), len(found))
-        measures[f"{how}.right_side"] = share_of(right, len(sided), len(on))
+        measures[f"{how}.right_side"] = share_of(right, len(sided), len(sided))
         strong += [label.quality == 3 for _, label in on]
     return measures | {"cited.strong": share_of(sum(strong), len(strong), len(strong))}
 
