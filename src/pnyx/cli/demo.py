@@ -13,7 +13,7 @@ from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
-from pnyx.app.open_search import open_writer
+from pnyx.app.open_search import argue_plan, open_writer
 from pnyx.app.search_specs import ArgueSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pnyx.records import Side
     from pnyx.search.engine import Engine
     from pnyx.search.pipeline import Searcher
+    from pnyx.write.arguing import Plan
     from pnyx.write.case import Case, Writer
 
 __all__ = ["command"]
@@ -103,7 +104,8 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
         watched(default_judge(model)) as judge,
     ):
         writer = open_writer(ArgueSpec(), model)
-        cases, measures = _run(folder, example, judge, writer)
+        plan = argue_plan(ArgueSpec(), model)
+        cases, measures = _run(folder, example, judge, writer, plan)
         seconds = round(time.monotonic() - began, 1)
         summary = {
             "kind": "pnyx-demo",
@@ -150,14 +152,14 @@ def _refuse_foreign(out: Path) -> None:
 
 
 def _run(
-    folder: Path, example: Example, judge: Judge, writer: Writer
+    folder: Path, example: Example, judge: Judge, writer: Writer, plan: Plan
 ) -> tuple[list[Case], dict[str, Measured]]:
     """Do the job in `folder`; returns the cases and all measures, in the order to show."""
     from pnyx.audit.example import Unlabelled, argued_agreement, judge_agreement, search_agreement
     from pnyx.search.build import build_index
     from pnyx.search.pipeline import Searcher
     from pnyx.search.plan import FEATURES
-    from pnyx.write.arguing import Plan, argue
+    from pnyx.write.arguing import argue
 
     index = build_index(example.arguments, folder / "example.index", features=FEATURES)
     searcher = Searcher(index)
@@ -173,11 +175,12 @@ def _run(
             replace(question, text=one.text or question.text),
             judge=judge,
             writer=writer,
+            plan=plan,
         )
         shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
         cases.append(with_settings(case, index=shown))
     _write_reports(folder, cases)
-    judged = {topic: documents[: Plan().retrieve] for topic, documents in runs.items()}
+    judged = {topic: documents[: plan.retrieve] for topic, documents in runs.items()}
     measures = search_agreement(runs, example) | judge_agreement(judge, judged, example)
     return cases, measures | argued_agreement(_cited(cases), example)
 
