@@ -127,3 +127,91 @@ def test_of_two_statements_the_right_one_must_score_higher(bench):
     pairs = [detection.Pair(text, "s", label, "g", "own") for text, label in rows]
     # t is right, u is a tie and thus wrong, of v nothing is in support.
     assert detection.right_sides(pairs, np.array([0.9, 0.1, 0.5, 0.5, 0.3, 0.2])) == (1, 2)
+
+
+def test_spread_weights_round_back_and_keep_a_small_step_on_average(bench):
+    torch = pytest.importorskip("torch")
+    rounding, mpnet = bench("rounding"), bench("mpnet")
+    torch.manual_seed(0)
+    body = mpnet.Mpnet(words=5, layers=2)
+    matrices = [layer.up.weight.data for layer in body.layers]
+    for matrix in matrices:
+        matrix.copy_(rounding.rounded(matrix))
+    before = [matrix.clone() for matrix in matrices]
+    rounding.spread_weights(body, fixed=1)
+    assert torch.equal(matrices[0], before[0])
+    assert not torch.allclose(matrices[1], before[1], atol=1e-4)
+    assert torch.allclose(rounding.rounded(matrices[1]), before[1], atol=1e-6)
+    # A twentieth of the least step of all: no weight would move, were they where they round to.
+    blocks = before[1].view(len(before[1]), -1, BLOCK)
+    small = float((blocks.amax(-1) - blocks.amin(-1)).min()) / 15 / 20
+    assert torch.allclose(rounding.rounded(before[1] + small), before[1], atol=small * 3)
+    kept = (rounding.rounded(matrices[1] + small) - before[1]).mean()
+    assert float(kept) == pytest.approx(small, rel=0.1)
+
+
+def test_the_packaged_network_is_read_back_as_it_answers(bench):
+    pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    from pnyx.judge.questions import Support
+    from pnyx.students.reader import open_reader
+
+    folder = ROOT / "src/pnyx/models/weights/perspectives"
+    network = bench("unpacking").load_reader(folder / "model.onnx")
+    reader, rounding = bench("reader"), bench("rounding")
+    words = reader.Words((folder / "tokenizer.json").read_bytes())
+    text = "Testing on animals causes needless pain, and its results rarely carry over to people."
+    asked = ["Animal testing should be banned.", "Animal testing should not be banned.",
+             "Bananas are healthy."]  # fmt: skip
+    found = reader.predict(network, words, [(text, statement) for statement in asked])
+    wanted = open_reader(folder)([Support("", text, statement) for statement in asked])
+    assert found == pytest.approx(wanted, abs=0.5)  # products in eight bits
+    matrix = network.body.layers[0].up.weight.data
+    assert np.allclose(rounding.rounded(matrix).numpy(), matrix.numpy(), atol=1e-6)
+
+
+def test_of_two_statements_about_a_passage_of_a_side_the_first_is_the_right_one(bench):
+    torch = pytest.importorskip("torch")
+    debates, siding = bench("debates"), bench("siding")
+    topic = debates.Topic("This House would ban golf.", "This House would not ban golf.", "idebate")
+    unclear = debates.Topic("Golf or not.", "", "idebate")
+    passages = [
+        debates.Passage(f"word{side}", "a", source, side)
+        for source in siding.SHARES
+        for side in (1, -1)
+    ]
+    passages += [debates.Passage("word0", "b", "idebate", 1)]
+
+    class Words:
+        """Each text is its own token."""
+
+        passage = staticmethod(lambda text: [100 + int(text.removeprefix("word"))])
+        statement = staticmethod(lambda text: [200 + ("not" in text), "House" in text])
+
+    def steps(seed):
+        feed = siding.SideFeed({"a": topic, "b": unclear}, passages, Words, seed, tokens=50)
+        stream = feed.steps()
+        return [next(stream) for _ in range(6)]
+
+    first = steps(0)
+    for one, other in zip(first, steps(0), strict=True):
+        assert all(map(torch.equal, one.packed, other.packed))
+    wordings = set()
+    for step in first:
+        ids, _, texts, asked = step.packed
+        assert step.paired
+        assert step.relations.tolist() == [0, 1] * (len(asked) // 2)
+        for row, number in zip(ids.tolist(), texts.tolist(), strict=True):
+            told = {n: row[number.index(n)] for n in (0, 1, 2)}
+            assert told[0] in (99, 101)  # never of the topic without a negation
+            assert (told[1], told[2]) == ((200, 201) if told[0] == 101 else (201, 200))
+            wordings.add(row[number.index(1) + 1])
+    assert wordings == {0, 1}  # "We should" and "This House would"
+
+
+def test_the_margin_is_by_how_much_the_first_of_two_is_supported_more(bench):
+    torch = pytest.importorskip("torch")
+    learning = bench("learning")
+    odds = torch.tensor([[2.0, 0, 0], [0, 0, 0], [0, 1, 1], [3, 1, 1]])
+    found = learning.margins(odds)
+    assert found.tolist() == pytest.approx([2, -3], abs=1e-6)

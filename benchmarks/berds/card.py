@@ -75,6 +75,8 @@ def card_of(student: Student) -> str:
         if verdicts
         else ""
     )
+    if learnt := about.get("sides_learnt"):
+        then += f", then sides ({learnt[0]} steps and {learnt[1]} with weights of four bits)"
     return "\n".join(
         [
             "# perspectives",

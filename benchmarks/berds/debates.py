@@ -12,7 +12,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -296,6 +296,17 @@ def split_topics(
         close = (beside @ vectors[place[key]]).max() >= NEAR
         parts[key] = "dropped" if close else "development"
     return parts | dict.fromkeys(test, "test")
+
+
+def parts_of(debates: Debates, encode: Callable[[list[str]], Any]) -> dict[str, str]:
+    """Return what `split_topics` says, apart from BERDS's statements.
+
+    `encode` maps texts to unit vectors [texts, dimension].
+    """
+    rows = table(debates.data / "berds" / "pers_det.test.tsv")
+    apart = np.asarray(encode(sorted({row["perspective"] for row in rows})))
+    vectors = np.asarray(encode([topic.claim for topic in debates.topics.values()]))
+    return split_topics(debates.topics, vectors, apart)
 
 
 def turned(statement: str) -> str:

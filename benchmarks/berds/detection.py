@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import NEAR, Debates, encyclopaedic, split_topics, table
+from debates import NEAR, Debates, encyclopaedic, parts_of, table
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -76,9 +76,7 @@ def held_out(data: Path) -> HeldOut:
     """Return all labelled pairs that detectors are calibrated on and measured by."""
     debates, encoder = Debates(data), load_encoder()
     rows = list(table(data / "berds" / "pers_det.test.tsv"))
-    vectors = np.asarray(encoder.encode([t.claim for t in debates.topics.values()]))
-    apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
-    parts = split_topics(debates.topics, vectors, apart)
+    parts = parts_of(debates, encoder.encode)
     sets = sets_of(debates, parts, encyclopaedic(data), rows, encoder)
     judge = EncoderJudge()
     near = {}

@@ -51,11 +51,15 @@ Statement = tuple[str, int, float]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: what the network takes, and relation and weight of each pair."""
+    """One step: what the network takes, and relation and weight of each pair.
+
+    `paired`: of each two statements in a row the first is right and the second wrong.
+    """
 
     packed: Packed
     relations: torch.Tensor
     weights: torch.Tensor
+    paired: bool = False
 
 
 class Feed:
@@ -71,6 +75,7 @@ class Feed:
         seed: of all that is drawn.
         mixed: share of the passages of a side of which only a half is kept, amid words of no side
             on the same topic, so that style does not tell what takes a side.
+        tokens: of a step, about.
     """
 
     def __init__(
@@ -83,7 +88,9 @@ class Feed:
         words: Words,
         seed: int = 0,
         mixed: float = 0.0,
+        tokens: int = _TOKENS,
     ) -> None:
+        self._tokens = tokens
         self._topics, self._words, self._random = topics, words, random.Random(seed)
         self._mixed, self._neutral = mixed, neutral
         self._keys = list(topics)
@@ -113,7 +120,7 @@ class Feed:
             drawn.sort(key=_length)
             blocks, block = [], [drawn[0]]
             for row in itertools.islice(drawn, 1, None):
-                if (len(block) + 1) * _length(row) > _TOKENS:
+                if (len(block) + 1) * _length(row) > self._tokens:
                     blocks.append(block)
                     block = []
                 block.append(row)

@@ -13,6 +13,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +73,11 @@ class Reader(nn.Module):  # type: ignore[misc]
         self, ids: torch.Tensor, places: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor
     ) -> torch.Tensor:
         """Return float32 [pairs, 3]; `asked` holds row and statement of each, int64 [pairs, 2]."""
-        hidden = self.states(ids, places, texts).float()
-        own = (texts[asked[:, 0]] == asked[:, 1][:, None]).float()
+        # Of its last layer a passage is only read; `pack` puts it last.
+        width = int((texts > 0).sum(1).max())
+        wanted = torch.arange(width, device=texts.device)
+        hidden = self.states(ids, places, texts, wanted).float()
+        own = (texts[asked[:, 0], :width] == asked[:, 1][:, None]).float()
         mean = (hidden[asked[:, 0]] * own[:, :, None]).sum(1) / own.sum(1, keepdim=True)
         found: torch.Tensor = self.head(mean)
         return found
@@ -134,14 +138,14 @@ class Words:
 
 
 def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:
-    """Return what `Reader` takes of passages and the statements about each."""
+    """Return what `Reader` takes of passages and the statements about each, which stand first."""
     width = max(len(passage) + sum(map(len, asked)) for passage, asked in rows)
     ids = torch.zeros(len(rows), width, dtype=torch.long)
     places, texts = torch.zeros_like(ids), torch.full_like(ids, _PADDING)
     pairs = []
     for row, (passage, asked) in enumerate(rows):
         start = 0
-        for number, text in enumerate([passage, *asked]):
+        for number, text in (*enumerate(asked, 1), (0, passage)):
             end = start + len(text)
             ids[row, start:end] = torch.tensor(text)
             places[row, start:end] = torch.arange(len(text))
@@ -150,6 +154,12 @@ def pack(rows: Sequence[tuple[list[int], list[list[int]]]]) -> Packed:
             if number:
                 pairs.append((row, number))
     return ids, places, texts, torch.tensor(pairs)
+
+
+def quick_products(device: str) -> Any:
+    """Return a context of products in bfloat16, where the processor has them."""
+    able = device != "cpu" or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return torch.autocast(device, torch.bfloat16, enabled=able)
 
 
 def predict(
@@ -168,7 +178,7 @@ def predict(
         for start in range(0, len(todo), 8):
             block = todo[start : start + 8]
             packed = pack([(p, [words.statement(pairs[i][1]) for i in at]) for p, at in block])
-            with torch.autocast("cpu", torch.bfloat16):
+            with quick_products("cpu"):
                 z = reader(*packed).float()
             odds = z[:, SUPPORTS] - torch.logsumexp(z[:, OPPOSES:], dim=1)
             out[[i for _, at in block for i in at]] = odds.numpy()

@@ -70,6 +70,13 @@ def measure(judge: StudentJudge, held: HeldOut) -> Measured:
     )
 
 
+def development_odds(judge: StudentJudge, held: HeldOut) -> detection.Floats:
+    """Return log-odds of the pairs of the development pages alone."""
+    answers = judge.judge([Support("", p.text, p.statement) for p in held.sets[DEVELOPMENT]])
+    p = np.array([answer.probability for answer in answers])
+    return np.log(p / (1 - p))
+
+
 def open_detector(folder: Path) -> StudentJudge:
     """Open what tools/train_perspectives.py wrote."""
     student = read_student(folder, "support")

@@ -1,46 +1,49 @@
 """How often the detector of perspectives tells the side of an argument, on development pages alone.
 
-    PNYX_DATA=DATA python benchmarks/berds/sides.py
+    PNYX_DATA=DATA python benchmarks/berds/sides.py [--folder FOLDER]
 
 The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
 (`debates.split_topics`: development). The detector is asked whether each supports the page's claim
 and whether it supports the claim's negation. The slope that turns the difference of the two
 log-odds into a probability is fitted on half of the pages and measured on the other half, both ways
-round. What the encoder's former stance head reached on them: docs/decisions/sides.md.
+round; so is the share of right sides among those that it is surest of. FOLDER holds another
+detector, as tools/train_perspectives.py writes it. What the encoder's former stance head reached:
+docs/decisions/sides.md.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import Debates, split_topics, table
+from debates import Debates, parts_of
+from shipped import open_detector
 
+from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.judge import load_perspective_student
-from pnyx.students.reader import pieces_of
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 _DRAWS = 2000
+_SHARES = (0.25, 0.5, 0.65, 0.8)
 
 Floats = npt.NDArray[np.float64]
 
 
 def pages() -> list[tuple[str, str, str, str, int]]:
     """Return (page, claim, negation, argument, side) of the development pages."""
-    debates, encoder = Debates(DATA), load_encoder()
-    rows = list(table(DATA / "berds" / "pers_det.test.tsv"))
-    vectors = np.asarray(encoder.encode([t.claim for t in debates.topics.values()]))
-    apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
-    parts = split_topics(debates.topics, vectors, apart)
-    raw = __import__("json").loads((DATA / "perspectrum/debatewise_raw.json").read_text("utf-8"))
+    debates = Debates(DATA)
+    parts = parts_of(debates, load_encoder().encode)
+    raw = json.loads((DATA / "perspectrum/debatewise_raw.json").read_text("utf-8"))
     found = []
     for key, part in parts.items():
         if part != "development":
@@ -90,35 +93,42 @@ def figures(name: str, x: Floats, y: Floats, groups: npt.NDArray[Any]) -> None:
     auroc = (order[y > 0.5].mean() - (y.sum() + 1) / 2) / (len(y) - y.sum())
     print(f"{name}: right {hits.mean():.3f} [{low:.3f}, {high:.3f}], AUROC {auroc:.3f}, "
           f"Brier {np.mean((p - y) ** 2):.3f}, slope {slope(x, y):.3f}", end="")  # fmt: skip
+    sure = np.maximum(p, 1 - p)
     for least in (0.6, 0.65):
-        kept = np.maximum(p, 1 - p) >= least
+        kept = sure >= least
         print(f"; from {least}: {hits[kept].mean():.2f} of {kept.mean():.2f}", end="")
-    print()
+    first = np.argsort(-sure, kind="stable")
+    for share in _SHARES:
+        print(f"; surest {share}: {hits[first[: round(share * len(y))]].mean():.3f}", end="")
+    print(flush=True)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, help="a detector; the packaged one by default")
+    folder = parser.parse_args().folder
     rows = pages()
     groups = np.array([r[0] for r in rows])
     y = np.array([float(r[4] == 1) for r in rows])
     print(f"{len(rows)} arguments of {len(set(groups))} pages, {int(y.sum())} for the claim")
-    detector = load_perspective_student()
-
-    def asked(texts: Sequence[str], claims: Sequence[tuple[str, str]]) -> Floats:
-        both = [Support("", t, s) for t, pair in zip(texts, claims, strict=True) for s in pair]
-        odds = log_odds(detector.judge(both)).reshape(-1, 2)
-        found: Floats = odds[:, 0] - odds[:, 1]
-        return found
-
-    pairs = [(c, n) for _, c, n, _, _ in rows]
-    best = asked([r[3] for r in rows], pairs)
-    figures("detector, best passage", best, y, groups)
-    pieces = [pieces_of(r[3]) for r in rows]
-    flat = [(piece, pair) for own, pair in zip(pieces, pairs, strict=True) for piece in own]
-    each = asked([piece for piece, _ in flat], [pair for _, pair in flat])
-    ends = np.cumsum([len(own) for own in pieces])
-    parts = np.split(each, ends[:-1])
-    figures("detector, mean of passages", np.array([p.mean() for p in parts]), y, groups)
-    figures("detector, first passage", np.array([p[0] for p in parts]), y, groups)
+    detector = open_detector(folder) if folder else load_perspective_student()
+    asked = [
+        [Support("", piece, statement) for piece in pieces_of(text) for statement in pair]
+        for _, *pair, text, _ in rows
+    ]
+    odds = log_odds(detector.judge([question for own in asked for question in own]))
+    ends = np.cumsum([len(own) for own in asked])
+    parts = [own.reshape(-1, 2) for own in np.split(odds, ends[:-1])]
+    ways: dict[str, Callable[[Floats], float]] = {
+        "best passage": lambda z: float(np.subtract(*z.max(0))),
+        "mean of passages": lambda z: float(np.subtract(*z.mean(0))),
+        "mean times the root of their number": lambda z: (
+            float(np.subtract(*z.sum(0))) / len(z) ** 0.5
+        ),
+        "first passage": lambda z: float(np.subtract(*z[0])),
+    }
+    for name, way in ways.items():
+        figures(name, np.array([way(z) for z in parts]), y, groups)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pnyx.corpora.text.segment import split_sentences
+from pnyx.corpora.text.segment import split_sentences, split_words
 
 __all__ = [
     "MAX_WINDOW",
@@ -18,6 +18,7 @@ __all__ = [
     "Wording",
     "find_words",
     "is_negator",
+    "pieces_of",
     "read_passage",
     "read_sentences",
     "tokens",
@@ -35,6 +36,11 @@ _MAX_PIECE = 1200
 
 _MAX_WORDS = 400
 """Words of a statement that are compared: matching takes quadratic time."""
+
+_PIECE_WORDS, _WHOLE_WORDS = 100, 128
+"""Longer texts are cut into passages of 100, on which the detector of perspectives was trained."""
+_MOST_PIECES = 40
+"""Some 4,000 words; what comes after is not read."""
 
 _COPY_FROM = 0.6
 _FULL_LENGTH = 4
@@ -61,6 +67,12 @@ class Wording:
 
     copy: float
     conflict: float
+
+
+def pieces_of(text: str) -> list[str]:
+    """Return what a text is read as: itself, or passages of 100 words of a longer one."""
+    pieces = split_words(text, _PIECE_WORDS)[:_MOST_PIECES]
+    return pieces if len(text.split(maxsplit=_WHOLE_WORDS)) > _WHOLE_WORDS else [text]
 
 
 def read_passage(text: str) -> Passage:

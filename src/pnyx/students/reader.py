@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.corpora.text.segment import split_words
-from pnyx.judge.passages import MAX_WINDOW, read_passage
+from pnyx.judge.passages import MAX_WINDOW, pieces_of, read_passage
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.students.combined import CombinedScorer, read_parts
@@ -30,17 +29,12 @@ __all__ = [
     "closest_sentences",
     "load",
     "open_reader",
-    "pieces_of",
 ]
 
 READER, CLOSENESS = "reader", "closeness"
 MOST_PASSAGE, MOST_STATEMENT = 256, 48
 """Tokens, the special ones at both ends included."""
 
-_WORDS, _WHOLE = 100, 128
-"""Words: longer texts are cut into passages of 100, on which it was trained."""
-_MOST_PIECES = 40
-"""Some 4,000 words; what comes after is not read."""
 _MOST_CHARACTERS = 32_768
 
 _TOGETHER = 8
@@ -119,12 +113,6 @@ def _runs(rows: Floats) -> Floats:
     length = np.linalg.norm(runs, axis=1, keepdims=True)
     found: Floats = runs / np.maximum(length, 1e-9)
     return found
-
-
-def pieces_of(text: str) -> list[str]:
-    """Return what a text is judged by: itself, or passages of 100 words of a longer one."""
-    pieces = split_words(text, _WORDS)[:_MOST_PIECES]
-    return pieces if len(text.split(maxsplit=_WHOLE)) > _WHOLE else [text]
 
 
 class _Pieces:

@@ -1,0 +1,145 @@
+"""Draws what teaches sides: a passage, and a claim and its opposite, of which it supports one."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import torch
+from debates import Passage, Topic
+from feeding import Step
+from learning import margins
+from reader import OPPOSES, SUPPORTS, Reader, Words, pack, quick_products
+
+SHARES = {
+    "idebate": 0.38,
+    "debatewise": 0.10,
+    "procon": 0.03,
+    "ibm": 0.10,
+    "key-points": 0.05,
+    "perspectrum": 0.14,
+    "ibm-claims": 0.03,
+    "point": 0.14,
+    "views": 0.03,
+}
+"""How often a passage of a set is drawn. Short ones cost little, so they are many."""
+
+_FIRST = 0.5
+"""Share of long passages of which the beginning is read, where the side is plainest."""
+_WHOLE = 0.25
+"""Share of which all is read."""
+_LEAST, _MOST = 25, 60
+_POINT = 0.25
+"""Share of passages that begin with their point, as a heading would stand there."""
+
+_HOUSE = re.compile(r"^this house (would|should) ", re.IGNORECASE)
+_PLAIN = 0.6
+"""Share of motions ("This House would ...") that are asked as "We should ..."."""
+
+_DRAWN = 240
+_TOKENS = 1500
+_TOGETHER = 12
+
+
+class SideFeed:
+    """Endless steps of passages of a known side, the same for the same seed.
+
+    Args:
+        topics: those to train on.
+        passages: of these topics.
+        words: tokens.
+        seed: of all that is drawn.
+        tokens: of a step, about.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, Topic],
+        passages: Sequence[Passage],
+        words: Words,
+        seed: int = 0,
+        tokens: int = _TOKENS,
+    ) -> None:
+        self._topics, self._words, self._tokens = topics, words, tokens
+        self._random = random.Random(seed)
+        self._all: dict[str, list[Passage]] = defaultdict(list)
+        for passage in passages:
+            if passage.side and topics[passage.topic].negation:
+                self._all[passage.source].append(passage)
+        for key, topic in topics.items():
+            if topic.source != "key-points" and topic.negation:
+                self._all["point"] += [Passage(p, key, "point", side) for side, p in topic.points]
+        self._drawn: dict[str, list[Passage]] = defaultdict(list)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield steps; texts of like length stand together."""
+        while True:
+            rows = sorted((self._row() for _ in range(_DRAWN)), key=_length)
+            blocks: list[list[tuple[list[int], list[list[int]]]]] = [[]]
+            for row in rows:
+                if (len(blocks[-1]) + 1) * _length(row) > self._tokens:
+                    blocks.append([])
+                blocks[-1].append(row)
+            self._random.shuffle(blocks)
+            yield from map(_step, filter(None, blocks))
+
+    def _row(self) -> tuple[list[int], list[list[int]]]:
+        """Return a passage and two statements, the one that it supports first."""
+        draw = self._random
+        shares = {source: SHARES[source] for source in SHARES if self._all[source]}
+        [source] = draw.choices(list(shares), list(shares.values()))
+        if not self._drawn[source]:
+            self._drawn[source] = list(self._all[source])
+            draw.shuffle(self._drawn[source])
+        passage = self._drawn[source].pop()
+        topic = self._topics[passage.topic]
+        pair = [topic.claim, topic.negation][:: passage.side]
+        if draw.random() < _PLAIN:
+            pair = [_HOUSE.sub("We should ", statement) for statement in pair]
+        return self._words.passage(self._read(passage)), list(map(self._words.statement, pair))
+
+    def _read(self, passage: Passage) -> str:
+        """Return what is read of a passage: the whole, its beginning or another part."""
+        words, draw = passage.text.split(), self._random
+        if len(words) > _MOST and draw.random() >= _WHOLE:
+            size = draw.randint(_LEAST, _MOST)
+            start = 0 if draw.random() < _FIRST else draw.randint(0, len(words) - size)
+            words = words[start : start + size]
+        text = " ".join(words)
+        if passage.bears > 0 and passage.source != "perspectrum" and draw.random() < _POINT:
+            text = f"{passage.own} {text}"
+        return text
+
+
+def _step(block: list[tuple[list[int], list[list[int]]]]) -> Step:
+    relations = torch.tensor([SUPPORTS, OPPOSES] * len(block))
+    return Step(pack(block), relations, torch.ones(len(relations)), paired=True)
+
+
+def _length(row: tuple[list[int], list[list[int]]]) -> int:
+    return len(row[0]) + sum(map(len, row[1]))
+
+
+def right_sides(
+    reader: Reader, words: Words, rows: Sequence[tuple[str, str, str, int]], device: str
+) -> str:
+    """Return, in words, of (text, claim, negation, side) the share that gets the right side, among
+    all and among the half and the quarter of the largest margins."""
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
+    found = np.zeros(len(rows))
+    reader.eval()
+    with torch.no_grad(), quick_products(device):
+        for start in range(0, len(order), _TOGETHER):
+            at = order[start : start + _TOGETHER]
+            packed = pack([(words.passage(rows[i][0]), [words.statement(s) for s in rows[i][1:3]])
+                           for i in at])  # fmt: skip
+            odds = reader(*(part.to(device) for part in packed)).float().cpu()
+            found[at] = margins(odds).numpy()
+    reader.train()
+    found *= [row[3] for row in rows]
+    surest = found[np.argsort(-np.abs(found), kind="stable")]
+    shares = (f"{np.mean(surest[: len(rows) // part] > 0):.3f}" for part in (1, 2, 4))
+    return f"right sides {', '.join(shares)} of all, the surest half and quarter"
