@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -148,6 +150,21 @@ def test_argue_runs_on_another_engine():
     assert case.passed_over == 1  # off topic
     turned = argue(searcher, QUESTION, judge=Oracle(), writer=Writer(), plan=Plan(("con", "pro")))
     assert turned.sides == case.sides[::-1]
+
+
+def test_only_what_a_writer_takes_whole_is_a_quotation():
+    """What another writer says may stand in a passage that says the contrary of it."""
+
+    class Quoting(Writer):
+        async def write(self, question, side, documents):
+            return replace(await super().write(question, side, documents), quotes=True)
+
+    searcher = Searcher(Memory(), SearchPlan(Scoring("dirichlet")))
+    for writer, judge in ((Writer(), "oracle"), (Quoting(), "verbatim")):
+        case = argue(searcher, QUESTION, judge=Oracle(), writer=writer)
+        support = [a for side in case.sides for a in side.support.values()]
+        assert {a.provenance.judge for a in support} == {BY.judge if judge == "oracle" else judge}
+        assert ("sentence_precision" in case.sides[0].measures) == (judge == "oracle")
 
 
 def test_the_index_folder_is_an_engine_too(tmp_path):

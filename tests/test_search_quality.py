@@ -12,7 +12,7 @@ from pnyx.cli import main
 from pnyx.errors import PnyxError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.features.access import read_feature
+from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index
 from pnyx.search.quality.model import (
     FEATURE,
@@ -156,6 +156,15 @@ def test_an_index_keeps_the_quality_of_its_documents(folder):
     np.testing.assert_array_equal(values(folder), expected)
     feature = Index.open(folder).feature(FEATURE, HOW)
     assert feature.meta == {"model": MODEL.name, "neutral": MODEL.neutral, "unscored": 1}
+
+
+def test_shares_of_lower_quality_leave_out_what_is_unknown(folder):
+    shown = np.array([0.5, np.nan, 0.2, 0.5], dtype=np.float32)
+    put_feature(folder, FEATURE, {"values": shown}, documents=4, meta={"model": "written"})
+    index = Index.open(folder)
+    shares = index.quality_shares(index.doc_ids(np.arange(4)))
+    # Three are known; of these one is below .5 and none below .2.
+    np.testing.assert_array_equal(shares, [1 / 3, np.nan, 0.0, 1 / 3])
 
 
 def test_only_new_documents_are_scored(folder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.judge.answers import Judged
+from pnyx.models.embed.embedder import PACKAGED
 from pnyx.records import Document
 from pnyx.search.engine import FeatureInfo, Hit
 from pnyx.search.relevance import RankedRelevance, content_words
@@ -21,14 +22,14 @@ QUESTION = "Should tea be banned in schools?"
 class Engine:
     """Documents with the vectors that are given."""
 
-    def __init__(self, vectors: Sequence[Sequence[float]] | None) -> None:
-        self._vectors = vectors
+    def __init__(self, vectors: Sequence[Sequence[float]] | None, made_by: str = PACKAGED) -> None:
+        self._vectors, self.made_by = vectors, made_by
 
     def __len__(self) -> int:
         return 0 if self._vectors is None else len(self._vectors)
 
     def feature_info(self, name: str) -> FeatureInfo | None:
-        return None if self._vectors is None else FeatureInfo(len(self._vectors), "test")
+        return None if self._vectors is None else FeatureInfo(len(self._vectors), self.made_by)
 
     def vectors(self, ids: Sequence[str]) -> Any:
         assert self._vectors is not None
@@ -36,10 +37,14 @@ class Engine:
 
 
 class Embedder:
-    name, dimensions = "test", 2
+    name, dimensions = PACKAGED, 2
 
     def encode(self, texts: Sequence[str]) -> Any:
         return np.array([[1.0, 0.0]] * len(texts), dtype=np.float32)
+
+
+def _judge(vectors: Sequence[Sequence[float]] | None, made_by: str = PACKAGED) -> RankedRelevance:
+    return RankedRelevance(cast("Any", Engine(vectors, made_by)), Embedder())
 
 
 def _ranked(texts: Sequence[str]) -> tuple[list[Hit], list[Document]]:
@@ -52,8 +57,9 @@ def test_features_are_what_they_are_said_to_be() -> None:
     vectors = [[float(np.cos(a)), float(np.sin(a))] for a in angles]
     texts = ["Tea is banned in a school.", "Tea harms.", "Schools ban coffee.", "x", "y", "z"]
     hits, documents = _ranked(texts)
-    kind, table = RankedRelevance(Embedder()).features(Engine(vectors), QUESTION, hits, documents)
-    assert kind == "vectors"
+    judge = _judge(vectors)
+    table = judge.features(QUESTION, hits, documents)
+    assert judge.by == "vectors"
     # The question's words are tea, ban and school. Six hits are fewer than fifteen, so that the
     # background is the usual one, .36 for the question and .46 for the centre.
     assert table[:, 0] == pytest.approx([0.54, 0.44, 0.34, -0.16, -0.26, -0.36], abs=1e-6)
@@ -69,7 +75,7 @@ def test_the_background_is_the_median_of_the_second_half_and_at_most_that_of_deb
     hits, documents = _ranked(["Tea."] * 30)
     for level, background in ((0.1, 0.1), (0.38, 0.38), (0.7, 0.4)):
         rows = [[0.9, 0.43589]] * 10 + [[level, float(np.sqrt(1 - level**2))]] * 20
-        _, table = RankedRelevance(Embedder()).features(Engine(rows), QUESTION, hits, documents)
+        table = _judge(rows).features(QUESTION, hits, documents)
         assert table[0, 0] == pytest.approx(0.9 - background, abs=1e-5)
 
 
@@ -77,7 +83,7 @@ def test_in_a_corpus_on_one_question_all_is_about_it() -> None:
     for size in (5, 12, 40):
         hits, documents = _ranked(["Banning tea in schools would harm pupils."] * size)
         rows = [[0.65, 0.76]] * size
-        answers = RankedRelevance(Embedder()).judge(Engine(rows), QUESTION, hits, documents)
+        answers = _judge(rows).judge(QUESTION, hits, documents)
         assert all(isinstance(a, Judged) and a.value for a in answers), size
 
 
@@ -85,7 +91,7 @@ def test_what_stands_apart_is_relevant_and_what_comes_after_is_not() -> None:
     vectors = [[0.8, 0.6]] * 4 + [[0.2, -0.98]] * 26
     texts = ["Tea should be banned in schools because it harms."] * 4 + ["Golf is a sport."] * 26
     hits, documents = _ranked(texts)
-    answers = RankedRelevance(Embedder()).judge(Engine(vectors), QUESTION, hits, documents)
+    answers = _judge(vectors).judge(QUESTION, hits, documents)
     chances = [a.probability for a in answers if isinstance(a, Judged)]
     assert len(chances) == 30
     assert min(chances[:4]) > 0.9  # type: ignore[type-var]
@@ -95,22 +101,31 @@ def test_what_stands_apart_is_relevant_and_what_comes_after_is_not() -> None:
 def test_where_nothing_stands_apart_nothing_is_relevant() -> None:
     hits, documents = _ranked(["Golf is a sport."] * 30)
     vectors = [[0.3, 0.954]] * 30
-    answers = RankedRelevance(Embedder()).judge(Engine(vectors), QUESTION, hits, documents)
+    answers = _judge(vectors).judge(QUESTION, hits, documents)
     assert not any(isinstance(a, Judged) and a.value for a in answers)
 
 
-def test_without_vectors_rank_and_words_decide() -> None:
+@pytest.mark.parametrize(
+    ("vectors", "made_by"), [(None, PACKAGED), ([[1.0, 0.0]] * 3, "http://127.0.0.1/v1#large")]
+)
+def test_without_vectors_of_the_packaged_embedder_rank_and_words_decide(
+    vectors: Sequence[Sequence[float]] | None, made_by: str
+) -> None:
+    """The regression knows the cosines of one embedder; those of another mean something else."""
     hits, documents = _ranked(["Ban tea at school.", "Tea is fine.", "Golf."])
-    for judge in (RankedRelevance(None), RankedRelevance(Embedder())):
-        kind, table = judge.features(Engine(None), QUESTION, hits, documents)  # type: ignore[arg-type]
-        assert (kind, table.shape) == ("words", (3, 3))
-        found = [a.probability for a in judge.judge(Engine(None), QUESTION, hits, documents)]  # type: ignore[arg-type, union-attr]
-        assert found == sorted(found, reverse=True)
+    judge = _judge(vectors, made_by)
+    table = judge.features(QUESTION, hits, documents)
+    assert (judge.by, table.shape) == ("words", (3, 3))
+    assert "relevance-by-rank-and-words@" in judge.name
+    assert judge.card != _judge([[1.0, 0.0]]).card
+    found = [a.probability for a in judge.judge(QUESTION, hits, documents) if isinstance(a, Judged)]
+    assert len(found) == 3
+    assert found == sorted(found, reverse=True)  # type: ignore[type-var]
 
 
 def test_nothing_found_is_no_error() -> None:
-    assert RankedRelevance(Embedder()).judge(Engine([[1.0, 0.0]]), QUESTION, [], []) == []
-    assert RankedRelevance(None).judge(Engine(None), "", [], []) == []
+    assert _judge([[1.0, 0.0]]).judge(QUESTION, [], []) == []
+    assert _judge(None).judge("", [], []) == []
 
 
 @given(st.text(max_size=80))

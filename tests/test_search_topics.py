@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError
-from pnyx.judge.answers import Judged
+from pnyx.judge.answers import Judged, Provenance, Unscored
+from pnyx.judge.questions import Support
 from pnyx.records import Argument, Document, Question
+from pnyx.search import topics
 from pnyx.search.polarity import compare, read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, label_on, match_labels, sided_by_label
 from pnyx.search.topics import TopicMatcher, labelled_topics
@@ -216,3 +219,15 @@ def test_topics_are_counted_those_that_count_first():
         (LEGAL, 2, True),
         (OTHERS[0], 1, False),
     ]
+
+
+def test_a_missing_verdict_tells_no_direction(monkeypatch):
+    class Judge:
+        def judge(self, asked):
+            return [Unscored("none", by), Judged(True, by, 0.9), Judged(True, by, 0.9),
+                    Judged(False, by, 0.1)]  # fmt: skip
+
+    by = Provenance("written")
+    monkeypatch.setattr("pnyx.students.judge.load_perspective_student", Judge)
+    asked = [Support("", "a", str(n)) for n in range(4)]
+    assert topics._differences(asked) == [0.0, pytest.approx(2 * math.log(9))]

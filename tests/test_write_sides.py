@@ -15,6 +15,7 @@ from pnyx.judge.base import Emit, run_blocking
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
+from pnyx.search.relevance import BY_RANK
 from pnyx.search.sides import CORPUS_LABEL
 from pnyx.write.placing import place as place_async
 from pnyx.write.plan import Plan
@@ -236,3 +237,33 @@ def test_what_was_said_of_a_passage_alone_is_kept() -> None:
     assert [one["alone"] for one in details] == [0.8, 0.6]
     sums = [sum(a.probability for a in p.sided.verdicts.values()) for p in placed]  # type: ignore[union-attr]
     assert sums == pytest.approx([1.0, 1.0], abs=1e-5)
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+def test_what_a_judge_calls_irrelevant_costs_no_question_of_its_side(ranked: bool) -> None:
+    """Only where the ranking told relevance are others compared with what is not used."""
+    by = Provenance("r", method=BY_RANK if ranked else "token")
+    judge = WrittenJudge(_by_side(_yes(0.9), NO))
+    known = [Judged(False, by, 0.3)]
+    documents: list[Evidence] = [Document("d", "Text.")]
+    (placed,) = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known))
+    assert len(judge.asked) == (2 if ranked else 0)
+    assert (placed.used, placed.sided.sides) == (False, frozenset())
+
+
+@pytest.mark.parametrize(("ranked", "sides"), [(True, set()), (False, {"pro"})])
+def test_a_judges_yes_has_its_own_threshold(ranked: bool, sides: set[str]) -> None:
+    by = Provenance("r", method=BY_RANK if ranked else "calibrated")
+    judge = WrittenJudge(_by_side(_yes(0.9), NO))
+    known = [Judged(True, by, 0.4)]
+    documents: list[Evidence] = [Document("d", "Text.")]
+    plan = Plan(fewest=0)
+    (placed,) = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
+    assert placed.sided.sides == sides
+
+
+def test_what_is_unscored_is_not_said_to_be_about_something_else() -> None:
+    documents: list[Evidence] = [Document("a", "A."), Document("b", "B.")]
+    judge = WrittenJudge(lambda q: NONE if q.text == "A." else NO)
+    found = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan()))
+    assert [(p.passed_over, bool(p.reasons)) for p in found] == [(False, True), (True, False)]

@@ -29,7 +29,7 @@ from pages import Asked, Collection, collections, indexed, without
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
 from pnyx.search.plan import Scoring
-from pnyx.search.relevance import RANKED, RankedRelevance
+from pnyx.search.relevance import RANKED, YES, RankedRelevance
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/search/weights/relevance.json")
@@ -44,9 +44,9 @@ def rows(
     """Yield input and label of what one question finds."""
     text = asked.question.text
     hits = index.retrieve(text, MODELS[kind], RANKED, embedder)
-    judge = RankedRelevance(embedder if kind == "vectors" else None)
+    judge = RankedRelevance(index, embedder, by="words" if kind == "words" else None)
     documents = index.fetch([hit.doc_id for hit in hits])
-    _, table = judge.features(index, text, hits, documents)
+    table = judge.features(text, hits, documents)
     for hit, row in zip(hits, table.tolist(), strict=True):
         yield row, collection.side(asked, hit.doc_id) is not None
 
@@ -83,11 +83,12 @@ def fit(kind: str, work: Path) -> dict[str, Any]:
 
 def report(kind: str, y: Any, p: Any, g: Any, absent: Any) -> dict[str, Any]:
     """Print and return figures of questions left out in turn."""
-    there, yes = ~absent, p >= 0.5
+    there, yes = ~absent, p >= YES
     found = {
         "questions": len(set(g)),
         "auroc": round(float(roc_auc_score(y[there], p[there])), 3),
         "right_of_yes": round(float(y[there & yes].mean()), 3),
+        "right_of_sure": round(float(y[there & (p >= 0.5)].mean()), 3),
         "yes_a_question": round(float((there & yes).sum() / len(set(g))), 2),
         "yes_where_there_is_none": round(float((absent & yes).sum() / len(set(g))), 2),
     }
@@ -101,12 +102,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     fitted = {kind: fit(kind, options.work) for kind in MODELS}
-    by = fitted["vectors"]
-    card = (
-        f"of what it calls relevant {by['right_of_yes']:.2f} is about the question, on "
-        f"{by['questions']} debates that it was not fitted on in turn; AUROC {by['auroc']:.2f}"
-    )
-    text = json.dumps({"card": card, **fitted}, indent=1)
+    for one in fitted.values():
+        one["card"] = (
+            f"of what it calls relevant {one['right_of_yes']:.2f} is about the question, and "
+            f"{one['right_of_sure']:.2f} of what it gives .5 or more, on {one['questions']} "
+            f"debates that it was not fitted on in turn; AUROC {one['auroc']:.2f}"
+        )
+    text = json.dumps(fitted, indent=1)
     options.out.write_text(text + "\n", encoding="utf-8")
 
 

@@ -95,7 +95,7 @@ class Engine(Protocol):
         """Return the predicted quality of documents, in [0, 1]; shape (documents,)."""
 
     def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
-        """Return the share of all documents of lower predicted quality; shape (documents,)."""
+        """Return the share of documents of lower quality, NaN for unknown; shape (documents,)."""
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """Return the topic of each document, None for one that has none."""

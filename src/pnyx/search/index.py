@@ -198,15 +198,20 @@ class Index:
         return document_quality(self)[self.numbers(ids)]
 
     def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
-        """Return the share of all documents of lower predicted quality; shape (documents,)."""
+        """Return the share of documents of lower predicted quality; shape (documents,).
+
+        It is among those of known quality, and NaN for a document of unknown quality.
+        """
         order = self.once("quality in order", self._qualities)
-        shares: NDArray[np.float64] = np.searchsorted(order, self.quality(ids)) / len(self)
-        return shares
+        own = self.quality(ids)
+        shares = np.searchsorted(order, own) / max(1, len(order))
+        return np.where(np.isnan(own), np.nan, shares)
 
     def _qualities(self) -> NDArray[np.float32]:
         from pnyx.search.quality.model import document_quality
 
-        return np.sort(document_quality(self))
+        values = document_quality(self)
+        return np.sort(values[~np.isnan(values)])
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""

@@ -17,12 +17,21 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import Stemmer
 
-__all__ = ["MOST", "Comparison", "Reading", "bare_claim", "compare", "read_claim", "same_words"]
+__all__ = [
+    "FORM_WORDS",
+    "MOST",
+    "Comparison",
+    "Reading",
+    "bare_claim",
+    "compare",
+    "read_claim",
+    "same_words",
+]
 
 MOST = 1_000
 """Characters that are read of a topic or a question."""
 
-_FORM_WORDS = frozenset(
+FORM_WORDS = frozenset(
     "a an the this that these those of to in on for be is are was were been being do does did has"
     " have had should would could can may must will shall it there we you they i house believes"
     " believe supports support motion resolved".split()
@@ -51,7 +60,7 @@ def same_words(topic: str, question: str) -> int:
 def _content(text: str) -> tuple[list[str], bool]:
     words = re.findall(r"\w+(?:['’]\w+)?", text.casefold())
     negative = [w in _NEGATIONS or w.endswith(("n't", "n’t")) for w in words]
-    content = [w for w, no in zip(words, negative, strict=True) if not no and w not in _FORM_WORDS]
+    content = [w for w, no in zip(words, negative, strict=True) if not no and w not in FORM_WORDS]
     return _stemmer().stemWords(content), sum(negative) % 2 == 1
 
 

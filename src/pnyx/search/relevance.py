@@ -12,21 +12,23 @@ import json
 import re
 from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora.text.tokens import stem
 from pnyx.judge.answers import Answer, Judged, Provenance
+from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.records import Evidence, judged_text
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.features.vectors import VECTORS
+from pnyx.search.polarity import FORM_WORDS
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = ["BY_RANK", "RANKED", "RankedRelevance", "content_words"]
+__all__ = ["BY_RANK", "RANKED", "YES", "RankedRelevance", "content_words"]
 
 Floats = NDArray[np.float64]
 
@@ -37,19 +39,16 @@ RANKED: Final = 30
 """Hits that are looked at; those of the second half show what is not about the question."""
 
 _BEST: Final = 3
-_YES: Final = 0.35
+YES: Final = 0.35
+"""The least probability of a yes."""
+
 _LEVELS: Final = ((0.36, 0.40), (0.46, 0.50))
 """Usual and greatest cosine, to the question and to the centre, of what is not about it: median and
 about the .75 quantile of the development pages; the caps raise AUROC there from .869 to .880."""
 _WEIGHTS: Final = "weights/relevance.json"
 
-# Words that carry the form of a motion or a question, not its matter.
-_FORM: Final = frozenset(
-    "a an the this that these those of to in on for by with at as from than be is are was were been"
-    " being do does did has have had should would could can may must will shall it there we you"
-    " they i house believes believe supports support motion resolved not no and or more".split()
-)
-
+_FORM: Final = FORM_WORDS | frozenset("by with at as from than not no and or more".split())
+"""Words that carry the form of a question, not its matter."""
 
 _stem = functools.lru_cache(1 << 16)(stem)
 
@@ -65,58 +64,69 @@ class RankedRelevance:
 
     A logistic regression on how far a passage's cosine to the question, and to the centre of the
     best three, is above that of the second half of the ranking, on the share of the question's
-    words that it holds and the best three hold, and on the best cosine. Where there are no vectors,
-    on rank and words alone. Fitted on development pages of `benchmarks/argue`, also without the
-    documents that are about the question, by `tools/train_relevance.py`.
+    words that it holds and the best three hold, and on the best cosine. Where not all documents
+    have vectors of the packaged embedder, whose cosines it was fitted on, on rank and words alone.
+    Fitted on development pages of `benchmarks/argue`, also without the documents that are about the
+    question, by `tools/train_relevance.py`.
+
+    Args:
+        engine: what was searched.
+        embedder: the packaged one, if it is open already.
+        by: which regression; by default `vectors` where they serve, else `words`.
 
     Attributes:
-        name: `relevance-by-rank@` and 8 digits of the weights' hash.
+        name: `relevance-by-rank@` and 8 digits of the weights' hash; with `words` where it is by
+            these alone.
         card: how far it can be trusted, in one line.
     """
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, engine: Engine, embedder: Embedder | None = None, by: Literal["words"] | None = None
+    ) -> None:
+        known = engine.feature_info(VECTORS)
+        fits = known is not None and known.made_by == PACKAGED and known.documents == len(engine)
+        self._engine, self.by = engine, by or ("vectors" if fits else "words")
+        self._embedder = embedder
+        if self.by == "vectors" and (embedder is None or embedder.name != PACKAGED):
+            self._embedder = embedder_from()
         found, digest = _fitted()
-        self._fitted, self._embedder = found, embedder
-        self.name, self.card = f"relevance-by-rank@{digest}", str(found["card"])
+        self._fitted = found[self.by]
+        self.name = f"relevance-by-rank{'-and-words' * (self.by == 'words')}@{digest}"
+        self.card = str(self._fitted["card"])
 
     def judge(
-        self, engine: Engine, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]
+        self, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]
     ) -> list[Answer]:
         """Return a verdict on each document, with its probability.
 
         Args:
-            engine: what was searched; its vectors are used where it has all of them.
             question: what was searched for.
             hits: best first, at least `RANKED` where there are so many.
             documents: those of the first hits, in order.
         """
         if not documents:
             return []
-        kind, table = self.features(engine, question, hits, documents)
-        fitted = self._fitted[kind]
-        z = table @ np.array(fitted["weights"]) + fitted["bias"]
+        table = self.features(question, hits, documents)
+        z = table @ np.array(self._fitted["weights"]) + self._fitted["bias"]
         chances = 1.0 / (1.0 + np.exp(-z))
-        return [self._verdict(kind, float(p)) for p in chances]
+        return [self._verdict(float(p)) for p in chances]
 
-    def _verdict(self, kind: str, probability: float) -> Judged:
+    def _verdict(self, probability: float) -> Judged:
         p = round(probability, 6)
-        said = f"{p:.2f}, by its place in the ranking; yes from {_YES:.2f}"
-        provenance = Provenance(self.name, method=BY_RANK, details={"by": kind})
-        return Judged(p >= _YES, provenance, probability=p, explanation=said)
+        said = f"{p:.2f}, by its place in the ranking; yes from {YES:.2f}"
+        provenance = Provenance(self.name, method=BY_RANK, details={"threshold": YES})
+        return Judged(p >= YES, provenance, probability=p, explanation=said)
 
-    def features(
-        self, engine: Engine, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]
-    ) -> tuple[str, Floats]:
-        """Return which regression is used, and its input, float64 [documents, features]."""
+    def features(self, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]) -> Floats:
+        """Return the input of the regression, float64 [documents, features]."""
         wanted = content_words(question)
         held = [wanted & content_words(judged_text(one)) for one in documents]
         shares = np.array([len(own) / max(1, len(wanted)) for own in held])
         best = shares[:_BEST].mean() if len(shares) else 0.0
         words = [shares, np.full(len(shares), best)]
-        known = engine.feature_info(VECTORS)
-        if self._embedder is None or known is None or known.documents != len(engine):
-            return "words", np.stack([np.log1p(np.arange(len(documents))), *words], axis=1)
-        near, like = _cosines(engine, self._embedder.encode([question])[0], hits)
+        if self.by == "words" or self._embedder is None:
+            return np.stack([np.log1p(np.arange(len(documents))), *words], axis=1)
+        near, like = _cosines(self._engine, self._embedder.encode([question])[0], hits)
         columns = [
             *(
                 cosines[: len(documents)] - _background(cosines, *levels)
@@ -125,7 +135,7 @@ class RankedRelevance:
             *words,
             np.full(len(documents), near.max(initial=0.0)),
         ]
-        return "vectors", np.stack(columns, axis=1)
+        return np.stack(columns, axis=1)
 
 
 def _cosines(

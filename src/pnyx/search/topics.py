@@ -322,6 +322,8 @@ _MOST_ODDS = 5.0
 
 def _differences(asked: Sequence[Support]) -> list[float]:
     """Return, of each two questions, by how many log-odds the first is more probable."""
+    import numpy as np
+
     from pnyx.judge.calibration.curves import log_odds
     from pnyx.students.judge import load_perspective_student
 
@@ -329,6 +331,11 @@ def _differences(asked: Sequence[Support]) -> list[float]:
         return []
     answers = load_perspective_student().judge(asked)
     stated = [a.probability if isinstance(a, Judged) else None for a in answers]
-    odds = log_odds([0.5 if p is None else p for p in stated])
-    found: list[float] = (odds[::2] - odds[1::2]).clip(-_MOST_ODDS, _MOST_ODDS).tolist()
+    found = []
+    for first, other in zip(stated[::2], stated[1::2], strict=True):
+        if first is None or other is None:
+            found.append(0.0)  # of two statements one alone tells no direction
+            continue
+        apart = float(np.subtract(*log_odds([first, other])))
+        found.append(min(max(apart, -_MOST_ODDS), _MOST_ODDS))
     return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,17 +53,16 @@ def argue(
     """
     plan = plan or Plan()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
-    hits, documents, copies, found = _retrieve(searcher, question, plan)
-    ranked = relevance = None
+    found = _retrieve(searcher, question, plan)
+    ranked, relevance = None, None
     if isinstance(judge, PackagedJudge) if plan.by_rank is None else plan.by_rank:
-        ranked = RankedRelevance(searcher.embedder)
-        relevance = ranked.judge(searcher.engine, question.text, hits, documents)
+        ranked = RankedRelevance(searcher.engine, searcher.embedder)
+        relevance = ranked.judge(question.text, found.hits, found.documents)
+    quality, of_all = _quality(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
 
-    quality = _quality(searcher.engine, documents)
-
     async def work() -> list[Placed]:
-        placed = await place(question, documents, judge, plan, relevance, searcher.matcher)
+        placed = await place(question, found.documents, judge, plan, relevance, searcher.matcher)
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
@@ -72,32 +72,36 @@ def argue(
         return placed
 
     placed = run_blocking(work)
-    sides = tuple(argued[side] for side in plan.sides)
+    case = _case(question, tuple(argued[side] for side in plan.sides), placed)
+    cards = {one.name: one.card for one in (judge, ranked) if one is not None}
+    labelled = list(map(label_topic, found.documents))
+    return replace(
+        case,
+        quality=quality if of_all else {},
+        judges={**cards, **case.judges},
+        settings={"search": found.described(searcher, question), "writer": writer.name},
+        search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
+        search_unscored=found.all.unscored,
+    )
+
+
+def _case(question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Placed]) -> Case:
+    """Put together the argued sides and what became of the other documents."""
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
-    cards = {judge.name: judge.card}
-    if ranked is not None:
-        cards[ranked.name] = ranked.card
+    judges = {}
     if any(p.sided.labelled for p in placed):
-        cards[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
-    labelled = list(map(label_topic, documents))
-    searched = "question and definition" if question.definition else "question"
-    passed = f", {copies} copies passed over" if copies else ""
-    described = f"{searcher.plan}, by {searched}; {len(documents)} documents retrieved{passed}"
+        judges[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
     return Case(
         question=question,
         sides=sides,
-        quality=quality if searcher.engine.feature_info("quality") else {},
         documents={
             p.document.id: p.document for p in placed if p.document.id in cited or p.undecided
         },
-        judges=cards,
-        settings={"search": described, "writer": writer.name},
+        judges=judges,
         undecided=tuple(_undecided(placed)),
-        passed_over=sum(not p.used for p in placed),
+        passed_over=sum(p.passed_over for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
-        search_problems=(*found.problems, *searcher.matcher.problems(labelled)),
-        search_unscored=found.unscored,
         topics=labelled_topics(p.sided.match for p in placed),
     )
 
@@ -123,13 +127,27 @@ def search_text(question: Question) -> str:
     return f"{question.text} {question.definition}".strip()
 
 
-def _retrieve(
-    searcher: Searcher, question: Question, plan: Plan
-) -> tuple[list[Hit], list[Evidence], int, Found]:
-    """Return hits and documents with different texts, how many copies were passed over, and all.
+@dataclass(frozen=True, slots=True)
+class _Retrieved:
+    """Documents of different texts, best first, and how many copies of them were passed over.
 
-    There may be more hits than documents: they show what comes after these.
+    There may be more `hits` than documents: they show what comes after these. `all` is what the
+    search gave.
     """
+
+    hits: list[Hit]
+    documents: list[Evidence]
+    copies: int
+    all: Found
+
+    def described(self, searcher: Searcher, question: Question) -> str:
+        searched = "question and definition" if question.definition else "question"
+        passed = f", {self.copies} copies passed over" if self.copies else ""
+        count = len(self.documents)
+        return f"{searcher.plan}, by {searched}; {count} documents retrieved{passed}"
+
+
+def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
     asked = replace(question, text=search_text(question))
     (found,) = searcher.search([asked], 4 * max(plan.retrieve, RANKED))
     different: dict[str, tuple[Hit, Evidence]] = {}
@@ -141,21 +159,32 @@ def _retrieve(
         elif len(different) < max(plan.retrieve, RANKED):
             different[document.text] = (hit, document)
     kept = list(different.values())
-    return [h for h, _ in kept], [d for _, d in kept[: plan.retrieve]], copies, found
+    documents = [document for _, document in kept[: plan.retrieve]]
+    return _Retrieved([hit for hit, _ in kept], documents, copies, found)
 
 
-def _quality(engine: Engine, documents: Sequence[Evidence]) -> dict[str, float]:
-    """Return document id -> share of all documents, or else of these, of lower quality."""
+def _quality(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
+    """Return document id -> share of lower quality, and whether that is of all documents.
+
+    Where the engine does not know the quality of all, it is among these documents. One of unknown
+    quality is left out.
+    """
     ids = [document.id for document in documents]
     known = engine.feature_info("quality")
-    if known is not None and known.documents == len(engine):
+    of_all = known is not None and known.documents == len(engine)
+    if of_all:
         shares = engine.quality_shares(ids)
     else:
         from pnyx.search.quality.model import QualityModel, predictions, rated_text
 
         found, _ = predictions(QualityModel.load(), [rated_text(one) for one in documents])
         shares = np.searchsorted(np.sort(found), found) / max(1, len(found))
-    return dict(zip(ids, map(float, shares), strict=True))
+    pairs = zip(ids, map(float, shares), strict=True)
+    return {doc_id: share for doc_id, share in pairs if not math.isnan(share)}, of_all
+
+
+_MIDDLING = 0.5
+"""What counts, in ordering alone, for a document of unknown quality."""
 
 
 def _best(
@@ -164,7 +193,8 @@ def _best(
     """Return the documents of a side, those first that are likely on it and of good quality."""
 
     def worth(p: Placed) -> float:
-        return p.worth(side) * (1.0 - plan.quality * (1.0 - quality[p.document.id]))
+        share = quality.get(p.document.id, _MIDDLING)
+        return p.worth(side) * (1.0 - plan.quality * (1.0 - share))
 
     # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
     mine = [p for p in placed if side in p.sided.sides]
@@ -184,7 +214,7 @@ async def _argue_side(
     draft = await writer.write(question, side, documents) if documents else Draft(())
     draft = _without_foreign_citations(draft, set(used))
     response = _response(question, side, draft, writer, plan, documents)
-    support = await _judge_citations(question, response, used, judge)
+    support = await _judge_citations(question, response, used, judge, quotes=draft.quotes)
     return ArguedSide(
         side=side,
         response=response,
@@ -260,8 +290,14 @@ def _response(
 
 
 async def _judge_citations(
-    question: Question, response: Response, used: Mapping[str, Placed], judge: Judge
+    question: Question,
+    response: Response,
+    used: Mapping[str, Placed],
+    judge: Judge,
+    *,
+    quotes: bool,
 ) -> dict[tuple[int, str], Answer]:
+    """Judge each citation; a quotation, which stands in the passage as a whole, needs no judge."""
     keys = [
         (position, citation.doc_id)
         for position, sentence in enumerate(response.sentences)
@@ -271,7 +307,7 @@ async def _judge_citations(
     asked: dict[tuple[int, str], Support] = {}
     for position, doc_id in keys:
         statement, text = response.sentences[position].text, judged_text(used[doc_id].document)
-        if statement and statement in text:
+        if quotes and statement and statement in text:
             found[position, doc_id] = Judged(True, QUOTED, evidence=statement)
             continue
         asked[position, doc_id] = Support(

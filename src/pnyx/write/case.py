@@ -162,12 +162,14 @@ def _row(
 class Draft:
     """One side's argument as written, its sentences in reading order; `problems` are for people.
 
-    `failed` if the writer gave nothing usable (as opposed to having nothing to say).
+    `failed` if the writer gave nothing usable (as opposed to having nothing to say). `quotes` if
+    the sentences are taken whole from the documents they cite, so that these need no judge.
     """
 
     sentences: tuple[Sentence, ...]
     problems: tuple[str, ...] = ()
     failed: bool = False
+    quotes: bool = False
 
 
 class Writer(Protocol):

@@ -98,7 +98,7 @@ class ExtractiveWriter:
         if not candidates:
             return Draft(())
         chosen = self._choose(candidates)
-        return Draft(tuple(self._sentences(chosen, candidates, query)))
+        return Draft(tuple(self._sentences(chosen, candidates, query)), quotes=True)
 
     def _choose(self, candidates: list[_Point]) -> list[_Point]:
         """Pick points by maximal marginal relevance; likeness is measured on conclusions."""

@@ -26,6 +26,9 @@ _LABEL = Provenance(CORPUS_LABEL, method="label")
 _OTHER = 0.2
 """A topic that is less likely about the question is another."""
 
+_LEAST_ALONE = 0.45
+"""A passage that alone is less likely on a side is plainly on the other."""
+
 _SUM = 1e-4
 """By how much the probabilities of both sides may miss one."""
 
@@ -48,6 +51,11 @@ class Placed:
     def used(self) -> bool:
         """Whether it is about the question, by its verdict or by the corpus's label."""
         return is_yes(self.relevance) or self.sided.labelled
+
+    @property
+    def passed_over(self) -> bool:
+        """Whether it is known to be about something else; what is unscored is not."""
+        return isinstance(self.relevance, Judged) and not self.used
 
     @property
     def undecided(self) -> bool:
@@ -95,7 +103,7 @@ async def place(
     rows = list(zip(documents, relevance, matches, strict=True))
     wanted = [
         (d, match) for d, answer, match in rows
-        if is_yes(answer) or (chance(answer) or 0.0) >= plan.read or (match and match.used)
+        if is_yes(answer) or _is_read(answer, plan) or (match and match.used)
     ]  # fmt: skip
     asked = [(question, d.id, d) for d, _ in wanted]
     found = await sides_matched(asked, [match for _, match in wanted], judge, plan.certainty)
@@ -116,7 +124,7 @@ def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None])
     for answer, match in zip(relevance, matches, strict=True):
         if match is None:
             found.append(answer)
-        elif match.used and answer.provenance.method == BY_RANK:
+        elif match.used and _by_rank(answer):
             p = match.same + match.opposite if match.why == "meaning" else None
             said = f"labelled on a topic that {match.reason}"
             found.append(Judged(True, _LABEL, probability=p, explanation=said))
@@ -126,6 +134,18 @@ def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None])
         else:
             found.append(answer)
     return found
+
+
+def _is_read(answer: Answer, plan: Plan) -> bool:
+    """Tell whether a passage's side is asked although it is not used: others are compared with it.
+
+    Only where the ranking told its relevance: a language model's answers cost.
+    """
+    return _by_rank(answer) and (chance(answer) or 0.0) >= plan.read
+
+
+def _by_rank(answer: Answer) -> bool:
+    return answer.provenance.method == BY_RANK
 
 
 async def _ask_relevance(
@@ -201,8 +221,10 @@ def _sure(placed: Placed, plan: Plan) -> frozenset[Side]:
     """Return the sides of a passage whose relevance and side are sure enough."""
     if placed.sided.labelled:
         return placed.sided.sides
-    relevant = chance(placed.relevance)
-    if not is_yes(placed.relevance) or (relevant is not None and relevant < plan.relevant):
+    relevance = placed.relevance
+    # A judge's own yes has its own threshold.
+    doubtful = _by_rank(relevance) and (chance(relevance) or 0.0) < plan.relevant
+    if not is_yes(relevance) or doubtful:
         return frozenset()
     if _odds(placed.sided) is None:
         return placed.sided.sides
@@ -217,9 +239,6 @@ def _likely(placed: Placed, side: Side) -> bool:
     if answer is None or not is_yes(placed.relevance):
         return False
     return is_yes(answer) and (chance(answer) or 0.0) >= 0.5 and _leans(answer)
-
-
-_LEAST_ALONE = 0.45
 
 
 def _leans(answer: Answer) -> bool:

@@ -24,10 +24,10 @@ class Plan:
     Attributes:
         sides: the sides to argue, in the order shown.
         retrieve: how many documents are retrieved and placed on a side.
-        relevant: the least probability of being about the question with which a document is used;
-            a side that lacks documents gets any that is judged relevant.
-        read: from this probability of being about the question on, documents are asked for their
-            side.
+        relevant: where the ranking tells relevance, the least probability with which a document is
+            used; a side that lacks documents gets any that is relevant at all.
+        read: where the ranking tells relevance, documents are asked for their side from this
+            probability on, so that the others are compared with them.
         certainty: the least probability with which a judge's verdict puts a document on a side.
         fewest: a side with fewer documents gets those that are likelier on it than on the other.
         quality: how much less a document of the lowest quality counts than one of the highest, in
