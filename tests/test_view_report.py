@@ -197,6 +197,9 @@ def test_undecided_passages_have_their_own_list_with_their_probabilities():
     for shown in ("p = 0.81", "p = 0.47", "p = 0.53"):
         assert shown in html
         assert shown in text
+    own = html[html.index('id="undecided"') : html.index('id="read"')]
+    assert own.count("not sure enough</b>") == 2
+    assert "serve this side" not in own
     assert "Undecided passages" not in render_html(build_case())
 
 
@@ -206,6 +209,9 @@ def test_a_side_that_is_hardly_known_is_announced_at_the_top():
     html = render_html(replace(case, sides=(side, *case.sides[1:])))
     assert html.index("about 58% of them are expected to be") < html.index("The case for")
     assert "doubtful" not in render_html(case)
+    off = replace(case.sides[0], measures={"on_the_question": Measured(0.4, 2, 2)})
+    html = render_html(replace(case, sides=(off, *case.sides[1:])))
+    assert html.index("are about the question; about 40%") < html.index("The case for")
 
 
 def test_what_is_quoted_is_called_so_and_gets_no_precision():

@@ -169,7 +169,8 @@ def _say(case: Case) -> None:
             some = case.unscored or case.undecided
             lines.append(f"{side.side}: no passage {unsided if some else none}")
             continue
-        said = f"{side.side}: {count} sentences from {len(side.response.references)} documents"
+        sources = len(side.response.references)
+        said = f"{side.side}: {_many(count, 'sentence')} from {_many(sources, 'document')}"
         for name in ("on_the_question", "on_this_side"):
             one = side.measures.get(name)
             if one is not None and one.value is not None:
@@ -180,11 +181,15 @@ def _say(case: Case) -> None:
         lines.append(said if measured is not None else f"{said}; quoted verbatim")
         lines += [f"  {problem}" for problem in side.problems]
     if case.undecided:
-        lines.append(f"undecided: {len(case.undecided)} passages about the question are on no side")
+        lines.append(f"undecided: {_many(len(case.undecided), 'passage')} about the question")
     lines += [*doubts(case), *label_notes(case.topics)]
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)
-        lines.append(f"a verdict is missing on {case.unscored} passages: {reason}")
+        lines.append(f"a verdict is missing on {_many(case.unscored, 'passage')}: {reason}")
     lines += [f"judge {name}: {card}" if card else f"judge {name}" for name, card in judges]
     click.echo("\n".join(lines), err=True)
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

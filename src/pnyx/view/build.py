@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from pnyx.errors import shorten
@@ -37,6 +38,9 @@ __all__ = ["doubts", "label_notes", "view_case"]
 
 _DOUBTFUL = 0.65
 """Expected share of a side's passages on it below which a reader is warned."""
+
+_OFF = 0.5
+"""Expected share about the question below which a reader is warned: more often wrong than right."""
 
 _OPENING = 400
 """Characters shown of a passage that is on no side."""
@@ -217,9 +221,15 @@ _NEAR = 0.3
 
 
 def doubts(case: Case) -> tuple[str, ...]:
-    """Warn of sides that are hardly known, or not argued though passages were found."""
+    """Warn of passages that hardly belong here, and of sides not argued though some were found."""
     lines = []
     for side in case.sides:
+        about = side.measures.get("on_the_question")
+        if about is not None and about.value is not None and about.value < _OFF:
+            lines.append(
+                f"{SIDES[side.side].name}: it is doubtful that these passages are about the "
+                f"question; about {about.value:.0%} of them are expected to be."
+            )
         sure = side.measures.get("on_this_side")
         if sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
             lines.append(
@@ -362,7 +372,7 @@ def _undecided(case: Case, one: Undecided) -> UndecidedView:
     document = case.documents.get(one.doc_id)
     checks = [CheckView("About the question?", "", _verdict("relevance", one.relevance))]
     for side, answer in one.stance.items():
-        checks.append(CheckView(f"Serves {side}?", side, _verdict("stance", answer)))
+        checks.append(CheckView(f"Serves {side}?", side, _unsure(_verdict("stance", answer))))
     shown_id = one_line(one.doc_id)
     return UndecidedView(
         id=shown_id,
@@ -371,6 +381,15 @@ def _undecided(case: Case, one: Undecided) -> UndecidedView:
         opening=shorten(one_line(document.text), _OPENING) if document else "",
         checks=tuple(checks),
     )
+
+
+def _unsure(verdict: VerdictView) -> VerdictView:
+    """Return a verdict that decided nothing, without its yes or no."""
+    if verdict.state == "unscored":
+        return verdict
+    word = "not sure enough"
+    phrase = ", ".join(part for part in (word, verdict.probability, verdict.judge) if part)
+    return replace(verdict, state="mixed", word=word, phrase=phrase)
 
 
 def _label(document: Evidence | None) -> str:

@@ -142,7 +142,8 @@ class _Retrieved:
 
     def described(self, searcher: Searcher, question: Question) -> str:
         searched = "question and definition" if question.definition else "question"
-        passed = f", {self.copies} copies passed over" if self.copies else ""
+        copies = "1 copy" if self.copies == 1 else f"{self.copies} copies"
+        passed = f", {copies} passed over" if self.copies else ""
         count = len(self.documents)
         return f"{searcher.plan}, by {searched}; {count} documents retrieved{passed}"
 
@@ -221,7 +222,7 @@ async def _argue_side(
         support=support,
         relevance={d: used[d].relevance for d in response.references},
         stance={d: used[d].sided.verdicts[side] for d in response.references},
-        measures=_measures(response, support, list(used.values()), side),
+        measures=_measures(response, support, list(used.values()), side) if used else {},
         considered=len(mine),
         problems=draft.problems,
         failed=draft.failed,
