@@ -9,7 +9,8 @@ FOLDER keeps the indexes and what each question gave, so that an interrupted run
 FOLDER/cases after a change of the code. Figures: share of cited passages that are about the
 question (its page, pages of the same question); of these on the right side; questions with both
 sides argued where the corpus holds both, and rightly (each side cites a passage of its own);
-passages and different points a question; seconds a question after the index is open.
+passages and different points a question; seconds a question after the index is open, and CPU
+seconds, which other work on the machine does not change.
 """
 
 from __future__ import annotations
@@ -72,13 +73,14 @@ VARIANTS: Mapping[str, Variant] = {
 Row = dict[str, Any]
 
 
-def outcome(collection: Collection, asked: Asked, case: Case, seconds: float) -> Row:
+def outcome(collection: Collection, asked: Asked, case: Case, spent: tuple[float, float]) -> Row:
     """Return what one question gave: for each citation of a side 1 right, -1 wrong, 0 off."""
     cited = {
         side.side: sorted({c.doc_id for s in side.response.sentences for c in s.citations})
         for side in case.sides
     }
-    found: Row = {"question": asked.question.id, "seconds": round(seconds, 2), "cited": cited}
+    seconds, cpu = (round(one, 2) for one in spent)
+    found: Row = {"question": asked.question.id, "seconds": seconds, "cpu": cpu, "cited": cited}
     found["right"] = {
         name: [(collection.side(asked, doc) or 0) * SIDES[name] for doc in own]
         for name, own in cited.items()
@@ -136,9 +138,10 @@ class Bench:
         own = variant.plan
         if own.by_rank is None:
             own = replace(own, by_rank=self.model is None)
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         case = argue(searcher, asked.question, judge=judge, writer=writer, plan=own)
-        return outcome(collection, asked, case, time.perf_counter() - start)
+        spent = time.perf_counter() - start, time.process_time() - cpu
+        return outcome(collection, asked, case, spent)
 
 
 def figures(rows: Sequence[Row]) -> dict[str, float]:
@@ -159,6 +162,7 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
         "undecided": len(left) / len(rows),
         "undecided on the question": _mean([one["on"] is not None for one in left]),
         "seconds": float(np.median([row["seconds"] for row in rows])),
+        "CPU seconds": float(np.median([row["cpu"] for row in rows])),
     }
 
 
