@@ -10,7 +10,8 @@ FOLDER/cases after a change of the code. Figures: share of cited passages that a
 question (its page, pages of the same question); of these on the right side; questions with both
 sides argued where the corpus holds both, and rightly (each side cites a passage of its own);
 passages and different points a question; seconds a question after the index is open, and CPU
-seconds, which other work on the machine does not change.
+seconds, which other work on the machine does not change. Variants after the first take verdicts
+that were given before, so only the first one's seconds are those of a question.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_search import open_writer
 from pnyx.app.search_specs import ArgueSpec
 from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.base import Emit, Judge, ask_async
+from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher
@@ -105,12 +108,36 @@ def _chance(answer: Answer) -> float | None:
     return answer.probability if isinstance(answer, Judged) else None
 
 
+class Remembered:
+    """A judge that answers a question it was asked before at once: variants ask much the same."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._known: dict[tuple[str, ...], Answer] = {}
+        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Ask the judge only what is new."""
+        keys = [self._key(question) for question in questions]
+        new = {key: one for key, one in zip(keys, questions, strict=True) if key not in self._known}
+        answers = await ask_async(self._judge, list(new.values()))
+        self._known.update(zip(new, answers, strict=True))
+        for position, key in enumerate(keys):
+            emit(position, self._known[key])
+
+    @staticmethod
+    def _key(question: JudgeQuestion) -> tuple[str, ...]:
+        names = ("task", "text", "statement", "question", "guideline")
+        return tuple(str(getattr(question, name, "")) for name in names)
+
+
 @dataclass(frozen=True)
 class Bench:
     """Where questions are asked, and by whom."""
 
     work: Path
     embedder: Embedder
+    judge: Judge
     model: Any = None
 
     def rows(self, name: str, asked: Sequence[tuple[Collection, Asked]]) -> list[Row]:
@@ -132,7 +159,7 @@ class Bench:
     def _ask(self, variant: Variant, collection: Collection, asked: Asked) -> Row:
         index: Index = indexed(collection, self.work, self.embedder)
         plan = SearchPlan(scoring=variant.scoring)
-        judge = default_judge(self.model)
+        judge = self.judge
         searcher = Searcher(index, plan, embedder=self.embedder, judge=judge)
         writer = open_writer(ArgueSpec(), self.model)
         own = variant.plan
@@ -213,7 +240,8 @@ def main() -> None:
     if options.questions:
         asked = asked[:: max(1, len(asked) // options.questions)][: options.questions]
     with opened(options.llm) as model:
-        bench = Bench(options.work, embedder_from(), model)
+        judge = default_judge(model)
+        bench = Bench(options.work, embedder_from(), judge if model else Remembered(judge), model)
         names = [f"with {options.llm}"] if model is not None else options.variant
         tables = {name: bench.rows(name, asked) for name in names}
     first = next(iter(tables.values()))
