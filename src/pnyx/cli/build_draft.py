@@ -79,12 +79,9 @@ def _print_plan(
     model: StoredModel | None, asked: AskedSpec, count: int, what: str, *, as_json: bool
 ) -> None:
     """Print what a model that was asked offline would have been asked about `count` of `what`."""
-    from pnyx.judge.llm.plan import planned_models
-
     assert model is not None  # noqa: S101 - without --llm there is no plan
-    planned = planned_models([model], {model.name: prices_of(asked)(model.name)})
     line = f"{count} {what} for {shorten(model.name)}"
-    print_planned(line, {"sources": count}, planned, as_json=as_json)
+    plan_asked(model, asked, line, {"sources": count}, as_json=as_json)
 
 
 # Draft -------------------------------------------------------------------------------------------
