@@ -143,6 +143,7 @@ def argue_plan(spec: ArgueSpec) -> Plan:
         retrieve=spec.retrieve,
         certainty=spec.certainty,
         per_side=spec.per_side,
+        asked=spec.asked,
         by_rank=True,
     )
 

@@ -22,7 +22,7 @@ from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import told, watched
-from pnyx.errors import shorten
+from pnyx.errors import OptionError, shorten
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def command(
 
     check_question(question)
     model.check()
+    if spec.given("asked") and not model.asks_models:
+        raise OptionError("--asked goes with --llm")
     opened = Index.open(index)
     identifier = output.topic_id or question_id(question)
     topic = Question(identifier, question, definition=spec.definition)
@@ -112,9 +114,7 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     return StandInWriter(writer, open_writer(replace(spec, writer=quoting, examples=None), None))
 
 
-def _print_plan(
-    case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as_json: bool
-) -> int:
+def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as_json: bool) -> int:
     """Print what the argument would ask; quoted sentences stand in for those to be written."""
     sentences = sum(len(side.response.sentences) for side in case.sides)
     line = f"an argument of about {sentences} sentences"
@@ -166,6 +166,7 @@ def case_json(case: Case) -> dict[str, Any]:
         "passed_over": case.passed_over,
         "unscored": case.unscored + case.search_unscored,
         "search_problems": list(case.search_problems),
+        "weighed": None if case.weighed is None else case.weighed.row(),
         "topics": [{**match.row(), "passages": count} for match, count in case.topics],
     }
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from pnyx.app.judge_specs import AskedSpec
-from pnyx.app.open_models import open_model, prices_of
+from pnyx.app.open_models import open_model
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.answering import print_planned
+from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import (
     ColumnSpec,
     print_result,

@@ -16,6 +16,7 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched

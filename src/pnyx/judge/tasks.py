@@ -15,7 +15,15 @@ from pnyx.judge.dimensions import definition, dimensions_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.records import SIDES, Side
 
-__all__ = ["TASKS", "Task", "ask_claims", "ask_relevance", "ask_stance", "question_of", "read_items"]
+__all__ = [
+    "TASKS",
+    "Task",
+    "ask_claims",
+    "ask_relevance",
+    "ask_stance",
+    "question_of",
+    "read_items",
+]
 
 _SCALE = (1, 3)
 """Of quality: low, average, high."""

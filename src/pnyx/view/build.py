@@ -217,8 +217,8 @@ _NEAR = 0.3
 
 
 def doubts(case: Case) -> tuple[str, ...]:
-    """Warn of sides that are hardly known, or not argued though passages were found."""
-    lines = []
+    """Warn of sides that a model could not tell, that are hardly known or are not argued."""
+    lines = [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
     for side in case.sides:
         sure = side.measures.get("on_this_side")
         if sure is not None and sure.value is not None and sure.value < _DOUBTFUL:

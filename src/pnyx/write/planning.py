@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.answers import Answer, Judged, Provenance
 from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import JudgeQuestion, Preference, Support
 from pnyx.records import Evidence, Question, Side
@@ -19,12 +19,15 @@ __all__ = ["StandInJudge", "StandInWriter"]
 
 _BY = Provenance("stand-in", method="plan")
 
-_STAND_INS: dict[type, bool | str] = {Support: True, Preference: "tie"}
-"""A yes lets what follows on it be asked; of ties the packaged judge decides."""
+_CHANCES = {
+    "a": {"a": 0.9, "b": 0.05, "tie": 0.05},
+    "b": {"a": 0.05, "b": 0.9, "tie": 0.05},
+    "tie": {"a": 0.4, "b": 0.4, "tie": 0.2},
+}
 
 
 class StandInJudge:
-    """A judge in whose place a yes, or a tie of two claims, is given where it has no answer."""
+    """A judge in whose place a yes, or no preference, is given where it has no answer."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -34,11 +37,23 @@ class StandInJudge:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
 
         def put(position: int, answer: Answer) -> None:
-            value = _STAND_INS.get(type(questions[position]))
-            missing = isinstance(answer, Unscored) and value is not None
-            emit(position, Judged(value, _BY) if missing and value is not None else answer)
+            emit(position, _stand_in(questions[position], answer))
 
         await self._judge.answer(questions, put)
+
+
+def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
+    """Return the answer, or one that lets all be asked: the claims are told apart, no more."""
+    if isinstance(answer, Judged):
+        return answer
+    if isinstance(question, Support):
+        return Judged(True, _BY)
+    if isinstance(question, Preference):
+        chances = _CHANCES["tie"]
+        for side, claim in (("a", question.a), ("b", question.b)):
+            chances = _CHANCES[side] if question.documents == (claim,) else chances
+        return Judged("tie", _BY, notes={"chances": [chances, chances]})
+    return answer
 
 
 class StandInWriter:

@@ -151,7 +151,11 @@ def plan_items(
 
 
 def plan_asked(
-    model: StoredModel | None, spec: SpendingSpec, line: str, head: Mapping[str, Any], *,
+    model: StoredModel | None,
+    spec: SpendingSpec,
+    line: str,
+    head: Mapping[str, Any],
+    *,
     as_json: bool,
 ) -> None:
     """Print what a model that was asked offline, if one was, would have been asked."""

@@ -86,7 +86,8 @@ class ChoiceForm(PreferenceForm):
     ) -> list[Reading | None]:
         """See `Form.read`."""
         choice: Any = validated(_word(), text)
-        (span,) = word_spans(text, "answer")[:1] or [None]
+        spans = word_spans(text, "answer")
+        span = spans[0] if spans else None
         return [Reading(value=_CHOICES[choice.answer], span=span, words=_CHOICES)]
 
 
