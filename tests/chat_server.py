@@ -425,9 +425,7 @@ class Handler(BaseHTTPRequestHandler):
         }
         style = self.server.logprobs
         if text and style is not None and self.body.get("logprobs"):
-            choice["logprobs"] = logprobs_of(
-                text, style, self.spellings or self.server.spellings
-            )
+            choice["logprobs"] = logprobs_of(text, style, self.spellings or self.server.spellings)
         return {
             "id": f"chatcmpl-{self.key[:12]}",
             "object": "chat.completion",

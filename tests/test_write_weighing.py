@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +165,9 @@ def plain(index: str, capsys: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def command(index: str, tmp_path: Path) -> Iterator[list[str]]:
+def command(index: str, tmp_path: Path) -> list[str]:
     store = str(tmp_path / "s.sqlite")
-    yield ["argue", index, QUESTION, "--json", "--writer", "extractive", "--store", store]
+    return ["argue", index, QUESTION, "--json", "--writer", "extractive", "--store", store]
 
 
 @pytest.mark.parametrize("logprobs", ["words", None])
@@ -229,3 +230,128 @@ def test_a_model_that_refuses_leaves_sides_unscored(command: list[str], capsys: 
     assert code == 3
     assert printed["unscored"] > 0
     assert printed["weighed"]["weight"] == 0
+
+
+# --- what it would cost, and what it may
+
+
+@pytest.fixture
+def asking(index: str, tmp_path: Path) -> list[str]:
+    return ["argue", index, QUESTION, "--json", "--store", str(tmp_path / "s.sqlite")]
+
+
+@pytest.fixture(scope="module")
+def labels() -> dict[str, str]:
+    """The authors' sides, by the opening words of a text."""
+    return {judged_text(a)[:60]: a.stance or "neither" for a in load_example().arguments}
+
+
+def asked_by_prompt(server: ChatServer) -> dict[str, int]:
+    names = [row["parameters"]["response_format"]["json_schema"]["name"] for row in server.asked()]
+    return {name: names.count(name) for name in set(names)}
+
+
+def test_a_plan_asks_nothing_and_foresees_what_is_asked(
+    asking: list[str], labels: dict[str, str], capsys: Any
+) -> None:
+    with ChatServer(sides=knowing(labels), logprobs="words") as server:
+        code, plan, _ = run(capsys, *asking, "--llm", server.spec, "--plan")
+        assert code == 0
+        assert server.asked() == []
+        run(capsys, *asking, "--llm", server.spec)
+        made = asked_by_prompt(server)
+        (model,) = plan["models"]
+        # Claims and what is aside, then texts, in both orders; two sides; citations as written.
+        assert made["sides"] % 2 == 0
+        assert made["sides"] > 6
+        assert made["argue"] == 2
+        assert model["calls"] >= made["sides"] + made["argue"]
+        assert model["calls"] <= 2 * sum(made.values()) + 20
+        assert model["prompt_tokens"][0] > 0
+        again = run(capsys, *asking, "--llm", server.spec, "--plan")[1]
+    assert again["models"][0]["calls"] == 0
+    assert again["models"][0]["from_store"] == sum(made.values())
+
+
+def test_a_plan_without_a_model_costs_nothing(index: str, capsys: Any) -> None:
+    code, plan, _ = run(capsys, "argue", index, QUESTION, "--plan", "--json")
+    assert (code, plan["models"]) == (0, [])
+
+
+def test_a_budget_is_kept(asking: list[str], labels: dict[str, str], capsys: Any) -> None:
+    with ChatServer(sides=knowing(labels)) as server:
+        options = ["--llm", server.spec, "--budget-tokens", "1500"]
+        code, printed, _ = run(capsys, *asking, *options)
+        spent = sum(server.billed[n] for n in ("prompt_tokens", "completion_tokens"))
+    assert code == 3
+    assert spent <= 1500
+    assert printed["unscored"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--budget", "1"], "--budget goes with --llm"),
+        (["--asked", "3"], "--asked goes with --llm"),
+    ],
+)
+def test_what_means_nothing_without_a_model_is_refused(
+    index: str, options: list[str], problem: str, capsys: Any
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["argue", index, QUESTION, *options])
+    assert stopped.value.code == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_the_most_that_is_asked_is_kept(
+    asking: list[str], labels: dict[str, str], capsys: Any
+) -> None:
+    with ChatServer(sides=knowing(labels), logprobs="words") as server:
+        options = ["--llm", server.spec, "--asked", "3", "--writer", "extractive"]
+        printed = run(capsys, *asking, *options)[1]
+        assert asked_by_prompt(server) == {"sides": 2 * (3 + 3)}
+    assert printed["weighed"]["asked"] == 3
+
+
+def test_a_log_says_how_far_it_is(
+    asking: list[str], labels: dict[str, str], capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pnyx.cli.common.progress.LOG_SECONDS", 0.0)
+    with ChatServer(sides=knowing(labels), logprobs="words") as server:
+        errors = run(capsys, *asking, "--llm", server.spec)[2]
+    assert re.search(r"pnyx: judging .*: \d+ of \d+, about \d+ s left", errors)
+    assert re.search(r"pnyx: writing pro from \d+ passages: test ", errors)
+
+
+@pytest.mark.parametrize("how", [[], ["--pointwise"], ["--stance", "pro"]])
+def test_a_plan_of_reranking(index: str, tmp_path: Path, how: list[str], capsys: Any) -> None:
+    command = ["search", index, QUESTION, "--rerank", *how, "--depth", "12", "--json"]
+    command += ["--store", str(tmp_path / "s.sqlite")]
+    with ChatServer() as server:
+        code, plan, _ = run(capsys, *command, "--llm", server.spec, "--plan")
+        assert (code, server.asked()) == (0, [])
+        with pytest.raises(SystemExit):
+            main([*command, "--llm", server.spec])
+        assert plan["models"][0]["calls"] == len(server.asked()) > 0
+
+
+def test_a_plan_of_reranking_many_topics(index: str, tmp_path: Path, capsys: Any) -> None:
+    topics = tmp_path / "topics.jsonl"
+    rows = [{"id": str(n), "text": text} for n, text in enumerate((QUESTION, "Is voting a duty?"))]
+    topics.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ["search", index, "--topics", str(topics), "--rerank", "--plan", "--json"]
+    with ChatServer() as server:
+        options = ["--llm", server.spec, "--store", str(tmp_path / "s.sqlite")]
+        plan = run(capsys, *command, *options)[1]
+        assert server.asked() == []
+    assert plan["questions"] == 2
+    assert plan["models"][0]["calls"] > 2
+
+
+def test_a_budget_of_reranking_is_kept(index: str, tmp_path: Path, capsys: Any) -> None:
+    command = ["search", index, QUESTION, "--rerank", "--json", "--budget-tokens", "50"]
+    with ChatServer() as server:
+        options = ["--llm", server.spec, "--store", str(tmp_path / "s.sqlite")]
+        code = run(capsys, *command, *options)[0]
+        assert (code, server.asked()) == (3, [])
