@@ -223,7 +223,8 @@ def main() -> None:
     parser.add_argument("--writer", choices=("extractive", "llm"), default="extractive")
     parser.add_argument("--questions", type=int, help="only so many, drawn from all sets")
     options = parser.parse_args()
-    report = Report("argue-llm" if options.llm else "argue")
+    report = Report("argue")
+    report.name += "-llm" if options.llm else ""
     asked = [
         (collection, one)
         for collection in collections(DATA).values()

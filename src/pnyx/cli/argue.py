@@ -45,7 +45,7 @@ class OutputSpec(Spec, heading="Output", rare="style topic_id"):
     topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question")
 
 
-@verb("argue", without={"search": "stance certainty"})
+@verb("argue", without={"search": "stance certainty"}, rare={"model": "plan budget"})
 @click.argument("index")
 @click.argument("question")
 def command(
@@ -67,7 +67,7 @@ def command(
     \b
     Example:
       pnyx argue my.index "Should voting be compulsory?" --html report.html
-      pnyx argue my.index "Should voting be compulsory?" --llm openai:gpt-4o-mini --plan
+      pnyx argue my.index "Should voting be compulsory?" --llm openai:gpt-4o --plan
     """
     from pnyx.records import Question
     from pnyx.search.index import Index

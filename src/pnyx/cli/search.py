@@ -65,7 +65,7 @@ class RunSpec(Spec, heading="Results", rare="tag"):
             raise InputError(f"--tag is {found!r}, expected one word without spaces")
 
 
-@verb("search")
+@verb("search", rare={"model": "plan budget"})
 @click.argument("index")
 @click.argument("question", required=False)
 def command(
@@ -90,7 +90,7 @@ def command(
       pnyx search my.index "Should voting be compulsory?" --model touche -k 5
       pnyx search my.index --topics topics.jsonl --out run.trec
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
-      pnyx search my.index --topics topics.jsonl --rerank --llm openai:gpt-4o-mini --plan
+      pnyx search my.index --topics topics.jsonl --rerank --llm openai:gpt-4o --plan
     """
     from pnyx.search.index import Index
 

@@ -196,7 +196,7 @@ def _preference(fields: Fields) -> Preference:
 
 def _sides(fields: Fields) -> Preference:
     identifier, question = fields.identifier("id"), fields.required("question")
-    text, criterion = fields.required("text"), fields.text("definition")
+    text, criterion = fields.required("text"), fields.text("guideline")
     return ask_claims(identifier, question, text, definition=criterion, **_shared(fields))
 
 

@@ -261,7 +261,7 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "items for `pnyx judge sides`: which side of the question does the text argue for?",
             '{"id": "1", "text": "Tea calms.", "question": "Is tea healthy?"}',
             "text question",
-            "definition group",
+            "guideline group",
         ),
         _items(
             "ranking-items",
