@@ -504,7 +504,7 @@ REQUESTS = {
     "relevance-examples-direct": "325513758bc1",
     "relevance-probability": "8fc37fa61467",
     "relevance-probability-direct": "7a159f7d9822",
-    "sides": "386033a798a8",
+    "sides": "bda1c6a1c43c",
     "stance": "514d62bd98ce",
     "stance-direct": "6680af702f24",
     "support": "7a19b117bbef",

@@ -181,6 +181,11 @@ def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
             for name, value in figures(rows).items()}  # fmt: skip
 
 
+def cells(found: Mapping[str, tuple[float, float, float]], sign: str = "") -> list[str]:
+    """Return the cells of a row: value and interval."""
+    return [f"{v:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]" for v, low, high in found.values()]
+
+
 def differences(rows: Sequence[Row], base: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
     """Return by how much each figure is above that of `base` on the same questions."""
     pairs = list(zip(_drawn(rows), _drawn(base), strict=True))  # the same questions are drawn
@@ -245,21 +250,17 @@ def main() -> None:
     report.line(f"{len(asked)} {options.part} questions. Value [95 % interval over questions].")
     report.head(f"{options.part} pages ({len(first)})", *figures(first))
     for name, rows in tables.items():
-        cells = [f"{v:.2f} [{low:.2f}, {high:.2f}]" for v, low, high in intervals(rows).values()]
-        report.row(name, *cells)
-    for name, rows in list(tables.items())[1:] if options.llm else ():
-        found = differences(rows, first)
-        cells = [f"{v:+.2f} [{low:+.2f}, {high:+.2f}]" for v, low, high in found.values()]
-        report.row("difference", *cells)
-        own = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
-        report.line(f"Sides {name}: the model counted on {sum(own)} of {len(own)} questions.")
+        report.row(name, *cells(intervals(rows)))
+    if options.llm:
+        report.row("difference", *cells(differences(rows, first), "+"))
+        told = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
+        report.line(f"\nThe model had a say in the sides of {sum(told)} of {len(told)} questions.")
     sets = {name: [i for i, (c, _) in enumerate(asked) if c.name == name]
             for name in dict.fromkeys(c.name for c, _ in asked)}  # fmt: skip
     report.head(f"{next(iter(tables))}, by set", *figures(first))
     for name, places in sets.items():
         rows = [first[i] for i in places]
-        cells = [f"{v:.2f} [{low:.2f}, {high:.2f}]" for v, low, high in intervals(rows).values()]
-        report.row(f"{name} ({len(rows)})", *cells)
+        report.row(f"{name} ({len(rows)})", *cells(intervals(rows)))
     report.write(options.write)
 
 

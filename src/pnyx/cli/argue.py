@@ -67,7 +67,7 @@ def command(
     \b
     Example:
       pnyx argue my.index "Should voting be compulsory?" --html report.html
-      pnyx argue my.index "Should voting be compulsory?" --llm openai:gpt-4o --plan
+      pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
     from pnyx.records import Question
     from pnyx.search.index import Index

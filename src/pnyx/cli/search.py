@@ -90,7 +90,7 @@ def command(
       pnyx search my.index "Should voting be compulsory?" --model touche -k 5
       pnyx search my.index --topics topics.jsonl --out run.trec
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
-      pnyx search my.index --topics topics.jsonl --rerank --llm openai:gpt-4o --plan
+      pnyx search my.index --topics topics.jsonl --rerank --llm local --plan
     """
     from pnyx.search.index import Index
 

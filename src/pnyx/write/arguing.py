@@ -57,12 +57,11 @@ def argue(
     plan = plan or Plan()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     found = _retrieve(searcher, question, plan)
-    ranked, relevance = None, None
     sides = _teller(judge, question, plan)
     usual = isinstance(judge, PackagedJudge) or sides is not judge
-    if usual if plan.by_rank is None else plan.by_rank:
-        ranked = RankedRelevance(searcher.engine, searcher.embedder)
-        relevance = ranked.judge(question.text, found.hits, found.documents)
+    by_rank = usual if plan.by_rank is None else plan.by_rank
+    ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
+    relevance = ranked.judge(question.text, found.hits, found.documents) if ranked else None
     quality, of_all = _quality(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
 
