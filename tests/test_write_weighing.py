@@ -210,7 +210,9 @@ def test_a_model_without_information_is_found_out(
     assert printed["weighed"]["weight"] == 0
     assert printed["weighed"]["apart"] == pytest.approx(0.0)
     assert "The packaged judge told the sides, not test" in errors
-    assert any("told the sides, not test" in card for card in printed["judges"].values())
+    assert "told the sides, not test" in printed["judges"]["test+sides"]
+    stances = [r for s in printed["sides"] for r in s["verdicts"] if r["task"] == "stance"]
+    assert {row["judge"] for row in stances} <= set(printed["judges"])
 
 
 def test_that_the_packaged_judge_decided_stands_at_the_top_of_the_page(

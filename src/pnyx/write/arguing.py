@@ -79,13 +79,14 @@ def argue(
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed)
-    cards = {one.name: one.card for one in (judge, ranked, sides) if one is not None}
+    cards = {one.name: one.card for one in (judge, ranked) if one is not None}
+    weighed = sides if isinstance(sides, WeighedSides) else None
     labelled = list(map(label_topic, found.documents))
     return replace(
         case,
         quality=quality if of_all else {},
-        weighed=sides.weighed if isinstance(sides, WeighedSides) else None,
-        judges={**cards, **case.judges},
+        weighed=weighed and weighed.weighed,
+        judges={**cards, **(weighed.cards if weighed else {}), **case.judges},
         settings={"search": found.described(searcher, question), "writer": writer.name},
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,

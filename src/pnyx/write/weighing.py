@@ -211,9 +211,13 @@ class WeighedSides:
 
     @property
     def card(self) -> str:
-        """How much the model counted, and the packaged judge's figures."""
-        said = "" if self.weighed is None else f"{self.weighed.said}. "
-        return f"{said}Packaged judge: {self._packaged.card}"
+        """Who told the sides, and why; empty before that is known."""
+        return "" if self.weighed is None else self.weighed.said
+
+    @property
+    def cards(self) -> dict[str, str]:
+        """Name -> card of it and of the packaged judge beside it."""
+        return {self.name: self.card, self._packaged.name: self._packaged.card}
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
