@@ -19,7 +19,7 @@ STYLES = {
 """How a text is cut into tokens; `fused` keeps a quotation mark and the word after it together,
 `bytes` sends each byte of what is not ASCII as a token of its own."""
 
-WORD = re.compile(r'"answer": "(yes|no)"')
+WORD = re.compile(r'"answer": "(yes|no|first|second|neither)"')
 _REST = -12.0
 _FORCED = -9999.0
 """What some servers send for a token that only the schema's grammar made the model write."""
@@ -45,6 +45,13 @@ def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
     if statements:
         return {number: _verdict(f"{seed}/{number}", "reason") for number in statements}
     return _verdict(seed, "reason", "evidence")
+
+
+def choice_in(prompt: str) -> tuple[str, str, str] | None:
+    """Return text, first and second claim of a prompt that asks which claim a text argues for."""
+    text = re.search(r"^<<<text (\w+)\n(.*)\ntext \1>>>$", prompt, re.MULTILINE | re.DOTALL)
+    claims = re.search(r"^First claim: (.*)\nSecond claim: (.*)$", prompt, re.MULTILINE)
+    return (text[2], claims[1], claims[2]) if text and claims else None
 
 
 def _verdict(seed: str, *texts: str) -> dict[str, Any]:

@@ -23,12 +23,20 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from chat_replies import entries, logprobs_of, reply_to, with_extra, with_repeated, without_last
+from chat_replies import (
+    choice_in,
+    entries,
+    logprobs_of,
+    reply_to,
+    with_extra,
+    with_repeated,
+    without_last,
+)
 
 HTML = (
     b"<!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>"
@@ -53,6 +61,7 @@ class ChatServer(ThreadingHTTPServer):
         logprobs: how replies are cut into tokens (`chat_replies.STYLES`) where their
             probabilities are asked for; None sends none.
         spellings: probability of each alternative where an answer's word begins.
+        sides: the same, for a text and two claims (first, second, neither): a model of its own.
         log: file that gets one JSON line as a request comes and one as its answer is out. An
             event `unread` takes back the last `answered` of its key: the client went away
             without reading it.
@@ -78,6 +87,7 @@ class ChatServer(ThreadingHTTPServer):
         queue: bool = True,
         logprobs: str | None = None,
         spellings: Mapping[str, float] | None = None,
+        sides: Callable[[str, str, str], Mapping[str, float]] | None = None,
         log: str | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", port), Handler)
@@ -91,6 +101,7 @@ class ChatServer(ThreadingHTTPServer):
         self.queue = queue
         self.logprobs = logprobs
         self.spellings = spellings or SPELLINGS
+        self.sides = sides
         self.log: list[dict[str, Any]] = []
         self.billed: Counter[str] = Counter()
         self.busy = self.busiest = 0
@@ -174,6 +185,7 @@ class Handler(BaseHTTPRequestHandler):
     server: ChatServer
     handed = ""
     at_work = False
+    spellings: Mapping[str, float] | None = None
 
     def handle_one_request(self) -> None:
         try:
@@ -196,7 +208,7 @@ class Handler(BaseHTTPRequestHandler):
         self.prompt = "\n".join(m["content"] for m in self.body["messages"])
         limit = self.body.get("max_tokens", self.body.get("max_completion_tokens"))
         self.key = key_of(self.body["messages"], limit)
-        self.handed = ""
+        self.handed, self.spellings = "", None
         said = self.body["messages"]
         behaviour = self.server.behaviour(self.prompt, key_of(said[:2]), len(said) // 2)
         parameters = {k: v for k, v in self.body.items() if k != "messages"}
@@ -397,8 +409,12 @@ class Handler(BaseHTTPRequestHandler):
         return reply_to(self.body, self.prompt, self.key)
 
     def verdict(self) -> str:
-        """An answer in the asked-for schema, made from the prompt's hash."""
-        return json.dumps(self.answer())
+        """An answer in the asked-for schema, made from the prompt's hash, or a side's."""
+        asked = choice_in(self.prompt)
+        if asked is None or self.server.sides is None:
+            return json.dumps(self.answer())
+        self.spellings = self.server.sides(*asked)
+        return json.dumps({"answer": max(self.spellings, key=self.spellings.__getitem__)})
 
     def completion(self, text: str | None, **message: Any) -> dict[str, Any]:
         finish_reason = message.pop("finish_reason", "stop")
@@ -409,7 +425,7 @@ class Handler(BaseHTTPRequestHandler):
         }
         style = self.server.logprobs
         if text and style is not None and self.body.get("logprobs"):
-            choice["logprobs"] = logprobs_of(text, style, self.server.spellings)
+            choice["logprobs"] = logprobs_of(text, style, self.spellings or self.server.spellings)
         return {
             "id": f"chatcmpl-{self.key[:12]}",
             "object": "chat.completion",

@@ -339,7 +339,7 @@ def test_a_task_reads_its_example_and_knows_its_prompt(name, tmp_path):
         (reading,) = form.read(prompt, [question], 0, reply)
         assert reading is not None
         if reading.span is not None:
-            assert reply[slice(*reading.span)] in ("yes", "no")
+            assert reply[slice(*reading.span)] in (reading.words or ("yes", "no"))
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -504,6 +504,7 @@ REQUESTS = {
     "relevance-examples-direct": "325513758bc1",
     "relevance-probability": "8fc37fa61467",
     "relevance-probability-direct": "7a159f7d9822",
+    "sides": "bda1c6a1c43c",
     "stance": "514d62bd98ce",
     "stance-direct": "6680af702f24",
     "support": "7a19b117bbef",

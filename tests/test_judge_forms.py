@@ -106,6 +106,12 @@ def strict_preference(text: str) -> list[Any]:
     ]
 
 
+def strict_choice(text: str) -> list[Any]:
+    value = strict_object(text)
+    check(set(value) == {"answer"})
+    return [CHOICES[said(value["answer"], *CHOICES)]]
+
+
 def strict_ranking(text: str) -> list[Any]:
     value = strict_object(text)
     check(set(value) == {"order"} and isinstance(value["order"], list))
@@ -120,6 +126,7 @@ def strict_ranking(text: str) -> list[Any]:
 SUPPORT = Support("1", "Fares fell.", "Buses got cheaper.")
 MANY = [Support(str(n), "Fares fell.", f"Statement {n}.") for n in range(3)]
 RATING = Rating("1", "Text.", ("clarity", "cogency", "reasonableness"), (1, 3))
+CHOICES = {"first": "a", "second": "b", "neither": "tie"}
 PREFERENCE = Preference("1", "A.", "B.", "Q?")
 RANKING = Ranking("1", "Q?", ("A.", "B.", "C.", "D."))
 VERDICT = {"reason": "r", "evidence": "Fares fell", "answer": "yes", "confidence": 0.75}
@@ -153,6 +160,7 @@ CASES = {
         {"reason": "r", "winner": "second"},
         strict_preference,
     ),
+    "choice": Case(load_prompt("sides"), [PREFERENCE], {"answer": "neither"}, strict_choice),
     "ranking": Case(load_prompt("ranking"), [RANKING], {"order": [3, 1, 4, 2]}, strict_ranking),
 }
 
@@ -206,7 +214,8 @@ def written(question: JudgeQuestion, reading: Reading, text: str) -> None:
     if reading.span is not None:
         start, end = reading.span
         word = json.loads(f'"{text[start:end]}"')
-        assert word.strip().lower() == ("yes" if reading.value else "no")
+        known = reading.words or {"yes": True, "no": False}
+        assert known[word.strip().lower()] == reading.value
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA python benchmarks/argue/debates.py --work FOLDER [--variant NAME ...]
     ... --part development          # what choices are made on; test pages are the default
-    ... --llm local:MODEL.gguf --questions 20
+    ... --llm gguf:MODEL.gguf --questions 20   # beside the default on the same questions
     ... --write docs/benchmarks/argue.md
 
 FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
@@ -10,8 +10,10 @@ FOLDER/cases after a change of the code. Figures: share of cited passages that a
 question (its page, pages of the same question); of these on the right side; questions with both
 sides argued where the corpus holds both, and rightly (each side cites a passage of its own);
 passages and different points a question; seconds a question after the index is open, and CPU
-seconds, which other work on the machine does not change. Variants after the first take verdicts
-that were given before, so only the first one's seconds are those of a question.
+seconds of this process, which other work on the machine hardly changes. Variants after the first
+take verdicts that were given before: only the first one's seconds are those of a question. A
+model's replies are kept in FOLDER/replies.sqlite; by default sentences are quoted with a model,
+too, so that the rows differ in who tells relevance and sides alone (`--writer llm`).
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pages import Asked, Collection, collections, indexed
@@ -45,6 +48,9 @@ from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
 from pnyx.write.arguing import Plan, argue
 from pnyx.write.case import Case
+
+if TYPE_CHECKING:
+    from pnyx.judge.store.completions import StoredModel
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 DRAWS = 2000
@@ -101,6 +107,7 @@ def outcome(collection: Collection, asked: Asked, case: Case, spent: tuple[float
     ]
     found["both"] = collection.sides(asked) == {1, -1}
     found["unscored"] = case.unscored
+    found["weighed"] = None if case.weighed is None else case.weighed.row()
     return found
 
 
@@ -138,11 +145,13 @@ class Bench:
     work: Path
     embedder: Embedder
     judge: Judge
-    model: Any = None
+    writer: Literal["extractive", "llm"] = "extractive"
 
-    def rows(self, name: str, asked: Sequence[tuple[Collection, Asked]]) -> list[Row]:
+    def rows(
+        self, name: str, asked: Sequence[tuple[Collection, Asked]], model: StoredModel | None = None
+    ) -> list[Row]:
         """Ask all questions in one way; those that an earlier run asked are read."""
-        file = self.work / "cases" / f"{name.replace(' ', '-')}.jsonl"
+        file = self.work / "cases" / f"{re.sub(r'[^A-Za-z0-9.@]+', '-', name)}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         known: dict[str, Row] = {}
         if file.exists():
@@ -150,21 +159,23 @@ class Bench:
         with file.open("a", encoding="utf-8") as stream:
             for collection, one in asked:
                 if one.question.id not in known:
-                    row = self._ask(VARIANTS.get(name, Variant()), collection, one)
+                    row = self._ask(VARIANTS.get(name, Variant()), collection, one, model)
                     known[one.question.id] = row
                     stream.write(json.dumps(row) + "\n")
                     stream.flush()
         return [known[one.question.id] for _, one in asked]
 
-    def _ask(self, variant: Variant, collection: Collection, asked: Asked) -> Row:
+    def _ask(
+        self, variant: Variant, collection: Collection, asked: Asked, model: StoredModel | None
+    ) -> Row:
         index: Index = indexed(collection, self.work, self.embedder)
         plan = SearchPlan(scoring=variant.scoring)
-        judge = self.judge
+        judge = self.judge if model is None else default_judge(model)
         searcher = Searcher(index, plan, embedder=self.embedder, judge=judge)
-        writer = open_writer(ArgueSpec(), self.model)
+        writer = open_writer(ArgueSpec(writer=self.writer if model else "extractive"), model)
         own = variant.plan
         if own.by_rank is None:
-            own = replace(own, by_rank=self.model is None)
+            own = replace(own, by_rank=True)
         start, cpu = time.perf_counter(), time.process_time()
         case = argue(searcher, asked.question, judge=judge, writer=writer, plan=own)
         spent = time.perf_counter() - start, time.process_time() - cpu
@@ -199,18 +210,37 @@ def _mean(values: Sequence[float]) -> float:
 
 def intervals(rows: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
     """Return value, low and high of each figure; questions are drawn anew."""
+    drawn = _drawn(rows)
+    return {name: (value, *_between([one[name] for one in drawn]))
+            for name, value in figures(rows).items()}  # fmt: skip
+
+
+def cells(found: Mapping[str, tuple[float, float, float]], sign: str = "") -> list[str]:
+    """Return the cells of a row: value and interval."""
+    return [f"{v:{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]" for v, low, high in found.values()]
+
+
+def differences(rows: Sequence[Row], base: Sequence[Row]) -> dict[str, tuple[float, float, float]]:
+    """Return by how much each figure is above that of `base` on the same questions."""
+    pairs = list(zip(_drawn(rows), _drawn(base), strict=True))  # the same questions are drawn
+    one, other = figures(rows), figures(base)
+    return {name: (one[name] - other[name], *_between([a[name] - b[name] for a, b in pairs]))
+            for name in one}  # fmt: skip
+
+
+def _drawn(rows: Sequence[Row]) -> list[dict[str, float]]:
     rng = np.random.default_rng(0)
-    drawn = [figures([rows[i] for i in rng.integers(0, len(rows), len(rows))])
-             for _ in range(DRAWS)]  # fmt: skip
-    found = {}
-    for name, value in figures(rows).items():
-        low, high = np.nanquantile([one[name] for one in drawn], [0.025, 0.975])
-        found[name] = (value, float(low), float(high))
-    return found
+    return [figures([rows[i] for i in rng.integers(0, len(rows), len(rows))])
+            for _ in range(DRAWS)]  # fmt: skip
+
+
+def _between(values: Sequence[float]) -> tuple[float, float]:
+    low, high = np.nanquantile(values, [0.025, 0.975])
+    return float(low), float(high)
 
 
 @contextlib.contextmanager
-def opened(llm: str | None) -> Iterator[Any]:
+def opened(llm: str | None, work: Path) -> Iterator[StoredModel | None]:
     """Yield the language model, if one is named."""
     if llm is None:
         yield None
@@ -218,7 +248,8 @@ def opened(llm: str | None) -> Iterator[Any]:
     from pnyx.app.judge_specs import ModelSpec
     from pnyx.app.open_models import open_model
 
-    with open_model(ModelSpec(llm=llm), lambda line: print(line, file=sys.stderr)) as model:
+    spec = ModelSpec(llm=(llm,), store=str(work / "replies.sqlite"))
+    with open_model(spec, lambda line: print(line, file=sys.stderr)) as model:
         yield model
 
 
@@ -228,9 +259,11 @@ def main() -> None:
     parser.add_argument("--part", choices=("test", "development"), default="test")
     parser.add_argument("--variant", nargs="*", default=list(VARIANTS))
     parser.add_argument("--llm", metavar="SPEC")
-    parser.add_argument("--questions", type=int, help="only so many, spread over the sets")
+    parser.add_argument("--writer", choices=("extractive", "llm"), default="extractive")
+    parser.add_argument("--questions", type=int, help="only so many, drawn from all sets")
     options = parser.parse_args()
     report = Report("argue")
+    report.name += "-llm" if options.llm else ""
     asked = [
         (collection, one)
         for collection in collections(DATA).values()
@@ -238,25 +271,30 @@ def main() -> None:
         if one.part == options.part
     ]
     if options.questions:
-        asked = asked[:: max(1, len(asked) // options.questions)][: options.questions]
-    with opened(options.llm) as model:
-        judge = default_judge(model)
-        bench = Bench(options.work, embedder_from(), judge if model else Remembered(judge), model)
-        names = [f"with {options.llm}"] if model is not None else options.variant
-        tables = {name: bench.rows(name, asked) for name in names}
+        order = np.random.default_rng(0).permutation(len(asked))
+        asked = [asked[i] for i in order[: options.questions]]
+    bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)), options.writer)
+    names = ["default"] if options.llm else options.variant
+    tables = {name: bench.rows(name, asked) for name in names}
+    with opened(options.llm, options.work) as model:
+        if model is not None:
+            name = f"with {model.name}"
+            tables[name] = bench.rows(name, asked, model)
     first = next(iter(tables.values()))
     report.line(f"{len(asked)} {options.part} questions. Value [95 % interval over questions].")
     report.head(f"{options.part} pages ({len(first)})", *figures(first))
     for name, rows in tables.items():
-        cells = [f"{v:.2f} [{low:.2f}, {high:.2f}]" for v, low, high in intervals(rows).values()]
-        report.row(name, *cells)
+        report.row(name, *cells(intervals(rows)))
+    if options.llm:
+        report.row("difference", *cells(differences(rows, first), "+"))
+        told = [row["weighed"]["weight"] > 0 for row in rows if row["weighed"] is not None]
+        report.line(f"\nThe model had a say in the sides of {sum(told)} of {len(told)} questions.")
     sets = {name: [i for i, (c, _) in enumerate(asked) if c.name == name]
             for name in dict.fromkeys(c.name for c, _ in asked)}  # fmt: skip
     report.head(f"{next(iter(tables))}, by set", *figures(first))
     for name, places in sets.items():
         rows = [first[i] for i in places]
-        cells = [f"{v:.2f} [{low:.2f}, {high:.2f}]" for v, low, high in intervals(rows).values()]
-        report.row(f"{name} ({len(rows)})", *cells)
+        report.row(f"{name} ({len(rows)})", *cells(intervals(rows)))
     report.write(options.write)
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "CombiningSpec",
     "JudgeSpec",
     "ModelSpec",
+    "PaidModelSpec",
     "SpendingSpec",
     "WriterSpec",
 ]
@@ -149,6 +150,14 @@ class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
         "--from-store",
         needs=_LLM,
     )
+
+
+class PaidModelSpec(SpendingSpec, ModelSpec):
+    """Which language model is asked, if any, and what may be spent."""
+
+    def check(self) -> None:
+        """Refuse what means nothing where no language model is named."""
+        self.check_needs()
 
 
 class WriterSpec(ModelSpec):

@@ -133,8 +133,8 @@ def _perspectives(
     return IndexPerspectives(index, count=count, judge=judge, matcher=TopicMatcher(spec.topic))
 
 
-def argue_plan(spec: ArgueSpec, model: StoredModel | None) -> Plan:
-    """Return how an argument is made, with a language model or without one."""
+def argue_plan(spec: ArgueSpec) -> Plan:
+    """Return how an argument is made."""
     from pnyx.records import SIDES
     from pnyx.write.arguing import Plan
 
@@ -143,7 +143,8 @@ def argue_plan(spec: ArgueSpec, model: StoredModel | None) -> Plan:
         retrieve=spec.retrieve,
         certainty=spec.certainty,
         per_side=spec.per_side,
-        by_rank=model is None,
+        asked=spec.asked,
+        by_rank=True,
     )
 
 

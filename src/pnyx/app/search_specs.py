@@ -150,7 +150,7 @@ class SearchSpec(StageSpec, ScoringSpec):
     """A whole search."""
 
 
-class ArgueSpec(Spec, heading="Argument", rare="certainty writer context examples"):
+class ArgueSpec(Spec, heading="Argument", rare="certainty asked writer context examples"):
     """How both sides are argued; see `pnyx.write.arguing.Plan`."""
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
@@ -159,6 +159,9 @@ class ArgueSpec(Spec, heading="Argument", rare="certainty writer context example
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
     certainty: float = opt(
         CERTAINTY, "Minimum probability for assigning a document to a side.", within="[0.5, 1.0]"
+    )
+    asked: int = opt(
+        Plan().asked, "Documents that the language model is asked about their side.", low=1
     )
     definition: str = opt("", "What makes a passage relevant, in words.")
     writer: Literal["extractive", "llm"] | None = opt(

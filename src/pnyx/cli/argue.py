@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pnyx._version import __version__
-from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import watched
-from pnyx.errors import shorten
+from pnyx.cli.common.progress import told, watched
+from pnyx.errors import OptionError, shorten
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
-    from pnyx.write.case import Case
+    from pnyx.judge.base import Judge
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.write.case import Case, Writer
 
 __all__ = ["case_json", "command", "question_id"]
 
@@ -40,7 +45,7 @@ class OutputSpec(Spec, heading="Output", rare="style topic_id"):
     topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question")
 
 
-@verb("argue", without={"search": "stance certainty"})
+@verb("argue", without={"search": "stance certainty"}, rare={"model": "plan budget"})
 @click.argument("index")
 @click.argument("question")
 def command(
@@ -49,30 +54,38 @@ def command(
     output: OutputSpec,
     spec: ArgueSpec,
     search: SearchSpec,
-    model: ModelSpec,
+    model: PaidModelSpec,
     as_json: bool,
 ) -> int:
     """Argue a question from an index: each sentence cited, each citation judged.
 
     Without --llm the packaged judge decides and sentences are quoted, so no key and no network
-    are needed. Without --out, --html and --md the report is printed as Markdown.
+    are needed. A language model writes, and tells sides as far as its answers carry information;
+    the report says how far that is. Without --out, --html and --md the report is printed as
+    Markdown.
 
     \b
     Example:
       pnyx argue my.index "Should voting be compulsory?" --html report.html
+      pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
     from pnyx.records import Question
     from pnyx.search.index import Index
     from pnyx.write.arguing import argue
 
     check_question(question)
+    model.check()
+    if spec.given("asked") and not model.asks_models:
+        raise OptionError("--asked goes with --llm")
     opened = Index.open(index)
     identifier = output.topic_id or question_id(question)
     topic = Question(identifier, question, definition=spec.definition)
-    with open_model(model, say) as llm, watched(default_judge(llm)) as judge:
-        writer = open_writer(spec, llm)
+    with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
+        writer = _writer(spec, llm, plan=model.plan)
         searcher = open_searcher(opened, search, llm, judge, say)
-        case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec, llm))
+        case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
+        if model.plan:
+            return _print_plan(case, llm, model, as_json=as_json)
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
     if output.out:
         write_responses_file(output.out, [case], output.style)
@@ -81,6 +94,32 @@ def command(
     print_result(case_json(case), "", as_json=as_json, ensure_ascii=False, indent=2)
     _say(case)
     return 0 if case.complete else EXIT_UNSCORED
+
+
+@contextlib.contextmanager
+def _judge(llm: StoredModel | None, *, plan: bool) -> Iterator[Judge]:
+    from pnyx.write.planning import StandInJudge
+
+    with watched(default_judge(llm), [llm] if llm is not None else []) as judge:
+        yield StandInJudge(judge) if plan else judge
+
+
+def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
+    from pnyx.write.planning import StandInWriter
+
+    writer = open_writer(spec, llm)
+    if not plan:
+        return told(writer)
+    quoting: Literal["extractive"] = "extractive"
+    return StandInWriter(writer, open_writer(replace(spec, writer=quoting, examples=None), None))
+
+
+def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as_json: bool) -> int:
+    """Print what the argument would ask; quoted sentences stand in for those to be written."""
+    sentences = sum(len(side.response.sentences) for side in case.sides)
+    line = f"an argument of about {sentences} sentences"
+    plan_asked(llm, model, line, {"sentences": sentences}, as_json=as_json)
+    return 0
 
 
 def question_id(question: str) -> str:
@@ -127,6 +166,7 @@ def case_json(case: Case) -> dict[str, Any]:
         "passed_over": case.passed_over,
         "unscored": case.unscored + case.search_unscored,
         "search_problems": list(case.search_problems),
+        "weighed": None if case.weighed is None else case.weighed.row(),
         "topics": [{**match.row(), "passages": count} for match, count in case.topics],
     }
 

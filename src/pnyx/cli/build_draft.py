@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from pnyx.app.judge_specs import AskedSpec
-from pnyx.app.open_models import open_model, prices_of
+from pnyx.app.open_models import open_model
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.answering import print_planned
+from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import (
     ColumnSpec,
     print_result,
@@ -79,12 +79,9 @@ def _print_plan(
     model: StoredModel | None, asked: AskedSpec, count: int, what: str, *, as_json: bool
 ) -> None:
     """Print what a model that was asked offline would have been asked about `count` of `what`."""
-    from pnyx.judge.llm.plan import planned_models
-
     assert model is not None  # noqa: S101 - without --llm there is no plan
-    planned = planned_models([model], {model.name: prices_of(asked)(model.name)})
     line = f"{count} {what} for {shorten(model.name)}"
-    print_planned(line, {"sources": count}, planned, as_json=as_json)
+    plan_asked(model, asked, line, {"sources": count}, as_json=as_json)
 
 
 # Draft -------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
         watched(default_judge(model)) as judge,
     ):
         writer = open_writer(ArgueSpec(), model)
-        plan = argue_plan(ArgueSpec(), model)
+        plan = argue_plan(ArgueSpec())
         cases, measures = _run(folder, example, judge, writer, plan)
         seconds = round(time.monotonic() - began, 1)
         summary = {

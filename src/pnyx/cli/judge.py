@@ -97,6 +97,7 @@ def command(
     stance      does it argue for a side?   id, text, question, stance
     quality     how good, on 15 dimensions? id, text
     preference  which of two is better?     id, a, b, question
+    sides       for which side is it?       id, text, question
     ranking     which order suits best?     id, query, documents
 
     RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
@@ -24,7 +25,7 @@ from pnyx.errors import InputError, OptionError, shorten
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
-    from pnyx.records import Evidence
+    from pnyx.records import Evidence, Question
     from pnyx.search.engine import Engine, Hit, Topic
     from pnyx.search.pipeline import Found, Searcher
     from pnyx.search.topics import TopicMatch
@@ -50,21 +51,21 @@ class RunSpec(Spec, heading="Results", rare="tag"):
     )
     tag: str | None = opt(None, "Run tag.", shown="the model and later stages", needs="topics")
 
-    def check(self, question: str | None, *, as_json: bool) -> None:
+    def check(self, question: str | None, *, as_json: bool, plan: bool) -> None:
         """Refuse what does not go together."""
         if (question is None) == (self.topics is None):
             raise OptionError("give either a QUESTION or --topics FILE")
-        if (self.topics is None) != (self.out is None):
+        if (self.topics is None) != (self.out is None) and not (plan and self.out is None):
             raise OptionError("--topics and --out go together")
         self.check_needs()
-        if self.topics is not None and as_json:
+        if self.topics is not None and as_json and not plan:
             raise OptionError("--json goes with a QUESTION; --topics writes a TREC run")
         if self.tag is not None and (not self.tag or self.tag.split() != [self.tag]):
             found = shorten(self.tag, 40)
             raise InputError(f"--tag is {found!r}, expected one word without spaces")
 
 
-@verb("search")
+@verb("search", rare={"model": "plan budget"})
 @click.argument("index")
 @click.argument("question", required=False)
 def command(
@@ -72,7 +73,7 @@ def command(
     question: str | None,
     run: RunSpec,
     search: SearchSpec,
-    model: ModelSpec,
+    model: PaidModelSpec,
     as_json: bool,
 ) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
@@ -89,23 +90,28 @@ def command(
       pnyx search my.index "Should voting be compulsory?" --model touche -k 5
       pnyx search my.index --topics topics.jsonl --out run.trec
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
+      pnyx search my.index --topics topics.jsonl --rerank --llm local --plan
     """
     from pnyx.search.index import Index
 
-    run.check(question, as_json=as_json)
+    run.check(question, as_json=as_json, plan=model.plan)
     if run.topics and search.topic:
         raise OptionError("--topic goes with a QUESTION")
     if model.llm and not search.asks_model:
         raise OptionError(
             "--llm goes with --rerank, --threshold, --stance or --diversify perspectives"
         )
+    model.check()
     opened = Index.open(index)
     asked = model if search.asks_model else None
-    with open_model(asked, say) as llm, _judge(llm, search) as judge:
+    with open_model(asked, say, model) as llm, _judge(llm, search) as judge:
         searcher = open_searcher(opened, search, llm, judge, say)
+        questions = _questions(question, run)
+        if model.plan:
+            return _print_plan(searcher, questions, llm, model, run.k, as_json=as_json)
         if run.topics is not None:
-            return _write_run(searcher, run, search)
-        return _show(searcher, str(question), run.k, as_json)
+            return _write_run(searcher, questions, run, search)
+        return _show(searcher, questions[0], run.k, as_json)
 
 
 @contextlib.contextmanager
@@ -114,20 +120,49 @@ def _judge(model: StoredModel | None, search: SearchSpec) -> Iterator[Judge | No
     if not (search.asks_model or search.diversify == "perspectives"):
         yield None
         return
-    with watched(default_judge(model)) as judge:
+    with watched(default_judge(model), [model] if model is not None else []) as judge:
         yield judge
+
+
+def _questions(text: str | None, run: RunSpec) -> list[Question]:
+    """Return the question, or those of the file of topics."""
+    from pnyx.cli.argue import question_id
+    from pnyx.corpora import read_questions
+    from pnyx.records import Question
+
+    if run.topics is None:
+        text = re.sub(r"[\ud800-\udfff]", "\ufffd", str(text))  # bytes that are not UTF-8
+        return [Question(question_id(text), text)]
+    found = list(read_questions(run.topics))
+    if not found:
+        raise InputError("found no topics, expected at least one", path=run.topics)
+    return found
+
+
+def _print_plan(
+    searcher: Searcher,
+    questions: Sequence[Question],
+    llm: StoredModel | None,
+    model: PaidModelSpec,
+    k: int | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Print what the searches would ask; what windows of a ranking hold is as it is so far."""
+    for _ in searcher.search(questions, k):
+        pass
+    count = "1 question" if len(questions) == 1 else f"{len(questions):,} questions"
+    plan_asked(llm, model, count, {"questions": len(questions)}, as_json=as_json)
+    return 0
 
 
 # One question ------------------------------------------------------------------------------------
 
 
-def _show(searcher: Searcher, text: str, k: int | None, as_json: bool) -> int:
-    from pnyx.cli.argue import question_id
-    from pnyx.records import Question
+def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) -> int:
     from pnyx.search.sides import label_topic, match_labels
 
-    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)  # bytes that are not UTF-8
-    (found,) = searcher.search([Question(question_id(text), text)], k)
+    (found,) = searcher.search([question], k)
     for problem in found.problems:
         warn(problem)
     if not found.hits:
@@ -235,15 +270,14 @@ def _facets(engine: Engine, ids: Sequence[str]) -> str:
 # A run -------------------------------------------------------------------------------------------
 
 
-def _write_run(searcher: Searcher, run: RunSpec, search: SearchSpec) -> int:
-    from pnyx.corpora import read_questions, write_run
+def _write_run(
+    searcher: Searcher, questions: Sequence[Question], run: RunSpec, search: SearchSpec
+) -> int:
+    from pnyx.corpora import write_run
     from pnyx.corpora.benchmarks.trec import as_ranked
     from pnyx.files import atomic_text
     from pnyx.records import RunEntry
 
-    questions = list(read_questions(str(run.topics)))
-    if not questions:
-        raise InputError("found no topics, expected at least one", path=run.topics)
     tag = run.tag or _tag(searcher, search)
     empty: list[str] = []
     below: list[str] = []

@@ -34,6 +34,7 @@ NOTES: dict[str, str] = {
     "dimensions": "of a rating: dimension -> why it is unscored",
     "reasons": "of a rating: dimension -> the reason for its score",
     "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b",
+    "chances": "of a choice, as (a, b) and as (b, a): the probability by token of a, b and tie",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",
     "invented": "of a ranking: how many names stand for no text",

@@ -247,6 +247,9 @@ def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str,
     return kept
 
 
+_TURNED = {"a": "b", "b": "a", "tie": "tie"}
+
+
 @dataclass(frozen=True, slots=True)
 class Preference(_Kind):
     """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
@@ -273,14 +276,25 @@ class Preference(_Kind):
     def swapped(self) -> Preference:  # noqa: D102
         return replace(self, a=self.b, b=self.a)
 
+    def fault(self) -> str:  # noqa: D102
+        if self.task == "sides" and not any(c.isalnum() for text in self.documents for c in text):
+            return "blank: the text has no words"
+        return ""
+
     def value_of(self, value: Any) -> Any:  # noqa: D102
         return value if value in ("a", "b", "tie") else None
 
     def settled(self, given: Judged, turned: Judged) -> Judged:
         """Return one answer from those given and turned: a verdict that turns round is a tie."""
-        orders = [str(given.value), {"a": "b", "b": "a"}.get(str(turned.value), "tie")]
+        orders = [str(given.value), _TURNED[str(turned.value)]]
         value = orders[0] if orders[0] == orders[1] else "tie"
-        return replace(given, value=value, notes={**given.notes, **turned.notes, "orders": orders})
+        notes = {**given.notes, **turned.notes, "orders": orders}
+        if "chances" in given.notes and "chances" in turned.notes:
+            (other,) = turned.notes["chances"]
+            notes["chances"] = [*given.notes["chances"], {_TURNED[v]: p for v, p in other.items()}]
+        else:
+            notes.pop("chances", None)
+        return replace(given, value=value, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,15 @@ from pnyx.judge.dimensions import definition, dimensions_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.records import SIDES, Side
 
-__all__ = ["TASKS", "Task", "ask_relevance", "ask_stance", "question_of", "read_items"]
+__all__ = [
+    "TASKS",
+    "Task",
+    "ask_claims",
+    "ask_relevance",
+    "ask_stance",
+    "question_of",
+    "read_items",
+]
 
 _SCALE = (1, 3)
 """Of quality: low, average, high."""
@@ -89,6 +97,30 @@ def ask_stance(
     return replace(asked, task="stance")
 
 
+def ask_claims(
+    item_id: str,
+    question: str,
+    text: str,
+    *,
+    definition: str = "",
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Preference:
+    """Ask which of the claims of both sides a text argues for: `a` is pro's, `b` is con's."""
+    pro, con = claims(question)
+    return Preference(
+        id=item_id,
+        a=pro,
+        b=con,
+        question=question,
+        task="sides",
+        criterion=definition,
+        documents=(text,),
+        group=group,
+        extra=extra or {},
+    )
+
+
 def question_of(row: Mapping[str, Any]) -> Support:
     """Make the question of a line of relevance items that the format has checked."""
     return _relevance(Fields(row))
@@ -160,6 +192,12 @@ def _preference(fields: Fields) -> Preference:
         documents=_texts(fields, "documents"),
         **_shared(fields),
     )
+
+
+def _sides(fields: Fields) -> Preference:
+    identifier, question = fields.identifier("id"), fields.required("question")
+    text, criterion = fields.required("text"), fields.text("guideline")
+    return ask_claims(identifier, question, text, definition=criterion, **_shared(fields))
 
 
 def _ranking(fields: Fields) -> Ranking:
@@ -245,6 +283,15 @@ _ALL = (
         "preference-items",
         '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends on the cup."}',
         _preference,
+    ),
+    Task(
+        "sides",
+        Preference,
+        "which side of the question does the text argue for?",
+        ("sides",),
+        "sides-items",
+        '{"id": "1", "text": "Free buses fill up.", "question": "Should buses be free?"}',
+        _sides,
     ),
     # Listwise: ConQRet, Table 9; DIRAS, 4.1.
     Task(

@@ -221,8 +221,8 @@ _NEAR = 0.3
 
 
 def doubts(case: Case) -> tuple[str, ...]:
-    """Warn of passages that hardly belong here, and of sides not argued though some were found."""
-    lines = []
+    """Warn of what a model could not tell, of passages that hardly belong here, of empty sides."""
+    lines = [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
     for side in case.sides:
         about = side.measures.get("on_the_question")
         if about is not None and about.value is not None and about.value < _OFF:

@@ -12,7 +12,7 @@ import numpy as np
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask_async, run_blocking
-from pnyx.judge.questions import Support
+from pnyx.judge.questions import Preference, Support
 from pnyx.measure.answers.sentences import citation_precision, sentence_precision
 from pnyx.measure.core.base import Measured
 from pnyx.models.http.flow import run_all
@@ -26,6 +26,7 @@ from pnyx.students.judge import PackagedJudge
 from pnyx.write.case import QUOTED, ArguedSide, Case, Draft, Undecided, Writer, is_quoted
 from pnyx.write.placing import Placed, chance, place
 from pnyx.write.plan import Plan
+from pnyx.write.weighing import WeighedSides
 
 __all__ = ["Plan", "argue", "search_text"]
 
@@ -44,7 +45,9 @@ def argue(
         engine: an index or another engine, searched as `SearchPlan()` says, or a `Searcher`; asked
             for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
-        judge: answers Support questions for relevance, stance and support.
+        judge: answers Support questions for relevance, stance and support. One that answers
+            Preference questions, a language model, is asked which claim a text argues for, and
+            counts as `write.weighing` says; relevance is then told by the ranking and by it.
         writer: argues one side from given documents.
         plan: sizes and options.
 
@@ -54,15 +57,18 @@ def argue(
     plan = plan or Plan()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     found = _retrieve(searcher, question, plan)
-    ranked, relevance = None, None
-    if isinstance(judge, PackagedJudge) if plan.by_rank is None else plan.by_rank:
-        ranked = RankedRelevance(searcher.engine, searcher.embedder)
-        relevance = ranked.judge(question.text, found.hits, found.documents)
+    sides = _teller(judge, question, plan)
+    usual = isinstance(judge, PackagedJudge) or sides is not judge
+    by_rank = usual if plan.by_rank is None else plan.by_rank
+    ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
+    relevance = ranked.judge(question.text, found.hits, found.documents) if ranked else None
     quality, of_all = _quality(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
-        placed = await place(question, found.documents, judge, plan, relevance, searcher.matcher)
+        placed = await place(
+            question, found.documents, judge, plan, relevance, searcher.matcher, sides
+        )
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
@@ -74,15 +80,24 @@ def argue(
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed)
     cards = {one.name: one.card for one in (judge, ranked) if one is not None}
+    weighed = sides if isinstance(sides, WeighedSides) else None
     labelled = list(map(label_topic, found.documents))
     return replace(
         case,
         quality=quality if of_all else {},
-        judges={**cards, **case.judges},
+        weighed=weighed.weighed if weighed else None,
+        judges={**cards, **(weighed.cards if weighed else {}), **case.judges},
         settings={"search": found.described(searcher, question), "writer": writer.name},
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,
     )
+
+
+def _teller(judge: Judge, question: Question, plan: Plan) -> Judge:
+    """Return who tells the sides: a judge of claims, a language model, not by itself alone."""
+    if Preference not in judge.kinds:
+        return judge
+    return WeighedSides(judge, PackagedJudge("stance"), question.definition, plan.asked)
 
 
 def _case(question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Placed]) -> Case:

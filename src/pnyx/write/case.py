@@ -10,6 +10,7 @@ from pnyx.judge.answers import Answer, Judged, Provenance, verdict_fields
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.topics import LabelledTopic
+from pnyx.write.weighing import Weighing
 
 __all__ = [
     "QUOTED",
@@ -89,6 +90,7 @@ class Case:
         search_problems: what a reader must know of the search, one line each.
         search_unscored: how many questions of the search to a judge or model have no answer.
         topics: what the labels of the retrieved documents are on, and whether they count.
+        weighed: how much a language model counted in telling sides; None where none was asked.
     """
 
     question: Question
@@ -104,6 +106,7 @@ class Case:
     search_problems: tuple[str, ...] = ()
     search_unscored: int = 0
     topics: tuple[LabelledTopic, ...] = ()
+    weighed: Weighing | None = None
 
     @property
     def complete(self) -> bool:

@@ -14,10 +14,11 @@ from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.tasks import ask_relevance
 from pnyx.records import SIDES, Evidence, Question, Side, judged_text
-from pnyx.search.relevance import BY_RANK
+from pnyx.search.relevance import BY_RANK, YES
 from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
 from pnyx.search.topics import TopicMatch, TopicMatcher
 from pnyx.write.plan import Plan
+from pnyx.write.weighing import SHIFT
 
 __all__ = ["Placed", "chance", "place"]
 
@@ -81,6 +82,7 @@ async def place(
     plan: Plan | None = None,
     relevance: Sequence[Answer] | None = None,
     matcher: TopicMatcher | None = None,
+    sides: Judge | None = None,
 ) -> list[Placed]:
     """Judge each document's relevance, then the side of those that are relevant, in order.
 
@@ -94,6 +96,7 @@ async def place(
         plan: how sure a verdict must be.
         relevance: verdicts on the documents that are known already; else the judge is asked.
         matcher: tells which labels are about the question.
+        sides: answers the questions of stance, if not the judge.
     """
     plan = plan or Plan()
     if relevance is None:
@@ -102,13 +105,14 @@ async def place(
     relevance = _by_label(relevance, matches)
     rows = list(zip(documents, relevance, matches, strict=True))
     wanted = [
-        (d, match) for d, answer, match in rows
+        (d, match) for d, answer, match in sorted(rows, key=lambda row: -(chance(row[1]) or 0.0))
         if is_yes(answer) or _is_read(answer, plan) or (match and match.used)
     ]  # fmt: skip
     asked = [(question, d.id, d) for d, _ in wanted]
-    found = await sides_matched(asked, [match for _, match in wanted], judge, plan.certainty)
+    matched = [match for _, match in wanted]
+    found = await sides_matched(asked, matched, sides or judge, plan.certainty)
     sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
-    placed = [Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m))) for d, a, m in rows]
+    placed = [_heard(Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m)))) for d, a, m in rows]
     return _chosen(_compared(placed, plan), plan)
 
 
@@ -142,6 +146,24 @@ def _is_read(answer: Answer, plan: Plan) -> bool:
     Only where the ranking told its relevance: a language model's answers cost.
     """
     return _by_rank(answer) and (chance(answer) or 0.0) >= plan.read
+
+
+def _heard(placed: Placed) -> Placed:
+    """Let what a language model says of the claims count for relevance that the ranking told."""
+    known = [a for a in placed.sided.verdicts.values() if SHIFT in a.provenance.details]
+    relevance, before = placed.relevance, chance(placed.relevance)
+    if not known or not isinstance(relevance, Judged) or before is None or not _by_rank(relevance):
+        return placed
+    by = known[0].provenance
+    moved = log_odds([before]) + by.details[SHIFT]
+    p = float(logistic(moved).round(6)[0])
+    details = {**relevance.provenance.details, "ranked": before}
+    provenance = replace(
+        relevance.provenance, judge=f"{relevance.provenance.judge}, {by.judge}", details=details
+    )
+    said = f"{relevance.explanation}; {p:.2f} with what {by.judge} says"
+    verdict = Judged(p >= YES, provenance, probability=p, explanation=said)
+    return replace(placed, relevance=verdict)
 
 
 def _by_rank(answer: Answer) -> bool:

@@ -8,7 +8,10 @@ from typing import Final
 from pnyx.records import SIDES, Side
 from pnyx.search.plan import CERTAINTY
 
-__all__ = ["CONTEXT", "POINTS", "Plan"]
+__all__ = ["ASKED", "CONTEXT", "POINTS", "Plan"]
+
+ASKED: Final = 16
+"""Documents that a language model is asked about: as many as the writer is handed at most."""
 
 POINTS: Final = 4
 """How many conclusions a side has at most."""
@@ -32,8 +35,11 @@ class Plan:
         fewest: a side with fewer documents gets those that are likelier on it than on the other.
         quality: how much less a document of the lowest quality counts than one of the highest, in
             [0, 1], in choosing what is quoted.
+        asked: how many documents a language model is asked about, those that are likeliest to be
+            about the question; the sides of others are the packaged judge's.
         by_rank: whether the ranking tells which documents are about the question
-            (`search.relevance`), not the judge; None: where the judge is the packaged one.
+            (`search.relevance`), not the judge; None: where the judge is the packaged one, or a
+            language model, which then has a say in it.
         contrast: share of a question's mean leaning that is taken from the side of each document,
             in [0, 1].
         per_side: at most this many documents are handed to the writer for each side.
@@ -48,6 +54,7 @@ class Plan:
     fewest: int = 2
     contrast: float = 0.75
     quality: float = 1.0
+    asked: int = ASKED
     by_rank: bool | None = None
     per_side: int = 8
     team: str = "pnyx"

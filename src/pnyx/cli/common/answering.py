@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.llm.plan import PlannedModel
     from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.store.completions import StoredModel
     from pnyx.runs.pairs import PairSource
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "answer_into",
     "counts_line",
     "needs_out",
+    "plan_asked",
     "plan_items",
     "print_planned",
     "say_judge",
@@ -146,6 +148,23 @@ def plan_items(
     line = f"{len(questions)} questions for {shorten(opened.judge.name)}"
     print_planned(line, head, planned, as_json=as_json)
     return 0
+
+
+def plan_asked(
+    model: StoredModel | None,
+    spec: SpendingSpec,
+    line: str,
+    head: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what a model that was asked offline, if one was, would have been asked."""
+    from pnyx.judge.llm.plan import planned_models
+
+    models = [] if model is None else [model]
+    prices = {one.name: prices_of(spec)(one.name) for one in models}
+    planned = planned_models(models, prices)
+    print_planned(line, head, planned, as_json=as_json)
 
 
 def print_planned(

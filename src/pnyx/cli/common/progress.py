@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Emit, Judge
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.store.completions import StoredModel
+    from pnyx.records import Evidence, Question, Side
+    from pnyx.write.case import Draft, Writer
 
-__all__ = ["counted", "reporting", "spent_so_far", "watched"]
+__all__ = ["counted", "reporting", "spent_so_far", "told", "watched"]
 
 
 LOG_SECONDS = 30.0
@@ -149,6 +151,23 @@ def watched(
     """
     with reporting("judging") as show:
         yield _Watched(judge, models, show, expected)
+
+
+class _Told:
+    """A writer that says when it begins: a language model may take minutes for a side."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer, self.name = writer, writer.name
+
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+        click.echo(f"pnyx: writing {side} from {len(documents)} passages: {self.name}", err=True)
+        return await self._writer.write(question, side, documents)
+
+
+def told(writer: Writer) -> Writer:
+    """Return a writer that says on a log when it begins, if a language model writes."""
+    quick = type(writer).__name__ == "ExtractiveWriter"
+    return writer if quick or sys.stderr.isatty() else _Told(writer)
 
 
 @contextlib.contextmanager

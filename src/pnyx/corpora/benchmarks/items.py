@@ -257,6 +257,13 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "criterion documents group",
         ),
         _items(
+            "sides-items",
+            "items for `pnyx judge sides`: which side of the question does the text argue for?",
+            '{"id": "1", "text": "Tea calms.", "question": "Is tea healthy?"}',
+            "text question",
+            "guideline group",
+        ),
+        _items(
             "ranking-items",
             "items for `pnyx judge ranking`: in what order do the documents serve the query?",
             '{"id": "1", "query": "Is tea healthy?", '

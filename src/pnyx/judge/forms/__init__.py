@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pnyx.errors import shorten
 from pnyx.judge.forms.base import Form, Reading
-from pnyx.judge.forms.kinds import PreferenceForm, RankingForm, RatingForm, SupportForm
+from pnyx.judge.forms.kinds import ChoiceForm, PreferenceForm, RankingForm, RatingForm, SupportForm
 from pnyx.judge.llm.prompting import Prompt
 
 __all__ = ["FORMS", "Form", "Reading", "form_of"]
@@ -21,6 +21,7 @@ FORMS: dict[str, Form] = {
     "probability-direct": SupportForm("answer", "probability"),
     "scores": RatingForm(),
     "preference": PreferenceForm(),
+    "choice": ChoiceForm(),
     "order": RankingForm(),
 }
 """What a prompt file calls its form -> the form."""

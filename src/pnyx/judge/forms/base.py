@@ -30,6 +30,7 @@ class Reading:
         stated: P(yes) by the reply's own words; None where it states none.
         span: where the answer word stands; None where a probability by token makes no sense.
         quote: what the reply says decided, in its own copy.
+        words: where words have probabilities that are kept: word -> the value that it stands for.
     """
 
     value: Value
@@ -37,6 +38,7 @@ class Reading:
     span: tuple[int, int] | None = None
     explanation: str = ""
     quote: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -47,6 +49,7 @@ class Form:
         kind: the question class.
         inputs: what a prompt may ask for: name -> whether it is a list (True) or a text.
         listed: the input whose entries the reply must speak of, and which samples reorder.
+        by_token: whether probabilities of the answer's words are wanted, whatever the kind.
         keyed: whether the reply has one `reply` for each listed entry, by name. (Servers hold a
             model to required keys, but few to the length of a list.)
     """
@@ -54,6 +57,7 @@ class Form:
     kind: ClassVar[type]
     inputs: ClassVar[Mapping[str, bool]]
     listed: ClassVar[str] = ""
+    by_token: ClassVar[bool] = False
     keyed: ClassVar[bool] = True
 
     def reply(self, question: Any) -> type[BaseModel]:

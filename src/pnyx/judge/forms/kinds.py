@@ -22,7 +22,7 @@ from pnyx.judge.questions import Preference, Ranking, Rating, Support
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["PreferenceForm", "RankingForm", "RatingForm", "SupportForm"]
+__all__ = ["ChoiceForm", "PreferenceForm", "RankingForm", "RatingForm", "SupportForm"]
 
 
 _NAMES = {"first": "a", "second": "b", "tie": "tie"}
@@ -55,6 +55,48 @@ def _choice() -> type[BaseModel]:
 
     winner = Annotated[Literal["first", "second", "tie"], BeforeValidator(plain_word)]
     return create_model("Choice", __config__=strict(), reason=(str, ...), winner=(winner, ...))
+
+
+_CHOICES = {"first": "a", "second": "b", "neither": "tie"}
+
+
+class ChoiceForm(PreferenceForm):
+    """Asks for one word, so that each of the three has a probability by token.
+
+    `claims` are `a` and `b` in one block: its marks cost more tokens than a claim.
+    """
+
+    by_token = True
+    inputs = {**PreferenceForm.inputs, "claims": False}  # noqa: RUF012
+
+    def reply(self, question: Preference) -> type[BaseModel]:
+        """Return the reply's type: the word."""
+        return _word()
+
+    def put(
+        self, prompt: Prompt, questions: Sequence[Preference], sample: int
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """See `Form.put`."""
+        (question,) = questions
+        there = {"claims": f"First claim: {question.a}\nSecond claim: {question.b}"}
+        return {n: there.get(n) or getattr(question, n) for n in prompt.inputs}, ()
+
+    def read(
+        self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
+    ) -> list[Reading | None]:
+        """See `Form.read`."""
+        choice: Any = validated(_word(), text)
+        spans = word_spans(text, "answer")
+        span = spans[0] if spans else None
+        return [Reading(value=_CHOICES[choice.answer], span=span, words=_CHOICES)]
+
+
+@cache
+def _word() -> type[BaseModel]:
+    from pydantic import BeforeValidator, create_model
+
+    answer = Annotated[Literal["first", "second", "neither"], BeforeValidator(plain_word)]
+    return create_model("Word", __config__=strict(), answer=(answer, ...))
 
 
 class RankingForm(Form):

@@ -14,7 +14,13 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import Reading, form_of
 from pnyx.judge.llm.prompting import Prompt, load_prompt
-from pnyx.judge.llm.reading import UnreadableReply, cut_reason, probability_of_yes, repair_turn
+from pnyx.judge.llm.reading import (
+    UnreadableReply,
+    chances_of_words,
+    cut_reason,
+    probability_of_yes,
+    repair_turn,
+)
 from pnyx.judge.passages import find_words
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
 from pnyx.judge.store.completions import StoredModel
@@ -69,7 +75,16 @@ class LlmJudge:
                 emit(position, answer)
 
         async with self.model.running():
-            await run_all(self.asking.units(asked), settle, workers=self.model.concurrency)
+            await run_all(self.asking.units(asked), settle, workers=self._workers(asked))
+
+    def _workers(self, asked: Sequence[Item]) -> int:
+        """Return how many units are worked on at once.
+
+        A local model keeps one text alone: a question's other way round must follow on it.
+        """
+        both_ways = any(question.swapped is not None for _, question in asked)
+        in_turn = both_ways and getattr(self.model.endpoint, "in_turn", False)
+        return 1 if in_turn else self.model.concurrency
 
     async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
         if questions[0].swapped is None:
@@ -177,6 +192,9 @@ class LlmJudge:
     ) -> Answer:
         notes = {**notes, **reading.notes}
         probability, method = None, provenance.method
+        if reading.words and reading.span is not None and self.asking.probability != "ask":
+            chances = chances_of_words(reply, reading.span, reading.words)
+            notes |= {"chances": [chances]} if chances else {}
         if question.yes_no:
             token = self._token(reply, reading)
             if self.asking.probability == "tok" and token is None:
@@ -322,8 +340,9 @@ class Asking:
     def request(self, questions: Sequence[Any]) -> ChatRequest:
         """Return exactly what is sent first for the questions of one call."""
         prompt = self.prompt(questions)
-        request = form_of(prompt).request(prompt, questions, self.sample)
-        wants_tokens = questions[0].yes_no and self.probability != "ask"
+        form = form_of(prompt)
+        request = form.request(prompt, questions, self.sample)
+        wants_tokens = (questions[0].yes_no or form.by_token) and self.probability != "ask"
         return replace(
             request,
             temperature=self.temperature,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "UnreadableReply",
     "ask_structured",
+    "chances_of_words",
     "cut_reason",
     "one_object",
     "probability_of_yes",
@@ -218,20 +219,32 @@ def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
     From 1e-6 to 1 - 1e-6; None where tokens are missing or do not spell the text, or neither word
     is there. Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
     """
+    chances = chances_of_words(reply, span, {"yes": "yes", "no": "no"})
+    return None if chances is None else min(max(chances["yes"], _LEAST), 1.0 - _LEAST)
+
+
+def chances_of_words(
+    reply: Reply, span: tuple[int, int], words: Mapping[str, str]
+) -> dict[str, float] | None:
+    """Return the probability of each word among these, where the answer's word begins.
+
+    By what the words stand for, at least 1e-6 and summing to about one; None as in
+    `probability_of_yes`, which says how it is had.
+    """
     found = _token_at(reply, span[0])
     if found is None:
         return None
     token, before = found
-    yes = _mass(token, before, "yes")
-    no = _mass(token, before, "no")
-    if yes is None and no is None:
+    masses = {word: _mass(token, before, word) for word in words}
+    if all(mass is None for mass in masses.values()):
         return None
     listed = [math.exp(logprob) for _, logprob in token.alternatives]
     most = min(*listed, max(0.0, 1.0 - math.fsum(listed)))
-    yes, no = (most if yes is None else yes), (most if no is None else no)
-    if yes + no == 0.0:  # listed, but so unlikely that no float holds it
+    known = {word: most if mass is None else mass for word, mass in masses.items()}
+    whole = sum(known.values())
+    if whole == 0.0:  # listed, but so unlikely that no float holds it
         return None
-    return min(max(yes / (yes + no), _LEAST), 1.0 - _LEAST)
+    return {words[word]: max(mass / whole, _LEAST) for word, mass in known.items()}
 
 
 def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:

@@ -86,10 +86,14 @@ class LocalModel:
         on_wait: never called: a process on this machine cannot fall silent unnoticed.
         ledger: counts what is used, and keeps to its budget.
         retries: how often the process was started again.
+        in_turn: what the last request began with need not be read again, so requests with the same
+            beginning should follow each other.
 
     Raises:
         InputError: the file is not there or not a GGUF file.
     """
+
+    in_turn = True
 
     def __init__(
         self,
