@@ -33,7 +33,11 @@ NOTES: dict[str, str] = {
     "probabilities": "probability of yes by method: stated, token",
     "dimensions": "of a rating: dimension -> why it is unscored",
     "reasons": "of a rating: dimension -> the reason for its score",
-    "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b",
+    "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b; of a "
+    "rating of two texts: what was said of each dimension in each order",
+    "rubric": "of a rating: dimension -> point -> what was said of it, or of both orders",
+    "documents": "of a rating: dimension -> the number for each document, in their order",
+    "other": "of a rating of two texts: dimension -> the number for the second text",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",
     "invented": "of a ranking: how many names stand for no text",

@@ -31,7 +31,7 @@ class _Kind:
         id: unique within one run over an items file.
         group: the topic of the item, for per-topic measures; may be empty.
         extra: unknown fields of the items file, carried to the answers.
-        judged: the fields that must hold words.
+        judged: the fields that must hold words; `parts` are those of one question.
         counted: how several answers may be counted (`mean`, `majority`), the usual way first.
         yes_no: whether the answer is yes or no and has a probability of yes.
     """
@@ -43,6 +43,11 @@ class _Kind:
     id: str
     task: str
     extra: Mapping[str, Any]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The fields of this question that must hold words."""
+        return self.judged
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -151,11 +156,16 @@ class Rating(_Kind):
     """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
 
     Attributes:
+        text: what is rated; empty where that is the documents alone.
         dimensions: their names, at least one.
         scale: lowest and highest value, both possible.
         question: what the text is about, if anything.
         stance: `pro`, `con` or empty: the side that the text takes.
         documents: what the text rests on, if that is to be seen.
+        other: a second text, which the first is compared with; the answer is about the first.
+        turned: whether the other text is shown first.
+        rubric: points that each dimension is asked about one by one, for a format that does so.
+        nuggets: how many points a format asks the judge to make up itself.
     """
 
     judged = ("text",)
@@ -172,6 +182,14 @@ class Rating(_Kind):
     documents: tuple[str, ...] = ()
     group: str = ""
     extra: Mapping[str, Any] = _extra()
+    other: str = ""
+    turned: bool = False
+    rubric: tuple[str, ...] = ()
+    nuggets: int = 0
+
+    @property
+    def parts(self) -> tuple[str, ...]:  # noqa: D102
+        return ("documents",) if self.documents and not self.text else self.judged
 
     @property
     def cells(self) -> tuple[str, ...]:  # noqa: D102
@@ -235,10 +253,16 @@ class Rating(_Kind):
         return lines
 
 
+_OF_SOME = ("documents", "orders", "other", "rubric")
+"""Notes of a rating that are by dimension, and not of each."""
+
+
 def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str, Any]:
     kept = {}
     for name, note in notes.items():
         if name in ("dimensions", "reasons"):  # each line has fields of its own for these
+            continue
+        if name in _OF_SOME and dimension not in note:
             continue
         if name == "votes":
             kept[name] = [vote[place] if isinstance(vote, list) else vote for vote in note]
@@ -254,6 +278,7 @@ class Preference(_Kind):
     Attributes:
         criterion: what makes one better, if not the prompt's own idea of it.
         documents: what both rest on, if that is to be seen.
+        rubric: points that are asked about one by one, for a prompt that does so.
     """
 
     judged = ("a", "b", "question")
@@ -268,6 +293,7 @@ class Preference(_Kind):
     documents: tuple[str, ...] = ()
     group: str = ""
     extra: Mapping[str, Any] = _extra()
+    rubric: tuple[str, ...] = ()
 
     @property
     def swapped(self) -> Preference:  # noqa: D102
@@ -314,7 +340,7 @@ JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
 
 def blank(question: JudgeQuestion) -> str:
     """Return why a question has no words to judge (a judge would make an answer up), or ""."""
-    for name in question.judged:
+    for name in question.parts:
         value = getattr(question, name)
         texts = (value,) if isinstance(value, str) else value
         if not any(character.isalnum() for text in texts for character in text):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+from pnyx.judge.answers import Missing
 from pnyx.judge.dimensions import definition
 from pnyx.judge.forms.base import Form, Reading, by_name, plain_word, reordered, strict
 from pnyx.judge.llm.prompting import Prompt
@@ -22,10 +23,21 @@ from pnyx.judge.questions import Preference, Ranking, Rating, Support
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["PreferenceForm", "RankingForm", "RatingForm", "SupportForm"]
+__all__ = [
+    "NAMES",
+    "PreferenceForm",
+    "RankingForm",
+    "RatingForm",
+    "SupportForm",
+    "choice_type",
+    "score_type",
+    "whole_number",
+    "winner_word",
+]
 
 
-_NAMES = {"first": "a", "second": "b", "tie": "tie"}
+NAMES = {"first": "a", "second": "b", "tie": "tie"}
+"""Word of a reply -> which of the two it means, the first one being a."""
 
 
 class PreferenceForm(Form):
@@ -39,22 +51,30 @@ class PreferenceForm(Form):
 
     def reply(self, question: Preference) -> type[BaseModel]:
         """Return the reply's type: a reason and the winner."""
-        return _choice()
+        return choice_type()
 
     def read(
         self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
     ) -> list[Reading | None]:
         """See `Form.read`."""
-        choice: Any = validated(_choice(), text)
-        return [Reading(value=_NAMES[choice.winner], explanation=choice.reason)]
+        choice: Any = validated(choice_type(), text)
+        return [Reading(value=NAMES[choice.winner], explanation=choice.reason)]
+
+
+def winner_word() -> Any:
+    """Return the type of the word for the better one of two."""
+    from pydantic import BeforeValidator
+
+    return Annotated[Literal["first", "second", "tie"], BeforeValidator(plain_word)]
 
 
 @cache
-def _choice() -> type[BaseModel]:
-    from pydantic import BeforeValidator, create_model
+def choice_type() -> type[BaseModel]:
+    """Return the type of a choice between two: a reason and the winner."""
+    from pydantic import create_model
 
-    winner = Annotated[Literal["first", "second", "tie"], BeforeValidator(plain_word)]
-    return create_model("Choice", __config__=strict(), reason=(str, ...), winner=(winner, ...))
+    parts: dict[str, Any] = {"reason": (str, ...), "winner": (winner_word(), ...)}
+    return create_model("Choice", __config__=strict(), **parts)
 
 
 class RankingForm(Form):
@@ -118,7 +138,7 @@ class RatingForm(Form):
     """
 
     kind = Rating
-    inputs = {  # noqa: RUF012
+    inputs: ClassVar[Mapping[str, bool]] = {
         **dict.fromkeys(("text", "topic", "stance"), False),
         **dict.fromkeys(("documents", "dimensions"), True),
     }
@@ -126,27 +146,41 @@ class RatingForm(Form):
 
     def reply(self, question: Rating) -> type[BaseModel]:
         """Return the type of the entry on one dimension: a reason and a score on the scale."""
-        return _score(*question.scale)
+        return score_type(*question.scale)
 
     def score(self, question: Rating, entry: Any) -> float:
         """Return what an entry says, as a number on the question's scale."""
         number: float = entry.score
         return number
 
+    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Return what else an entry says: name of a note -> what it says of the dimension."""
+        return {}
+
+    def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
+        """Return the names in the reply, given the dimensions in the order of the sample."""
+        return list(dimensions)
+
+    def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
+        """Return all that a prompt may ask for."""
+        return {
+            "text": question.text,
+            "topic": question.question,
+            "stance": question.stance,
+            "documents": list(question.documents),
+            "dimensions": [f"{name}: {definition(question.task, name)}" for name in dimensions],
+        }
+
     def put(
         self, prompt: Prompt, questions: Sequence[Rating], sample: int
     ) -> tuple[dict[str, Any], Sequence[str]]:
         """See `Form.put`."""
         (question,) = questions
-        names = [name for _, name in reordered(question.dimensions, sample, question.text)]
-        inputs = {
-            "text": question.text,
-            "topic": question.question,
-            "stance": question.stance,
-            "documents": list(question.documents),
-            "dimensions": [f"{name}: {definition(question.task, name)}" for name in names],
-        }
-        return {name: inputs[name] for name in prompt.inputs}, names
+        shown = question.dimensions
+        if self.reorders(prompt):
+            shown = tuple(name for _, name in reordered(shown, sample, question.text))
+        inputs = self.material(question, shown)
+        return {name: inputs[name] for name in prompt.inputs}, self.names(question, shown)
 
     def read(
         self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
@@ -154,39 +188,55 @@ class RatingForm(Form):
         """See `Form.read`; each dimension that the reply omits is unscored."""
         (question,) = questions
         given = by_name(one_object(text))
-        unknown = [name for name in given if name not in question.dimensions]
+        asked = self.names(question, question.dimensions)
+        unknown = [name for name in given if name not in asked]
         if unknown:
             raise UnreadableReply(f"found a score on {unknown[0][:40]!r}, not asked for")
-        model = self.reply(question)
         scores: list[Any] = []
-        reasons = {}
+        notes: dict[str, dict[str, Any]] = {"reasons": {}}
         missing = {}
         for name in question.dimensions:
-            if name not in given:
+            found = self.rated(question, name, given)
+            if isinstance(found, Missing):
                 scores.append(None)
-                missing[name] = "missing: not in the reply"
+                missing[name] = str(found)
                 continue
-            entry = validated_value(model, given[name], name)
-            scores.append(self.score(question, entry))
-            reasons[name] = entry.reason
+            score, told = found
+            scores.append(score)
+            for note, said in told.items():
+                notes.setdefault(note, {})[name] = said
         if len(missing) == len(scores):
             raise UnreadableReply("it scores none of the dimensions")
-        return [
-            Reading(
-                value=scores if len(scores) > 1 else scores[0],
-                notes={"reasons": reasons, **({"dimensions": missing} if missing else {})},
-            )
-        ]
+        if missing:
+            notes["dimensions"] = missing
+        return [Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
+
+    def rated(
+        self, question: Rating, name: str, given: Mapping[str, Any]
+    ) -> tuple[float, Mapping[str, Any]] | Missing:
+        """Return the score on a dimension and what else the reply says of it, or why none."""
+        if name not in given:
+            return Missing("missing: not in the reply")
+        entry = validated_value(self.entry(question, name), given[name], name)
+        return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
 
 
 @cache
-def _score(low: float, high: float) -> type[BaseModel]:
-    from pydantic import Field, WithJsonSchema, create_model
+def score_type(low: float, high: float) -> type[BaseModel]:
+    """Return the type of an entry with a reason and a whole number on a scale."""
+    from pydantic import create_model
+
+    score = whole_number(low, high)
+    return create_model("Score", __config__=strict(), reason=(str, ...), score=(score, ...))
+
+
+def whole_number(low: float, high: float) -> Any:
+    """Return the type of a whole number on a scale, told as a list of them."""
+    from pydantic import Field, WithJsonSchema
 
     values = list(range(math.ceil(low), math.floor(high) + 1))
     told = WithJsonSchema({"type": "integer", "enum": values})
-    score = Annotated[int, Field(ge=low, le=high), told]
-    return create_model("Score", __config__=strict(), reason=(str, ...), score=(score, ...))
+    return Annotated[int, Field(ge=low, le=high), told]
 
 
 class SupportForm(Form):
