@@ -35,6 +35,7 @@ from pnyx.judge.base import Judge, ask
 from pnyx.judge.calibration.curves import Temperature
 from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
+from pnyx.judge.combining.formatted import Formatted
 from pnyx.judge.combining.panel import Cascade, Panel, Repeats
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.encoder import EncoderJudge
@@ -140,6 +141,11 @@ def _repeats(stack: ExitStack, folder: Any) -> Judge:
     return Repeats(lambda _: judge, 3)
 
 
+def _formatted(stack: ExitStack, folder: Any) -> Judge:
+    judge = _llm_judge(stack, folder)
+    return Formatted(lambda _: judge, TASKS["quality"].format("pointwise"), Rating)
+
+
 def _lookup(_: ExitStack, __: Any) -> Judge:
     asked = [q for questions in QUESTIONS.values() for q in questions]
     by = Provenance("past")
@@ -170,6 +176,7 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Lookup: _lookup,
     Panel: _panel,
     Repeats: _repeats,
+    Formatted: _formatted,
     Recalibrated: _recalibrated,
     Cascade: _cascade,
     StudentJudge: _student_judge,
@@ -295,7 +302,7 @@ def test_an_unknown_task_is_unscored_and_leaves_the_others_alone(reader):
 def test_kinds_that_a_judge_does_not_list_are_refused(judge):
     for kind in set(QUESTIONS) - judge.kinds:
         seen: list[Answer] = []
-        mixed = [SUPPORTS[0], *QUESTIONS[kind]]
+        mixed = [QUESTIONS[min(judge.kinds, key=str)][0], *QUESTIONS[kind]]
         with pytest.raises(TypeError, match=f"does not answer {kind.__name__} questions"):
             ask(judge, mixed, lambda _, answer: seen.append(answer))  # noqa: B023
         with pytest.raises(TypeError, match=f"does not answer {kind.__name__} questions"):
@@ -357,6 +364,39 @@ def test_a_sample_reorders_what_is_asked_and_is_read_back_in_the_order_of_the_qu
         form.request(prompt, questions, 0).messages
         != form.request(prompt, questions, sample).messages
     )
+
+
+FORMATS_OF_TASKS = [(task.name, form.name) for task in TASKS.values() for form in task.formats]
+
+
+@pytest.mark.parametrize(("name", "format_name"), FORMATS_OF_TASKS)
+def test_a_format_asks_in_parts_and_makes_one_answer_of_what_comes_back(
+    name, format_name, tmp_path
+):
+    task, path = TASKS[name], tmp_path / "items.jsonl"
+    form = task.format(format_name)
+    path.write_text(task.example + "\n")
+    (question,) = task.read(str(path))
+    shaped = form.shape(question)
+    assert (type(shaped), shaped.id) == (task.kind, question.id)
+    assert all(form.prompt_of(part) in form.prompts for part in form.parts(shaped))
+    answers = []
+    with ChatServer() as server, Store(tmp_path / "s.sqlite") as store:
+
+        def judge(prompt: str) -> Judge:
+            model = StoredModel(ChatEndpoint(server.url, "test"), store, 3)
+            asked = load_prompt(prompt)
+            return LlmJudge(model, Asking({asked.task: asked}))
+
+        answers = ask(Formatted(judge, form, task.kind), [shaped])
+    (answer,) = answers
+    assert isinstance(answer, Judged), answer
+    for row in answer_rows(shaped, answer):
+        assert row["unscored"] is None
+        assert row["judge"].endswith(f" {format_name}")
+        if isinstance(shaped, Rating):
+            assert 0 <= row["normalised"] <= 1
+            assert row["scale"][0] <= row["value"] <= row["scale"][1]
 
 
 def questions_of(task: Task) -> list[Any]:

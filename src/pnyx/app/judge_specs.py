@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
+
+if TYPE_CHECKING:
+    from pnyx.judge.formats import Format
+    from pnyx.judge.tasks import Task
 
 __all__ = [
     "AskedSpec",
     "AskingSpec",
     "CombiningSpec",
+    "FormatSpec",
     "JudgeSpec",
     "ModelSpec",
     "SpendingSpec",
@@ -123,6 +128,30 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
         needs=_LLM,
         shown="the prompt's; doubled for a retry if it is cut off",
     )
+
+
+class FormatSpec(Spec, heading="Asking"):
+    """The format in which a task's items are put to a language model."""
+
+    format: str | None = opt(
+        None,
+        "How a language model is asked. quality: listwise (all dimensions in one call) or "
+        "pointwise (a dimension a call).",
+        metavar="NAME",
+        shown="the task's first",
+    )
+
+    def chosen(self, task: Task, judge: JudgeSpec) -> Format | None:
+        """Return how a language model is asked about a task; None: there is none, or one way only.
+
+        OptionError for a format that the task does not have.
+        """
+        named = None if self.format is None else task.format(self.format)
+        if not judge.asks_models:
+            if named is not None:
+                raise OptionError("--format goes with --llm")
+            return None
+        return named or (task.formats[0] if task.formats else None)
 
 
 class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):

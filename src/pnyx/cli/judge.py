@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.app.judge_specs import JudgeSpec
+from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.params import verb
@@ -86,6 +86,7 @@ def command(
     items: str | None,
     results: ResultsSpec,
     pool: ItemSpec,
+    asked: FormatSpec,
     spec: JudgeSpec,
     as_json: bool,
 ) -> int:
@@ -115,8 +116,18 @@ def command(
       pnyx judge support pairs.jsonl --as-perspectives --out detected
     """
     needs_out(results.out, spec)
+    form = asked.chosen(TASKS[task], spec)
     source, questions = pool.read(task, items)
+    if form is not None:
+        questions = [form.shape(question) for question in questions]
     views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(
-        results.out, task, source, questions, spec, as_json=as_json, as_perspectives=views
+        results.out,
+        task,
+        source,
+        questions,
+        spec,
+        as_json=as_json,
+        as_perspectives=views,
+        form=form,
     )

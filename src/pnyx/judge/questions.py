@@ -205,6 +205,11 @@ class Rating(_Kind):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return value if number and low <= value <= high else None
 
+    def normalised(self, value: Any) -> float | None:
+        """Return a value as a number in [0, 1]: 0 is the lowest of the scale, 1 the highest."""
+        low, high = self.scale
+        return (value - low) / (high - low) if self.value_of(value) is not None else None
+
     def compose(
         self,
         cells: Sequence[Any],
@@ -249,6 +254,7 @@ class Rating(_Kind):
                 if answer.value[place] is None:
                     missing = answer.notes.get("dimensions", {})
                     fields["unscored"] = missing.get(dimension, "missing: not in the reply")
+            fields |= {"normalised": self.normalised(fields["value"]), "scale": list(self.scale)}
             lines.append((dimension, fields))
         return lines
 

@@ -9,9 +9,10 @@ from typing import Any, cast
 from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.reading import FORMATS
-from pnyx.errors import InputError
+from pnyx.errors import InputError, OptionError, shorten
 from pnyx.judge.claims import claims
 from pnyx.judge.dimensions import definition, dimensions_of
+from pnyx.judge.formats import Format, by_dimension, joined_ratings
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.records import SIDES, Side
 
@@ -31,6 +32,8 @@ class Task:
         items: format of its items file, as `pnyx validate` knows it; `example` is a line of it.
         question: makes the question of a line that the format has checked.
         many: the packaged prompt that asks several questions about one text; empty without one.
+        formats: the ways to put its items to a language model, the usual one first; none where
+            there is but one.
     """
 
     name: str
@@ -41,6 +44,17 @@ class Task:
     example: str
     question: Callable[[Fields], JudgeQuestion]
     many: str = ""
+    formats: tuple[Format, ...] = ()
+
+    def format(self, name: str) -> Format:
+        """Return a format by its name; OptionError where the task has no such format."""
+        for form in self.formats:
+            if form.name == name:
+                return form
+        found, known = shorten(name, 40), ", ".join(form.name for form in self.formats)
+        if not known:
+            raise OptionError(f"--format: found {found}, but {self.name} is asked in one way only")
+        raise OptionError(f"--format: found {found}, expected for {self.name}: {known}")
 
     def read(self, path: str) -> list[JudgeQuestion]:
         """Read an items file: JSONL, one question a line, ids unique."""
@@ -235,6 +249,16 @@ _ALL = (
         "rating-items",
         '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
         _quality,
+        formats=(
+            Format("listwise", "all dimensions in one call", ("quality",)),
+            Format(
+                "pointwise",
+                "a dimension a call",
+                ("quality",),
+                parts=by_dimension,
+                join=joined_ratings,
+            ),
+        ),
     ),
     # ConQRet, RAG-Direct.
     Task(
