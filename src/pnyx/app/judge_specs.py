@@ -130,28 +130,44 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
     )
 
 
-class FormatSpec(Spec, heading="Asking"):
+class FormatSpec(Spec, heading="Asking", rare="nuggets"):
     """The format in which a task's items are put to a language model."""
 
     format: str | None = opt(
         None,
-        "How a language model is asked. quality: listwise (all dimensions in one call) or "
-        "pointwise (a dimension a call).",
+        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (a "
+        "dimension a call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
+        "rag-rubric, listwise-rag, listwise-rag-fine or support.",
         metavar="NAME",
-        shown="the task's first",
+        shown="the task's first; without --llm, support for rag",
+    )
+    nuggets: int | None = opt(
+        None,
+        "rag: points of a question that query-rubric and rag-rubric grade by.",
+        within="[1, 50]",
+        shown="20",
     )
 
     def chosen(self, task: Task, judge: JudgeSpec) -> Format | None:
-        """Return how a language model is asked about a task; None: there is none, or one way only.
+        """Return how a judge is asked about a task; None: there is none, or one way only.
 
-        OptionError for a format that the task does not have.
+        OptionError for a format that the task does not have, or that needs a language model.
         """
         named = None if self.format is None else task.format(self.format)
-        if not judge.asks_models:
-            if named is not None:
-                raise OptionError("--format goes with --llm")
-            return None
-        return named or (task.formats[0] if task.formats else None)
+        if judge.asks_models:
+            return self._sized(named or next(iter(task.formats), None))
+        if named is not None and (not named.packaged or judge.answered_by):
+            raise OptionError(f"--format {named.name} goes with --llm")
+        packaged = [] if judge.answered_by else [one for one in task.formats if one.packaged]
+        return self._sized(named or next(iter(packaged), None))
+
+    def _sized(self, form: Format | None) -> Format | None:
+        """Return a format that makes up as many points as are wanted."""
+        if self.nuggets is None:
+            return form
+        if form is None or not form.makes_points:
+            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+        return form.with_points(self.nuggets)
 
 
 class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
