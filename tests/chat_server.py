@@ -28,7 +28,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from chat_replies import entries, logprobs_of, reply_to, with_extra, with_repeated, without_last
+from chat_replies import (
+    entries,
+    favouring,
+    logprobs_of,
+    reply_to,
+    with_extra,
+    with_repeated,
+    without_last,
+)
 
 HTML = (
     b"<!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>"
@@ -279,7 +287,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_first(self) -> None:
         """Prefers whatever comes first."""
-        self.complete('{"reason": "It came first.", "winner": "first"}')
+        self.complete(json.dumps(favouring(self.answer(), "first")))
+
+    def do_good(self) -> None:
+        """Prefers the argument in which GOOD stands, wherever it comes."""
+        second = re.search(r"<<<second (\w+)\n.*?GOOD.*?\nsecond \1>>>", self.prompt, re.DOTALL)
+        text = json.dumps(favouring(self.answer(), "second" if second else "first"))
+        score = 5 if second is None and "GOOD" in self.prompt else 1
+        self.complete(re.sub(r'"score": \d+', f'"score": {score}', text))
 
     # --- trouble in the text
 
