@@ -65,7 +65,10 @@ class ChatServer(ThreadingHTTPServer):
             event `unread` takes back the last `answered` of its key: the client went away
             without reading it.
 
+        tokenizes: which server's `/tokenize` it has, `vllm` or `llama`; its tokens are characters.
+
     Attributes:
+        tokenized: requests to `/tokenize`.
         billed: tokens of every completion that was made, whatever became of it on the way.
     """
 
@@ -87,6 +90,7 @@ class ChatServer(ThreadingHTTPServer):
         logprobs: str | None = None,
         spellings: Mapping[str, float] | None = None,
         log: str | None = None,
+        tokenizes: str | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.script = list(script)
@@ -105,6 +109,8 @@ class ChatServer(ThreadingHTTPServer):
         self.closing = threading.Event()
         self._seen: Counter[str] = Counter()
         self._heads: set[str] = set()
+        self.tokenizes = tokenizes
+        self.tokenized = 0
         self._log_path = log
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=lambda: self.serve_forever(0.02), daemon=True)
@@ -201,6 +207,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.body: dict[str, Any] = json.loads(raw)
+        if self.path.endswith("/tokenize"):
+            return self.tokenize()
         self.prompt = "\n".join(m["content"] for m in self.body["messages"])
         limit = self.body.get("max_tokens", self.body.get("max_completion_tokens"))
         self.key = key_of(self.body["messages"], limit)
@@ -219,11 +227,11 @@ class Handler(BaseHTTPRequestHandler):
             headers=str(self.headers),
         )
         if self.refused():
-            return
+            return None
         slots = self.server.slots
         if slots is not None and not slots.acquire(blocking=self.server.queue):
             self.do_429()
-            return
+            return None
         self.at_work = True
         self.server.working(1)
         try:
@@ -231,6 +239,15 @@ class Handler(BaseHTTPRequestHandler):
             self.behave(behaviour)
         finally:
             self.rest()
+
+    def tokenize(self) -> None:
+        self.server.tokenized += 1
+        field = {"vllm": "prompt", "llama": "content"}.get(self.server.tokenizes or "")
+        if field is None or self.path != "/tokenize":
+            return self.send_error_json(404, "there is no such path")
+        tokens = list(map(ord, self.body[field]))
+        more = {"count": len(tokens), "max_model_len": 4096} if field == "prompt" else {}
+        return self.send_json({"tokens": tokens, **more})
 
     def rest(self) -> None:
         """Give the place back: once, and before the last bytes of an answer go out, or else the

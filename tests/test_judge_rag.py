@@ -389,6 +389,6 @@ def test_the_packaged_model_answers_every_format(name: str, tmp_path: Path) -> N
     assert run(path, "--llm", "local", "--format", name, *more, "--out", str(out)) == 0
     (row,) = answers(out).values()
     assert 0 <= row["normalised"] <= 1
-    offline = ("--offline", "--out", str(tmp_path / "again"))
+    offline = ("--from-store", "--out", str(tmp_path / "again"))
     assert run(path, "--llm", "local", "--format", name, *more, *offline) == 0
     assert answers(tmp_path / "again")["1", "groundedness"]["value"] == row["value"]

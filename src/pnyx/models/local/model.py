@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -173,6 +173,10 @@ class LocalModel:
                         keep(outcome)
                     return outcome
             return CallFailed("server_error: the local model's process ended twice on this request")
+
+    async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens each text has; see `ChatEndpoint.count_tokens`."""
+        return await (await self._get()).count_tokens(texts)
 
     def close(self) -> None:
         """End the process; the next question starts another."""
