@@ -435,6 +435,7 @@ def test_what_pnyx_validate_says_of_a_tasks_items_is_what_the_task_does(name, tm
 
 UNTRUSTED_BUT_FRAMED = {
     *(("argue", name) for name in ("side", "points", "documents")),
+    *((name, part) for name in ("quality", "quality-pointwise") for part in ("level", "told")),
     *((name, "count") for name in ("perspectives", "perspectives-open")),
 }
 """Inputs that templates print bare: made by the package itself, `documents` of blocks."""

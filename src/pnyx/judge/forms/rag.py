@@ -311,9 +311,7 @@ def _pair(low: float, high: float) -> type[BaseModel]:
     from pydantic import create_model
 
     number: Any = (whole_number(low, high), ...)
-    return create_model(
-        "Pair", __config__=strict(), reason=(str, ...), first=number, second=number
-    )
+    return create_model("Pair", __config__=strict(), reason=(str, ...), first=number, second=number)
 
 
 @cache
