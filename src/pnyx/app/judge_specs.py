@@ -132,15 +132,22 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
     )
 
 
-class FormatSpec(Spec, heading="Asking"):
+class FormatSpec(Spec, heading="Asking", rare="nuggets"):
     """The format in which a task's items are put to a language model."""
 
     format: str | None = opt(
         None,
-        "How a language model is asked. quality: listwise (all dimensions in one call) or "
-        "pointwise (a dimension a call).",
+        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (a "
+        "dimension a call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
+        "rag-rubric, listwise-rag, listwise-rag-fine or support.",
         metavar="NAME",
-        shown="the task's first",
+        shown="the task's first; without --llm, support for rag",
+    )
+    nuggets: int | None = opt(
+        None,
+        "rag: points of a question that query-rubric and rag-rubric grade by.",
+        within="[1, 50]",
+        shown="20",
     )
     scale: Literal["3", "5", "boolean"] | None = opt(
         None, "quality: points of the scale, or true and false.", shown="3"
@@ -153,24 +160,38 @@ class FormatSpec(Spec, heading="Asking"):
     )
 
     def chosen(self, task: Task, judge: JudgeSpec) -> Format | None:
-        """Return how a language model is asked about a task; None: there is none, or one way only.
+        """Return how a judge is asked about a task; None: there is none, or one way only.
 
-        OptionError for a choice that the task does not have, or that would change nothing.
+        OptionError for a choice that the task does not have, that needs a language model, or that
+        would change nothing.
         """
         named = None if self.format is None else task.format(self.format)
+        self._check_rated(task, judge)
+        if judge.asks_models:
+            return self._sized(named or next(iter(task.formats), None))
+        if named is not None and (not named.packaged or judge.answered_by):
+            raise OptionError(f"--format {named.name} goes with --llm")
+        packaged = [] if judge.answered_by else [one for one in task.formats if one.packaged]
+        return self._sized(named or next(iter(packaged), None))
+
+    def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
+        """Refuse a scale or examples where they would change nothing."""
         self.check_needs()
-        for name in ("format", "shots"):
-            if self.given(name) and not judge.asks_models:
-                raise OptionError(f"--{name} goes with --llm")
         for name in ("scale", "shots"):
             if self.given(name) and not task.scales:
                 raise OptionError(f"--{name} goes with quality, not {task.name}")
-        if not judge.asks_models:
-            return None
-        found = named or (task.formats[0] if task.formats else None)
-        if judge.prompt is not None and found is not None:
+        if self.shots and not judge.asks_models:
+            raise OptionError("--shots goes with --llm")
+        if judge.prompt is not None:
             self._check_prompt(judge.prompt)
-        return found
+
+    def _sized(self, form: Format | None) -> Format | None:
+        """Return a format that makes up as many points as are wanted."""
+        if self.nuggets is None:
+            return form
+        if form is None or not form.makes_points:
+            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+        return form.with_points(self.nuggets)
 
     def _check_prompt(self, name: str) -> None:
         """Refuse a prompt that would not say what was chosen."""

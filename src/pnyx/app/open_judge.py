@@ -245,6 +245,13 @@ class _Maker:
             return self._student("student", self.spec.student)
         from pnyx.students.judge import PackagedJudge
 
+        if self.form is not None:
+            from pnyx.judge.combining.formatted import Formatted
+            from pnyx.judge.llm.prompting import load_prompt
+
+            return Formatted(
+                lambda name: PackagedJudge(load_prompt(name).task), self.form, self.task.kind
+            )
         return PackagedJudge(self.task.name, as_perspectives=self.as_perspectives)
 
     def _student(self, option: str, folder: str) -> StudentJudge:
@@ -268,16 +275,26 @@ class _Maker:
             return self._asking(model, sample, self._prompt())
         from pnyx.judge.combining.formatted import Formatted
 
-        prompts = dict(zip(self.form.prompts, self._format_prompts(self.form), strict=True))
-        return Formatted(
-            lambda name: self._asking(model, sample, prompts[name]), self.form, self.task.kind
+        form, named = self.form, self._format_prompts(self.form)
+        prompts = dict(zip(form.prompts, named, strict=False))
+        judge = Formatted(
+            lambda name: self._asking(model, sample, prompts[name]), form, self.task.kind
         )
+        if not form.rubric:
+            return judge
+        from pnyx.judge.llm.nuggets import NuggetJudge
+
+        return NuggetJudge(model, judge, named[-1])
 
     def _format_prompts(self, form: Format) -> list[Prompt]:
-        """Return the prompts of a format, the first replaced by the one that is named."""
+        """Return the prompts of a format, the first replaced by the one that is named.
+
+        The last one asks for the points, where a format has them made up first.
+        """
         from pnyx.judge.llm.prompting import load_prompt
 
-        return [self._prompt() or load_prompt(form.prompts[0]), *map(load_prompt, form.prompts[1:])]
+        rest = [*form.prompts[1:], *filter(None, [form.rubric])]
+        return [self._prompt() or load_prompt(form.prompts[0]), *map(load_prompt, rest)]
 
     def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
         from pnyx.judge.llm.judge import Asking, LlmJudge

@@ -10,11 +10,13 @@ import click
 from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
+    from pnyx.judge.formats import Format
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.runs.pairs import PairSource
 
@@ -97,6 +99,7 @@ def command(
     relevance   does it help to answer?     id, question, document
     stance      does it argue for a side?   id, text, question, stance
     quality     how good, on 15 dimensions? id, text
+    rag         argument with its evidence? id, query, documents, argument
     preference  which of two is better?     id, a, b, question
     ranking     which order suits best?     id, query, documents
 
@@ -120,6 +123,8 @@ def command(
     source, questions = pool.read(task, items)
     if form is not None or asked.scale is not None:
         questions = asked.shaped(TASKS[task], questions, form)
+    if form is not None:
+        _say_left_out(task, form)
     views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(
         results.out,
@@ -130,4 +135,14 @@ def command(
         as_json=as_json,
         as_perspectives=views,
         form=form,
+        settings={} if asked.nuggets is None else {"nuggets": asked.nuggets},
     )
+
+
+def _say_left_out(task: str, form: Format) -> None:
+    """Say what a format does not rate that others of its task do."""
+    if task == "rag" and form.name == "support":
+        say(
+            "support tells context_relevance and groundedness; answer_relevance and preference "
+            "need --llm and another --format"
+        )

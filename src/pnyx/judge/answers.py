@@ -37,6 +37,9 @@ NOTES: dict[str, str] = {
     "rating of two texts: what was said of each dimension in each order",
     "rubric": "of a rating: dimension -> point -> what was said of it, or of both orders",
     "documents": "of a rating: dimension -> the number for each document, in their order",
+    "sentences": "of a rating by support: each sentence, whether it is borne out, and the "
+    "probability for each document it was held against, by number",
+    "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
     "other": "of a rating of two texts: dimension -> the number for the second text",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",

@@ -93,6 +93,10 @@ class Format:
             scale); the same for all samples.
         parts: what is asked about one item.
         join: makes one answer of the answers to the parts.
+        rubric: name of the prompt that first makes up the points that are asked about one by one;
+            empty where there is no such step.
+        makes_points: whether a model makes up points, in that step or as it judges.
+        packaged: whether the packaged judge answers its parts.
     """
 
     name: str
@@ -101,10 +105,22 @@ class Format:
     shape: Callable[[Any], JudgeQuestion] = lambda question: question
     parts: Callable[[Any], Sequence[Part]] = whole
     join: Join = the_only
+    rubric: str = ""
+    makes_points: bool = False
+    packaged: bool = False
 
     def prompt_of(self, part: Part) -> str:
         """Return the name of the prompt of a part."""
         return part.prompt or self.prompts[0]
+
+    def with_points(self, count: int) -> Format:
+        """Return the same format with so many points made up for each question."""
+
+        def shape(question: Any) -> JudgeQuestion:
+            shaped: Any = self.shape(question)
+            return replace(shaped, nuggets=count)
+
+        return replace(self, shape=shape)
 
     def plain(self, prompt: str) -> bool:
         """Whether it asks the item's own question with one prompt, `prompt`."""

@@ -14,6 +14,7 @@ from pnyx.judge.claims import claims
 from pnyx.judge.dimensions import Scale, definition, dimensions_of, scales_of
 from pnyx.judge.formats import Format, by_dimension, joined_ratings
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judge.rag import RAG_FORMATS, dimensions_for
 from pnyx.records import SIDES, Side
 
 __all__ = ["TASKS", "Task", "ask_relevance", "ask_stance", "question_of", "read_items"]
@@ -188,6 +189,31 @@ def _ranking(fields: Fields) -> Ranking:
     )
 
 
+def _rag(fields: Fields) -> Rating:
+    identifier, query = fields.identifier("id"), fields.required("query")
+    text, other = fields.text("argument"), fields.text("argument_2")
+    dimensions = _texts(fields, "dimensions") or dimensions_for(text, other)
+    for name in dimensions:
+        definition("rag", name)
+    rows = fields.rest.get("documents") or ()
+    ids = [row.get("id") if isinstance(row, dict) else None for row in rows]
+    known: dict[str, Any] = {} if None in ids else {"doc_ids": list(map(str, ids))}
+    shared = _shared(fields)
+    return Rating(
+        id=identifier,
+        text=text,
+        dimensions=tuple(dict.fromkeys(dimensions)),
+        scale=(0, 1),
+        task="rag",
+        question=query,
+        stance=fields.text("stance"),
+        documents=_texts(fields, "documents"),
+        other=other,
+        group=shared["group"],
+        extra={**known, **fields.rest},
+    )
+
+
 def _shared(fields: Fields, **known: str) -> dict[str, Any]:
     """Return the group (a number counts as its digits) and what the answers carry along."""
     stated = fields.rest.get("group") not in (None, "")
@@ -267,10 +293,25 @@ _ALL = (
         "preference",
         Preference,
         "which of two arguments is better?",
-        ("preference",),
+        ("preference", "preference-points"),
         "preference-items",
         '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends on the cup."}',
         _preference,
+    ),
+    # ConQRet, Table 3 and Appendix D.
+    Task(
+        "rag",
+        Rating,
+        "how good are an argument and the documents it rests on?",
+        (
+            *("rag-triad", "rag-metric", "rag-metric-criteria", "rag-metric-steps"),
+            *("rag-metric-nuggets", "rag-triad-nuggets", "rag-listwise", "rag-listwise-documents"),
+        ),
+        "rag-items",
+        '{"id": "1", "query": "Is tea healthy?", "stance": "pro", "argument": "Tea calms [1].",'
+        ' "argument_2": "Tea is old.", "documents": ["Tea calms nerves.", "Tea is brewed."]}',
+        _rag,
+        formats=RAG_FORMATS,
     ),
     # Listwise: ConQRet, Table 9; DIRAS, 4.1.
     Task(

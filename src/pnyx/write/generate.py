@@ -6,13 +6,13 @@ Nothing of a reply that cannot be read is guessed at: the side is then reported 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pnyx.corpora.text.citations import without_marks
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
@@ -137,7 +137,7 @@ class LlmWriter:
         problems: list[str],
     ) -> Iterator[Sentence]:
         for role, text, numbers in parsed:
-            clean, marked = _without_marks(text, len(shown))
+            clean, marked = without_marks(text, lambda number: 1 <= number <= len(shown))
             cited = []
             for number in dict.fromkeys([*numbers, *marked]):
                 if 1 <= number <= len(shown):
@@ -170,21 +170,6 @@ def _reply_model() -> type[pydantic.BaseModel]:
         "Point", __config__=strict, conclusion=(one, ...), premises=(list[one], ...)
     )
     return pydantic.create_model("Reply", __config__=strict, points=(list[point], ...))
-
-
-def _without_marks(text: str, given: int) -> tuple[str, list[int]]:
-    """Take citation marks such as `[2]` or `[1, 3]` out of a text that should hold none."""
-    marked: list[int] = []
-
-    def take(match: re.Match[str]) -> str:
-        numbers = [int(n) for n in re.findall(r"\d+", match.group())]
-        if not all(1 <= n <= given for n in numbers):
-            return match.group()
-        marked.extend(numbers)
-        return ""
-
-    clean = re.sub(r"(?<!\s)\s*\[\d{1,4}(?:\s*,\s*\d{1,4})*\]", take, text)
-    return " ".join(clean.split()), marked
 
 
 WORDS_PER_TOKEN = 0.7

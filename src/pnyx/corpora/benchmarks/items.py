@@ -221,6 +221,12 @@ def _labelled_or_not(row: Mapping[str, Any]) -> None:
         raise InputError("partial is true, expected a value that is yes")
 
 
+def _compared(row: Mapping[str, Any]) -> None:
+    """A second argument is there for comparison with a first."""
+    if (row.get("argument_2") or "").strip() and not (row.get("argument") or "").strip():
+        raise InputError("argument_2 without argument, expected both or the first alone")
+
+
 def _items(
     name: str,
     description: str,
@@ -300,6 +306,18 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "scale topic group",
             ratings=_ratings,
             scale=_bounds,
+        ),
+        _items(
+            "rag-items",
+            "items for `pnyx judge rag`: how good are an argument and the documents it rests on?",
+            '{"id": "1", "query": "Is tea healthy?", "stance": "pro", '
+            '"argument": "Tea is healthy: it calms nerves [1].", '
+            '"documents": ["Tea calms nerves.", {"id": "d2", "text": "Tea is a drink."}]}',
+            "query documents",
+            "stance argument argument_2 dimensions group",
+            documents=_ranked,
+            dimensions=_names,
+            whole=_compared,
         ),
         _items(
             "answers",

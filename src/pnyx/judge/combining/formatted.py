@@ -40,8 +40,8 @@ class Formatted:
 
     @property
     def card(self) -> str:
-        """What is known of the judge that is asked."""
-        return self._first.card
+        """What is known of the judges that are asked."""
+        return "; ".join(dict.fromkeys(judge.card for judge in self._judges.values()))
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question as soon as all its parts are; see `pnyx.judge.base.Judge`."""
@@ -52,6 +52,8 @@ class Formatted:
         for position, question in enumerate(questions):
             parts: Sequence[Part] = self.form.parts(question)
             counts.append(len(parts))
+            if not parts:
+                emit(position, self.form.join(question, (), self.name))
             for place, part in enumerate(parts):
                 asked = (position, place, part.question)
                 by_prompt.setdefault(self.form.prompt_of(part), []).append(asked)
