@@ -538,6 +538,7 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 REQUESTS = {
     "preference": "1843a1548c12",
     "quality": "b424256f78ff",
+    "quality-pointwise": "1d4093b8a483",
     "ranking": "7f0558ede99b",
     "relevance": "ce9086caa9b3",
     "relevance-direct": "04a402aa690f",

@@ -6,16 +6,16 @@
 
 Data: $PNYX_DATA/dagstuhl. `dg_scores_4dims.csv` has one expert value (1 to 3) for each argument on
 four dimensions; `novice_annotations_long.csv` the ratings of novices on eleven, three of them the
-same (Mirzakhmedova et al. 2024). The table of three experts by fifteen dimensions, the crowd and the
-published models' ratings are not at hand, so the other rows of ConQRet's Table 5 cannot be
+same (Mirzakhmedova et al. 2024). The table of three experts by fifteen dimensions, the crowd and
+the published models' ratings are not at hand, so the other rows of ConQRet's Table 5 cannot be
 recomputed.
 
-Agreement is Krippendorff's alpha of two raters, the judge (or the mean or the median of the novices)
-and the expert value, with 95 % percentile intervals from resampled arguments. Arguments are judged
-in a random order that is fixed; `--seconds` stops between two blocks, so n is what the time allows,
-whatever the answers are. With `--shots`, the examples come from a fifth of the arguments, set
-aside by a hash of their ids, and the others are judged. Ratings on other scales are brought to
-1 to 3. Replies are kept in the store: a second run asks nothing twice.
+Agreement is Krippendorff's alpha of two raters, the judge (or the mean or the median of the
+novices) and the expert value, with 95 % percentile intervals from resampled arguments. Arguments
+are judged in a random order that is fixed; `--seconds` stops between two blocks, so n is what the
+time allows, whatever the answers are. With `--shots`, the examples come from a fifth of the
+arguments, set aside by a hash of their ids, and the others are judged. Ratings on other scales are
+brought to 1 to 3. Replies are kept in the store: a second run asks nothing twice.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _row(
 def judged(
     texts: Mapping[str, str], labels: Sequence[Mapping[str, Any]], args: argparse.Namespace
 ) -> tuple[list[dict[str, Any]], int, list[float]]:
-    """Return a model's answers as rows, how many arguments it judged, and seconds for each block."""
+    """Return a model's answers as rows, how many arguments it judged, and each block's seconds."""
     order = sorted(texts, key=_hash)
     shown = order[: len(order) // 5] if args.shots else []
     asked = order[len(shown) :][: args.limit]
@@ -171,7 +171,7 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-# The table -----------------------------------------------------------------------------------------
+# The table ---------------------------------------------------------------------------------------
 
 
 def table(

@@ -16,6 +16,7 @@ __all__ = [
     "Dimension",
     "Scale",
     "aspect_of",
+    "aspects_of",
     "definition",
     "dimensions_of",
     "normalised",
@@ -147,7 +148,16 @@ def definition(task: str, name: str) -> str:
     return known[name].definition
 
 
+@cache
+def aspects_of(task: str) -> dict[str, tuple[str, ...]]:
+    """Return the branches of a task's taxonomy, each with its dimensions; none without one."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, one in dimensions_of(task).items() if _table(task) else ():
+        if one.aspect:
+            found[one.aspect] = (*found.get(one.aspect, ()), name)
+    return found
+
+
 def aspect_of(task: str, name: str) -> str:
     """Return the branch of the task's taxonomy that a dimension belongs to; empty for none."""
-    known = dimensions_of(task) if _table(task) else {}
-    return known[name].aspect if name in known else ""
+    return next((aspect for aspect, names in aspects_of(task).items() if name in names), "")
