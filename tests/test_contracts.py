@@ -456,6 +456,7 @@ def test_what_pnyx_validate_says_of_a_tasks_items_is_what_the_task_does(name, tm
 
 UNTRUSTED_BUT_FRAMED = {
     *(("argue", name) for name in ("side", "points", "documents")),
+    *((name, part) for name in ("quality", "quality-pointwise") for part in ("level", "told")),
     *((name, "count") for name in ("perspectives", "perspectives-open")),
     *((name, "count") for name in ("nuggets", "rag-triad-nuggets")),
 }
@@ -561,6 +562,7 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 REQUESTS = {
     "preference": "1843a1548c12",
     "quality": "b424256f78ff",
+    "quality-pointwise": "1d4093b8a483",
     "ranking": "7f0558ede99b",
     "relevance": "ce9086caa9b3",
     "relevance-direct": "04a402aa690f",

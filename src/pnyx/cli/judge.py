@@ -137,8 +137,9 @@ def command(
     needs_out(results.out, spec)
     form = asked.chosen(TASKS[task], spec)
     source, questions = pool.read(task, items)
+    if form is not None or asked.scale is not None:
+        questions = asked.shaped(TASKS[task], questions, form)
     if form is not None:
-        questions = [form.shape(question) for question in questions]
         _say_left_out(task, form)
     views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(

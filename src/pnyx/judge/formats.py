@@ -64,6 +64,12 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
     if reasons:
         notes["reasons"] = reasons
     provenance = provenance_of(judge, "stated", answers)
+    hashes = {
+        name: answer.provenance.prompt_hash
+        for answer in answers
+        for name in getattr(answer.question, "dimensions", ())
+    }
+    provenance = replace(provenance, details={**provenance.details, "prompt_hashes": hashes})
     composed: Answer = question.compose(cells, provenance, notes=notes)
     return composed
 

@@ -13,9 +13,18 @@ from pnyx.corpora.benchmarks.items import LABEL_WORDS
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, Value, verdict_fields
 from pnyx.judge.combining import votes
-from pnyx.judge.dimensions import dimensions_of
+from pnyx.judge.dimensions import aspect_of, dimensions_of, normalised
 
-__all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Shot", "Support", "blank"]
+__all__ = [
+    "JudgeQuestion",
+    "Preference",
+    "Ranking",
+    "RatedShot",
+    "Rating",
+    "Shot",
+    "Support",
+    "blank",
+]
 
 _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
@@ -106,6 +115,17 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True)
+class RatedShot:
+    """A rated text that is shown before the one that is asked about.
+
+    `scores` are pairs of a dimension and a number on the scale of the question.
+    """
+
+    text: str
+    scores: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Support(_Kind):
     """Does `text` support `statement`? Answered by a bool with the probability of yes.
 
@@ -166,6 +186,7 @@ class Rating(_Kind):
         turned: whether the other text is shown first.
         rubric: points that each dimension is asked about one by one, for a format that does so.
         nuggets: how many points a format asks the judge to make up itself.
+        shots: examples for a prompt that shows some.
     """
 
     judged = ("text",)
@@ -186,6 +207,7 @@ class Rating(_Kind):
     turned: bool = False
     rubric: tuple[str, ...] = ()
     nuggets: int = 0
+    shots: tuple[RatedShot, ...] = ()
 
     @property
     def parts(self) -> tuple[str, ...]:  # noqa: D102
@@ -202,13 +224,15 @@ class Rating(_Kind):
 
     def value_of(self, value: Any) -> Any:  # noqa: D102
         low, high = self.scale
+        if isinstance(value, bool) and (low, high) == (0, 1):
+            return int(value)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return value if number and low <= value <= high else None
 
     def normalised(self, value: Any) -> float | None:
         """Return a value as a number in [0, 1]: 0 is the lowest of the scale, 1 the highest."""
-        low, high = self.scale
-        return (value - low) / (high - low) if self.value_of(value) is not None else None
+        number = self.value_of(value)
+        return None if number is None else normalised(number, self.scale)
 
     def compose(
         self,
@@ -245,6 +269,7 @@ class Rating(_Kind):
     def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:  # noqa: D102
         lines: list[tuple[str | None, dict[str, Any]]] = []
         reasons = answer.notes.get("reasons", {})
+        hashes = answer.provenance.details.get("prompt_hashes", {})
         for place, dimension in enumerate(self.dimensions):
             fields = verdict_fields(answer)
             fields["explanation"] = reasons.get(dimension, fields["explanation"])
@@ -255,6 +280,8 @@ class Rating(_Kind):
                     missing = answer.notes.get("dimensions", {})
                     fields["unscored"] = missing.get(dimension, "missing: not in the reply")
             fields |= {"normalised": self.normalised(fields["value"]), "scale": list(self.scale)}
+            fields["prompt_hash"] = hashes.get(dimension, fields["prompt_hash"])
+            fields["aspect"] = aspect_of(self.task, dimension) or None
             lines.append((dimension, fields))
         return lines
 

@@ -11,16 +11,13 @@ from pnyx.corpora.fields import Fields
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, OptionError, shorten
 from pnyx.judge.claims import claims
-from pnyx.judge.dimensions import definition, dimensions_of
+from pnyx.judge.dimensions import Scale, definition, dimensions_of, scales_of
 from pnyx.judge.formats import Format, by_dimension, joined_ratings
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.rag import RAG_FORMATS, dimensions_for
 from pnyx.records import SIDES, Side
 
 __all__ = ["TASKS", "Task", "ask_relevance", "ask_stance", "question_of", "read_items"]
-
-_SCALE = (1, 3)
-"""Of quality: low, average, high."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +43,11 @@ class Task:
     question: Callable[[Fields], JudgeQuestion]
     many: str = ""
     formats: tuple[Format, ...] = ()
+
+    @property
+    def scales(self) -> Mapping[str, Scale]:
+        """The scales on which its items may be rated, the usual one first; none without choice."""
+        return scales_of(self.name)
 
     def format(self, name: str) -> Format:
         """Return a format by its name; OptionError where the task has no such format."""
@@ -157,7 +159,7 @@ def _quality(fields: Fields) -> Rating:
         id=identifier,
         text=fields.required("text"),
         dimensions=tuple(dict.fromkeys(dimensions)),
-        scale=_SCALE,
+        scale=next(iter(scales_of("quality").values())).bounds,
         question=fields.text("topic"),
         stance=fields.text("stance"),
         documents=_texts(fields, "documents"),
@@ -271,7 +273,7 @@ _ALL = (
         "quality",
         Rating,
         "how good is the argument, on each dimension?",
-        ("quality",),
+        ("quality", "quality-pointwise"),
         "rating-items",
         '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
         _quality,
@@ -280,7 +282,7 @@ _ALL = (
             Format(
                 "pointwise",
                 "a dimension a call",
-                ("quality",),
+                ("quality-pointwise",),
                 parts=by_dimension,
                 join=joined_ratings,
             ),

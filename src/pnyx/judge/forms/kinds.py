@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pnyx.judge.answers import Missing
-from pnyx.judge.dimensions import definition
+from pnyx.judge.dimensions import Scale, definition, scale_of
 from pnyx.judge.forms.base import Form, Reading, by_name, plain_word, reordered, strict
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import (
@@ -18,7 +19,7 @@ from pnyx.judge.llm.reading import (
     validated_value,
     word_spans,
 )
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.judge.questions import Preference, Ranking, RatedShot, Rating, Support
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -139,19 +140,21 @@ class RatingForm(Form):
 
     kind = Rating
     inputs: ClassVar[Mapping[str, bool]] = {
-        **dict.fromkeys(("text", "topic", "stance"), False),
-        **dict.fromkeys(("documents", "dimensions"), True),
+        **dict.fromkeys(("text", "topic", "stance", "dimension", "told"), False),
+        **dict.fromkeys(("documents", "dimensions", "levels", "shots"), True),
     }
     listed = "dimensions"
 
     def reply(self, question: Rating) -> type[BaseModel]:
         """Return the type of the entry on one dimension: a reason and a score on the scale."""
+        if scale_of(question.task, question.scale).boolean:
+            return _flag_type()
         return score_type(*question.scale)
 
     def score(self, question: Rating, entry: Any) -> float:
         """Return what an entry says, as a number on the question's scale."""
-        number: float = entry.score
-        return number
+        score: float = entry.score
+        return int(score) if isinstance(score, bool) else score
 
     def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
         """Return what else an entry says: name of a note -> what it says of the dimension."""
@@ -162,13 +165,19 @@ class RatingForm(Form):
         return list(dimensions)
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
-        """Return all that a prompt may ask for."""
+        """Return all that a prompt may ask for; `dimension` is all of them as one text."""
+        scale = scale_of(question.task, question.scale)
+        defined = [f"{name}: {definition(question.task, name)}" for name in dimensions]
         return {
             "text": question.text,
             "topic": question.question,
             "stance": question.stance,
             "documents": list(question.documents),
-            "dimensions": [f"{name}: {definition(question.task, name)}" for name in dimensions],
+            "dimensions": defined,
+            "dimension": "\n".join(defined),
+            "levels": list(scale.levels),
+            "told": scale.told,
+            "shots": [_shown(shot, dimensions, scale) for shot in question.shots],
         }
 
     def put(
@@ -219,6 +228,27 @@ class RatingForm(Form):
             return Missing("missing: not in the reply")
         entry = validated_value(self.entry(question, name), given[name], name)
         return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
+
+
+class _Shown(NamedTuple):
+    """A rated text as a prompt shows it: its scores in words, a line each."""
+
+    text: str
+    scores: str
+
+
+def _shown(shot: RatedShot, dimensions: Sequence[str], scale: Scale) -> _Shown:
+    """Return an example with its scores in the order of the dimensions that are asked about."""
+    scores = {n: bool(v) if scale.boolean else v for n, v in shot.scores}
+    lines = [f"{name}: {json.dumps(scores[name])}" for name in dimensions if name in scores]
+    return _Shown(shot.text, "\n".join(lines))
+
+
+@cache
+def _flag_type() -> type[BaseModel]:
+    from pydantic import create_model
+
+    return create_model("Flag", __config__=strict(), reason=(str, ...), score=(bool, ...))
 
 
 @cache
