@@ -12,7 +12,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import anyio
 import jinja2.meta
@@ -46,7 +46,15 @@ from pnyx.judge.llm.prompting import load_prompt, prompt_names
 from pnyx.judge.llm.reading import schema_of, validated
 from pnyx.judge.llm.templates import _environment
 from pnyx.judge.lookup import HumanLabels, Lookup
-from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Shot, Support
+from pnyx.judge.questions import (
+    JudgeQuestion,
+    Preference,
+    Ranking,
+    RatedShot,
+    Rating,
+    Shot,
+    Support,
+)
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
@@ -456,7 +464,11 @@ def test_what_pnyx_validate_says_of_a_tasks_items_is_what_the_task_does(name, tm
 
 UNTRUSTED_BUT_FRAMED = {
     *(("argue", name) for name in ("side", "points", "documents")),
-    *((name, part) for name in ("quality", "quality-pointwise") for part in ("level", "told")),
+    *(
+        (name, part)
+        for name in ("quality", "quality-pointwise")
+        for part in ("level", "levels", "told")
+    ),
     *((name, "count") for name in ("perspectives", "perspectives-open")),
     *((name, "count") for name in ("nuggets", "rag-triad-nuggets")),
 }
@@ -511,6 +523,8 @@ def test_hostile_inputs_stay_inside_of_their_blocks(name):
     }
     if "shots" in hostile:
         hostile["shots"] = [Shot(HOSTILE, HOSTILE, yes) for yes in (True, False)]
+        if load_prompt(name).task == "quality":
+            hostile["shots"] = [RatedShot(HOSTILE, cast("Any", HOSTILE))] * 2
     framed = {n: "3" if n == "points" else "pro" for n in prompt.inputs if n not in hostile}
     messages = prompt.render(**hostile, **framed)
     system = [m.content for m in messages if m.role == "system"]

@@ -2,7 +2,8 @@
 
     python benchmarks/quality/dagstuhl.py                                  # novices against experts
     ... --llm local --seconds 600                                          # and a language model
-    ... --llm http://127.0.0.1:8000/v1#m --samples 3 [--format pointwise] [--write FILE.md]
+    ... --llm http://127.0.0.1:8000/v1#m --samples 3 [--format pointwise]
+    ... --write docs/benchmarks/judging-quality.md
 
 Data: $PNYX_DATA/dagstuhl. `dg_scores_4dims.csv` has one expert value (1 to 3) for each argument on
 four dimensions; `novice_annotations_long.csv` the ratings of novices on eleven, three of them the
@@ -29,10 +30,13 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
+from common import Report, arguments
 
 from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.open_judge import open_judge
@@ -100,8 +104,8 @@ def _row(
 
 def judged(
     texts: Mapping[str, str], labels: Sequence[Mapping[str, Any]], args: argparse.Namespace
-) -> tuple[list[dict[str, Any]], int, list[float]]:
-    """Return a model's answers as rows, how many arguments it judged, and each block's seconds."""
+) -> tuple[list[dict[str, Any]], float, int]:
+    """Return a model's answers as rows, the seconds that took, and how many calls were made."""
     order = sorted(texts, key=_hash)
     shown = order[: len(order) // 5] if args.shots else []
     asked = order[len(shown) :][: args.limit]
@@ -112,7 +116,6 @@ def judged(
         timeout=3600.0, concurrency=args.concurrency,
     )  # fmt: skip
     rows: list[dict[str, Any]] = []
-    times: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         examples = _examples(Path(folder), shown, texts, labels) if args.shots else None
         form_spec = FormatSpec(
@@ -121,19 +124,18 @@ def judged(
         task = TASKS["quality"]
         form = form_spec.chosen(task, spec)
         ready = form_spec.shaped(task, questions, form)
-        end = time.monotonic() + args.seconds
+        begun = time.monotonic()
         with open_judge(task, spec, _say, form=form) as opened:
             for start in range(0, len(ready), args.block):
-                begun = time.monotonic()
-                if begun >= end:
+                if time.monotonic() - begun >= args.seconds:
                     break
                 for answer in ask(opened.judge, ready[start : start + args.block]):
                     assert answer.question is not None
                     rows += _on_their_scale(answer_rows(answer.question, answer))
                     if isinstance(answer, Unscored):
                         _say(f"{answer.id}: {answer.reason[:120]}")
-                times.append(time.monotonic() - begun)
-    return rows, len({row["id"] for row in rows}), times
+            calls = sum(model.counts.asked for model in opened.models)
+    return rows, time.monotonic() - begun, calls
 
 
 def _examples(
@@ -175,25 +177,21 @@ def _say(text: str) -> None:
 
 
 def table(
-    name: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """Return the lines of one judge: alphas by dimension and their mean."""
-    answered = {row["id"] for row in rows}
-    own = [label for label in labels if label["id"] in answered]
-    wanted = {row["dimension"] for row in rows}
-    found = measure_agreement(rows, [one for one in own if one["dimension"] in wanted], "quality")
-    lines = []
-    for dimension in (d for d in COLUMNS if d in found.per_dimension):
-        cells = found.per_dimension[dimension]
-        lines.append(_line(name, dimension.replace("_", " "), cells))
-    lines.append(_line(name, "mean", found.dimension_mean))
-    return lines
-
-
-def _line(name: str, dimension: str, cells: Mapping[str, Measured]) -> str:
-    alphas = " | ".join(_shown(cells[f"alpha_{level}"]) for level in LEVELS)
-    one = cells["alpha_interval"]
-    return f"| {name} | {dimension} | {alphas} | {one.scored} of {one.asked} |"
+    report: Report,
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    labels: Sequence[Mapping[str, Any]],
+) -> None:
+    """Write the lines of one judge: alphas by dimension and their mean."""
+    answered = {(row["id"], row["dimension"]) for row in rows}
+    own = [label for label in labels if (label["id"], label["dimension"]) in answered]
+    found = measure_agreement(rows, own, "quality")
+    by_dimension = {d: found.per_dimension[d] for d in COLUMNS if d in found.per_dimension}
+    for dimension, cells in {**by_dimension, "mean": found.dimension_mean}.items():
+        one = cells["alpha_interval"]
+        alphas = [_shown(cells[f"alpha_{level}"]) for level in LEVELS]
+        scored = f"{one.scored} of {one.asked}"
+        report.row(name, dimension.replace("_", " "), *alphas, scored)
 
 
 def _shown(one: Measured) -> str:
@@ -203,52 +201,49 @@ def _shown(one: Measured) -> str:
     return f"{one.value:.3f}{bounds}"
 
 
-HEAD = [
-    "| judge | dimension | nominal | ordinal | interval | scored |",
-    "|---|---|---|---|---|---|",
-]
-
-
 def main() -> None:
     """Print the table."""
     args = _arguments()
     folder = Path(args.data) / "dagstuhl"
     texts, labels = read_experts(folder)
     novices = read_novices(folder)
-    lines = list(HEAD)
-    for how in ("mean", "median"):
-        lines += table(f"novices, {how}", list(novice_rows(novices, how)), labels)
-    notes = [f"{len(texts)} arguments, experts' values on {len(COLUMNS)} dimensions."]
-    notes.append(
-        "Published for the novices' mean, interval: "
-        + ", ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in PUBLISHED.items())
-        + "."
-    )
+    report = Report("judging quality")
+    report.line(f"{len(texts)} arguments, one expert value each on {len(COLUMNS)} dimensions.")
+    published = [f"{name.replace('_', ' ')} {value:.3f}" for name, value in PUBLISHED.items()]
+    report.line(f"Of 304 arguments, the novices' mean, interval: {', '.join(published)}.")
+    rows: list[dict[str, Any]] = []
     if args.llm:
-        rows, count, times = judged(texts, labels, args)
-        what = f"{rows[0]['judge']}, {args.format}, scale {args.scale or 3}, {args.shots} shots"
-        lines += table(what, [replace_judge(row) for row in rows], labels)
-        notes.append(
-            f"{what}, {args.samples} samples: {count} arguments in {sum(times):.0f} seconds."
-        )
-        used = sorted({row["value"] for row in rows if row["value"] is not None})
-        shares = ", ".join(
-            f"{value:g}: {sum(row['value'] == value for row in rows)}" for value in used
-        )
-        notes.append(f"Values given: {shares}.")
-    text = "\n".join([*notes, "", *lines]) + "\n"
-    print(text)
-    if args.write:
-        Path(args.write).write_text(text, encoding="utf-8")
+        rows, seconds, asked = judged(texts, labels, args)
+        report.line(_about(rows, seconds, asked, args))
+    report.head("judge", "dimension", *LEVELS, "scored")
+    for how in ("mean", "median"):
+        table(report, f"novices, {how}", list(novice_rows(novices, how)), labels)
+    if rows:
+        table(report, rows[0]["judge"], rows, labels)
+    report.write(args.write)
 
 
-def replace_judge(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row under one judge's name."""
-    return {**row, "judge": "model"}
+def _about(
+    rows: Sequence[Mapping[str, Any]], seconds: float, asked: int, args: argparse.Namespace
+) -> str:
+    """Say what was asked of a model, and which values it gave."""
+    count = len({row["id"] for row in rows})
+    values = Counter(row["value"] for row in rows)
+    given = ", ".join(
+        f"{'unscored' if value is None else f'{value:g}'} {n} times"
+        for value, n in sorted(values.items(), key=lambda one: (one[0] is None, one[0]))
+    )
+    how = f"{args.format}, scale {args.scale or 3}, {args.shots} shots, {args.samples} samples"
+    what = "all 15" if args.dimensions == "all" else "the 4 labelled"
+    took = f"{asked} calls in {seconds:.0f} s, the others from the store"
+    return (
+        f"{rows[0]['judge']}: {how}, asked about {what} dimensions of {count} arguments; {took}. "
+        f"It gave {given}."
+    )
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = arguments(__doc__)
     parser.add_argument("--data", default=os.environ.get("PNYX_DATA", "data"))
     parser.add_argument("--llm", action="append", default=[])
     parser.add_argument("--store")
@@ -262,7 +257,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--block", type=int, default=4)
     parser.add_argument("--concurrency", type=int, default=4)
-    parser.add_argument("--write")
     return parser.parse_args()
 
 

@@ -296,7 +296,7 @@ class _Maker:
         rest = [*form.prompts[1:], *filter(None, [form.rubric])]
         usual = load_prompt(form.prompts[0])
         own = self._prompt() or usual
-        if own.form != usual.form:
+        if own.form != usual.form and not form.plain(self.task.prompts[0]):
             raise InputError(
                 f"--prompt {shorten(own.name)}: its form is {shorten(own.form, 40)}; --format "
                 f"{form.name} takes prompts of the form {usual.form}"
