@@ -309,7 +309,7 @@ _ALL = (
         ),
         "rag-items",
         '{"id": "1", "query": "Is tea healthy?", "stance": "pro", "argument": "Tea calms [1].",'
-        ' "argument_2": "Tea is old.", "documents": ["Tea calms nerves.", "Tea is brewed."]}',
+        ' "documents": ["Tea calms nerves.", "Tea is brewed."]}',
         _rag,
         formats=RAG_FORMATS,
     ),
