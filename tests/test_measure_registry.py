@@ -18,6 +18,7 @@ from sklearn import metrics
 import pnyx.measure
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.answers.registry import MEASURES, Measure
+from raters_fixture import alpha_by_coincidences
 
 SCORES = st.sampled_from([0.0, 0.1, 0.25, 0.30000000000000004, 0.5, 0.5001, 0.9, 1.0])
 GRADES = st.sampled_from([-2.0, 0.0, 0.5, 1.0, 2.0, 3.0])
@@ -56,6 +57,23 @@ def spearman_reference(x: np.ndarray, y: np.ndarray) -> float | None:
     return float(scipy.stats.spearmanr(x, y).statistic)
 
 
+def kendall_reference(x: np.ndarray, y: np.ndarray) -> float | None:
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        return None
+    return float(scipy.stats.kendalltau(x, y).statistic)
+
+
+def kappa_reference(x: np.ndarray, y: np.ndarray) -> float | None:
+    if len({*x, *y}) < 2:
+        return None
+    codes = np.unique(np.concatenate([x, y]), return_inverse=True)[1]  # it takes no fractions
+    return float(metrics.cohen_kappa_score(codes[: len(x)], codes[len(x) :]))
+
+
+def alpha_reference(level: str) -> Callable[[np.ndarray, np.ndarray], float | None]:
+    return lambda x, y: alpha_by_coincidences(np.stack([x, y]), level)
+
+
 REFERENCES: dict[str, Callable[[np.ndarray, np.ndarray], float | None]] = {
     "f1": lambda y, v: metrics.f1_score(y, v) if (y + v).any() else None,
     "accuracy": metrics.accuracy_score,
@@ -66,6 +84,11 @@ REFERENCES: dict[str, Callable[[np.ndarray, np.ndarray], float | None]] = {
     "brier": lambda y, p: metrics.brier_score_loss(y, p, pos_label=1.0),
     "uncertainty_average_precision": some_yes(metrics.average_precision_score),
     "spearman": spearman_reference,
+    "kendall": kendall_reference,
+    "kappa": kappa_reference,
+    "alpha_nominal": alpha_reference("nominal"),
+    "alpha_ordinal": alpha_reference("ordinal"),
+    "alpha_interval": alpha_reference("interval"),
     "mean_absolute_error": metrics.mean_absolute_error,
 }
 """Name -> the same by somebody else; a new measure must have one."""

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Final, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.errors import OptionError
+from pnyx.errors import InputError, OptionError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.formats import Format
+    from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.tasks import Task
 
 __all__ = [
     "AskedSpec",
     "AskingSpec",
     "CombiningSpec",
+    "FormatSpec",
     "JudgeSpec",
     "ModelSpec",
     "PaidModelSpec",
@@ -124,6 +131,101 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
         needs=_LLM,
         shown="the prompt's; doubled for a retry if it is cut off",
     )
+
+
+class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
+    """The format in which a task's items are put to a language model."""
+
+    format: str | None = opt(
+        None,
+        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (a "
+        "dimension a call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
+        "rag-rubric, listwise-rag, listwise-rag-fine or support.",
+        metavar="NAME",
+        shown="the task's first; without --llm, support for rag",
+    )
+    nuggets: int | None = opt(
+        None,
+        "rag: points of a question that query-rubric and rag-rubric grade by.",
+        within="[1, 50]",
+        shown="20",
+    )
+    scale: Literal["3", "5", "boolean"] | None = opt(
+        None, "quality: points of the scale, or true and false.", shown="3"
+    )
+    shots: int = opt(
+        0, "quality: rated texts shown as examples (few-shot).", within="[0, 100]", needs="examples"
+    )
+    examples: str | None = file_opt(
+        None, "Rated texts from which --shots are taken (docs/judging-quality.md).", needs="shots"
+    )
+
+    def chosen(self, task: Task, judge: JudgeSpec) -> Format | None:
+        """Return how a judge is asked about a task; None: there is none, or one way only.
+
+        OptionError for a choice that the task does not have, that needs a language model, or that
+        would change nothing.
+        """
+        named = None if self.format is None else task.format(self.format)
+        self._check_rated(task, judge)
+        if judge.asks_models:
+            return self._sized(named or next(iter(task.formats), None))
+        if named is not None and (not named.packaged or judge.answered_by):
+            raise OptionError(f"--format {named.name} goes with --llm")
+        packaged = [] if judge.answered_by else [one for one in task.formats if one.packaged]
+        return self._sized(named or next(iter(packaged), None))
+
+    def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
+        """Refuse a scale or examples where they would change nothing."""
+        self.check_needs()
+        for name in ("scale", "shots"):
+            if self.given(name) and not task.scales:
+                raise OptionError(f"--{name} goes with quality, not {task.name}")
+        if self.shots and not judge.asks_models:
+            raise OptionError("--shots goes with --llm")
+        if judge.prompt is not None:
+            self._check_prompt(judge.prompt)
+
+    def _sized(self, form: Format | None) -> Format | None:
+        """Return a format that makes up as many points as are wanted."""
+        if self.nuggets is None:
+            return form
+        if form is None or not form.makes_points:
+            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+        return form.with_points(self.nuggets)
+
+    def _check_prompt(self, name: str) -> None:
+        """Refuse a prompt that would not say what was chosen."""
+        from pnyx.judge.llm.prompting import load_prompt
+
+        inputs = load_prompt(name).inputs
+        for option, needed in (("scale", "levels"), ("shots", "shots")):
+            if self.given(option) and needed not in inputs:
+                raise OptionError(
+                    f"--{option}: --prompt {shorten(name, 60)} does not use the input {needed}"
+                )
+
+    def shaped(
+        self, task: Task, questions: Iterable[JudgeQuestion], form: Format | None
+    ) -> list[JudgeQuestion]:
+        """Return the questions as they are asked: on the scale, in the format, with examples."""
+        from dataclasses import replace
+
+        found: list[Any] = list(questions)
+        if self.scale is not None:
+            bounds = task.scales[self.scale].bounds
+            found = [replace(question, scale=bounds) for question in found]
+        if form is not None:
+            found = [form.shape(question) for question in found]
+        if self.examples is None:
+            return found
+        from pnyx.judge.shots import RatedPool, read_rated
+
+        pool = RatedPool(read_rated(self.examples, task.name), self.shots)
+        try:
+            return [pool.shown(question) for question in found]
+        except InputError as error:
+            raise InputError(error.problem, path=self.examples) from error
 
 
 class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):

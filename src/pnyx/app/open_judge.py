@@ -15,6 +15,7 @@ from pnyx.errors import InputError, OptionError, shorten
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.judge.base import Judge
+    from pnyx.judge.formats import Format
     from pnyx.judge.llm.judge import LlmJudge
     from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.store.completions import StoredModel
@@ -71,7 +72,12 @@ def names_student(cheap: str | None) -> bool:
 
 @contextlib.contextmanager
 def open_judge(
-    task: Task, spec: JudgeSpec, say: Say, *, as_perspectives: bool = False
+    task: Task,
+    spec: JudgeSpec,
+    say: Say,
+    *,
+    as_perspectives: bool = False,
+    form: Format | None = None,
 ) -> Iterator[Opened]:
     """Open the judge that a spec names.
 
@@ -81,6 +87,7 @@ def open_judge(
         say: told what the user should know.
         as_perspectives: ask support as BERDS does: of the packaged detector, or of a language
             model by a prompt of its own.
+        form: the format in which a language model is asked; None for the task's usual one.
 
     Raises:
         InputError: a file cannot be used, or choices exclude each other.
@@ -93,7 +100,7 @@ def open_judge(
     if cheap is not None:
         _check_cheap(cheap, spec)
     named = [*spec.models, *([cheap] if cheap is not None else [])]
-    make = _Maker(task, spec, as_perspectives)
+    make = _Maker(task, spec, as_perspectives, form)
     with open_models(spec, named, say, spec) as opened:
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
@@ -109,7 +116,8 @@ def open_judge(
             {"name": prompt.name, "version": prompt.version, "hash": prompt.hash}
             for prompt in (make.prompts() if opened else ())
         ]
-        yield Opened(judge, opened, prompts, _settings(spec))
+        settings = _settings(spec) | ({} if form is None else {"format": form.name})
+        yield Opened(judge, opened, prompts, settings)
 
 
 _FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
@@ -207,6 +215,7 @@ class _Maker:
     task: Task
     spec: JudgeSpec
     as_perspectives: bool
+    form: Format | None = None
 
     def combined(self, models: Sequence[StoredModel]) -> Judge:
         """Return one judge of one or several models, each asked once or several times."""
@@ -236,6 +245,13 @@ class _Maker:
             return self._student("student", self.spec.student)
         from pnyx.students.judge import PackagedJudge
 
+        if self.form is not None:
+            from pnyx.judge.combining.formatted import Formatted
+            from pnyx.judge.llm.prompting import load_prompt
+
+            return Formatted(
+                lambda name: PackagedJudge(load_prompt(name).task), self.form, self.task.kind
+            )
         return PackagedJudge(self.task.name, as_perspectives=self.as_perspectives)
 
     def _student(self, option: str, folder: str) -> StudentJudge:
@@ -254,12 +270,44 @@ class _Maker:
             lambda sample: self._llm(model, sample), self.spec.samples, self.spec.combine
         )
 
-    def _llm(self, model: StoredModel, sample: int = 0) -> LlmJudge:
+    def _llm(self, model: StoredModel, sample: int = 0) -> Judge:
+        if self.form is None or self.form.plain(self.task.prompts[0]):
+            return self._asking(model, sample, self._prompt())
+        from pnyx.judge.combining.formatted import Formatted
+
+        form, named = self.form, self._format_prompts(self.form)
+        prompts = dict(zip(form.prompts, named, strict=False))
+        judge = Formatted(
+            lambda name: self._asking(model, sample, prompts[name]), form, self.task.kind
+        )
+        if not form.rubric:
+            return judge
+        from pnyx.judge.llm.nuggets import NuggetJudge
+
+        return NuggetJudge(model, judge, named[-1])
+
+    def _format_prompts(self, form: Format) -> list[Prompt]:
+        """Return the prompts of a format, the first replaced by the one that is named.
+
+        The last one asks for the points, where a format has them made up first.
+        """
+        from pnyx.judge.llm.prompting import load_prompt
+
+        rest = [*form.prompts[1:], *filter(None, [form.rubric])]
+        usual = load_prompt(form.prompts[0])
+        own = self._prompt() or usual
+        if own.form != usual.form and not form.plain(self.task.prompts[0]):
+            raise InputError(
+                f"--prompt {shorten(own.name)}: its form is {shorten(own.form, 40)}; --format "
+                f"{form.name} takes prompts of the form {usual.form}"
+            )
+        return [own, *map(load_prompt, rest)]
+
+    def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
         from pnyx.judge.llm.judge import Asking, LlmJudge
 
-        prompt = self._prompt()
         asking = Asking(
-            prompts={} if prompt is None else {self.task.name: prompt},
+            prompts={} if prompt is None else {prompt.task: prompt},
             probability=self.spec.probability,
             batch=self.spec.batch,
             sample=sample,
@@ -274,7 +322,7 @@ class _Maker:
         from pnyx.judge.forms import form_of
 
         prompt = self.prompts()[0]
-        reorders = form_of(prompt, self.task.kind).reorders(prompt)
+        reorders = form_of(prompt).reorders(prompt)
         return _WARM if self.spec.samples > 1 and not reorders else 0.0
 
     def _prompt(self) -> Prompt | None:
@@ -296,6 +344,8 @@ class _Maker:
         from pnyx.judge.llm.prompting import load_prompt
 
         own = self._prompt()
+        if self.form is not None:
+            return self._format_prompts(self.form)
         if self.spec.batch == 1:
             return [own or load_prompt(self.task.prompts[0])]
         check_batch(self.task, own)

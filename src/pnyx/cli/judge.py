@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.app.judge_specs import JudgeSpec
+from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
+    from pnyx.judge.formats import Format
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.runs.pairs import PairSource
 
@@ -30,8 +32,10 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         "--run",
         metavar="RUN",
     )
-    index: str | None = file_opt(None, "Index that holds the documents of --run.", metavar="INDEX")
-    topics: str | None = file_opt(None, "relevance: the questions of --run.")
+    index: str | None = file_opt(
+        None, "Index that holds the documents of --run, or of responses.", metavar="INDEX"
+    )
+    topics: str | None = file_opt(None, "relevance, rag: the questions of --run, or of responses.")
     perspectives: str | None = file_opt(
         None, "support: the perspectives on the questions of --run (JSONL; also BERDS's)."
     )
@@ -55,6 +59,8 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         self.check_needs()
         if self.as_perspectives and task != "support":
             raise OptionError(f"--as-perspectives goes with support, not {task}")
+        if task == "rag" and items is not None and not self.runs and self.perspectives is None:
+            return items, self._arguments(items)
         place = (self.index, self.topics, self.perspectives)
         if items is not None and not self.runs and place == (None, None, None):
             return items, TASKS[task].read(items)
@@ -77,6 +83,16 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
         return ", ".join(self.runs), pairs
 
+    def _arguments(self, items: str) -> Sequence[JudgeQuestion]:
+        """Return the arguments of an items file, or of a file of responses."""
+        from pnyx.runs.responses import holds_responses, items_of_responses
+
+        if holds_responses(items):
+            return items_of_responses(items, self.index, self.topics)
+        if self.index is not None or self.topics is not None:
+            raise OptionError("--index and --topics go with a file of responses, as of pnyx argue")
+        return TASKS["rag"].read(items)
+
 
 @verb("judge", resumes=True)
 @click.argument("task", type=click.Choice(list(TASKS)))
@@ -86,6 +102,7 @@ def command(
     items: str | None,
     results: ResultsSpec,
     pool: ItemSpec,
+    asked: FormatSpec,
     spec: JudgeSpec,
     as_json: bool,
 ) -> int:
@@ -96,6 +113,7 @@ def command(
     relevance   does it help to answer?     id, question, document
     stance      does it argue for a side?   id, text, question, stance
     quality     how good, on 15 dimensions? id, text
+    rag         argument with its evidence? id, query, documents, argument
     preference  which of two is better?     id, a, b, question
     sides       for which side is it?       id, text, question
     ranking     which order suits best?     id, query, documents
@@ -114,10 +132,34 @@ def command(
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered
       pnyx judge support pairs.jsonl --as-perspectives --out detected
+      pnyx judge rag answer.jsonl --index my.index --format rag-direct \\
+        --llm http://127.0.0.1:8000/v1#my-model --out judged
     """
     needs_out(results.out, spec)
+    form = asked.chosen(TASKS[task], spec)
     source, questions = pool.read(task, items)
+    if form is not None or asked.scale is not None:
+        questions = asked.shaped(TASKS[task], questions, form)
+    if form is not None:
+        _say_left_out(task, form)
     views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(
-        results.out, task, source, questions, spec, as_json=as_json, as_perspectives=views
+        results.out,
+        task,
+        source,
+        questions,
+        spec,
+        as_json=as_json,
+        as_perspectives=views,
+        form=form,
+        settings={} if asked.nuggets is None else {"nuggets": asked.nuggets},
     )
+
+
+def _say_left_out(task: str, form: Format) -> None:
+    """Say what a format does not rate that others of its task do."""
+    if task == "rag" and form.name == "support":
+        say(
+            "support tells context_relevance and groundedness; answer_relevance and preference "
+            "need --llm and another --format"
+        )

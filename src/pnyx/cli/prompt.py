@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pnyx.judge.llm.judge import Asking
     from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.tasks import Task
     from pnyx.models.chat.types import ChatRequest
 
 __all__ = ["command"]
@@ -87,10 +88,11 @@ def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
     from pnyx.judge.llm.prompting import load_prompt, prompt_bytes
     from pnyx.judge.tasks import TASKS
 
+    name = TASKS[prompt].prompts[0] if prompt in TASKS else prompt
     if spec.raw:
-        click.echo(prompt_bytes(prompt), nl=False)
+        click.echo(prompt_bytes(name), nl=False)
         return
-    loaded = load_prompt(prompt)
+    loaded = load_prompt(name)
     if loaded.task not in TASKS:
         raise InputError(
             f"prompt {loaded.label} is not put to items; --raw shows its file", path=None
@@ -101,6 +103,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
     prompts = {} if loaded.name == task.many and spec.batch > 1 else {task.name: loaded}
     asking = Asking(prompts, probability=spec.probability, batch=spec.batch, sample=spec.sample)
     questions = task.read(items) if items is not None else _example(task.example, task.read)
+    questions = _in_format(task, loaded, questions)
     shown = _call(asking, questions, spec.item)
     _print(asking.prompt(shown), asking.request(shown), shown, as_json)
 
@@ -110,6 +113,17 @@ def _example(line: str, read: Any) -> Any:
         path = Path(folder) / "example.jsonl"
         path.write_text(line + "\n", encoding="utf-8")
         return read(str(path))
+
+
+def _in_format(
+    task: Task, prompt: Prompt, questions: Sequence[JudgeQuestion]
+) -> Sequence[JudgeQuestion]:
+    """Return what the first format that names a prompt asks with it; points are not made up."""
+    form = next((form for form in task.formats if prompt.name in form.prompts), None)
+    if form is None:
+        return questions
+    parts = [part for question in questions for part in form.parts(form.shape(question))]
+    return [part.question for part in parts if form.prompt_of(part) == prompt.name]
 
 
 def _call(

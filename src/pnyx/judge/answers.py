@@ -33,8 +33,16 @@ NOTES: dict[str, str] = {
     "probabilities": "probability of yes by method: stated, token",
     "dimensions": "of a rating: dimension -> why it is unscored",
     "reasons": "of a rating: dimension -> the reason for its score",
-    "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b",
+    "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b; of a "
+    "rating of two texts: what was said of each dimension in each order",
     "chances": "of a choice, as (a, b) and as (b, a): the probability by token of a, b and tie",
+    "rubric": "of a rating: dimension -> point -> what was said of it, or of both orders",
+    "documents": "of a rating: dimension -> the number for each document, in their order",
+    "sentences": "of a rating by support: each sentence, whether it is borne out, and the "
+    "probability for each document it was held against, by number",
+    "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
+    "yes": "of a rating by support: dimension -> share of the scored verdicts that are yes",
+    "other": "of a rating of two texts: dimension -> the number for the second text",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",
     "invented": "of a ranking: how many names stand for no text",

@@ -13,9 +13,18 @@ from pnyx.corpora.benchmarks.items import LABEL_WORDS
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, Value, verdict_fields
 from pnyx.judge.combining import votes
-from pnyx.judge.dimensions import dimensions_of
+from pnyx.judge.dimensions import aspect_of, dimensions_of, normalised
 
-__all__ = ["JudgeQuestion", "Preference", "Ranking", "Rating", "Shot", "Support", "blank"]
+__all__ = [
+    "JudgeQuestion",
+    "Preference",
+    "Ranking",
+    "RatedShot",
+    "Rating",
+    "Shot",
+    "Support",
+    "blank",
+]
 
 _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
@@ -31,7 +40,7 @@ class _Kind:
         id: unique within one run over an items file.
         group: the topic of the item, for per-topic measures; may be empty.
         extra: unknown fields of the items file, carried to the answers.
-        judged: the fields that must hold words.
+        judged: the fields that must hold words; `parts` are those of one question.
         counted: how several answers may be counted (`mean`, `majority`), the usual way first.
         yes_no: whether the answer is yes or no and has a probability of yes.
     """
@@ -43,6 +52,11 @@ class _Kind:
     id: str
     task: str
     extra: Mapping[str, Any]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The fields of this question that must hold words."""
+        return self.judged
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -101,6 +115,17 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True)
+class RatedShot:
+    """A rated text that is shown before the one that is asked about.
+
+    `scores` are pairs of a dimension and a number on the scale of the question.
+    """
+
+    text: str
+    scores: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Support(_Kind):
     """Does `text` support `statement`? Answered by a bool with the probability of yes.
 
@@ -151,11 +176,17 @@ class Rating(_Kind):
     """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
 
     Attributes:
+        text: what is rated; empty where that is the documents alone.
         dimensions: their names, at least one.
         scale: lowest and highest value, both possible.
         question: what the text is about, if anything.
         stance: `pro`, `con` or empty: the side that the text takes.
         documents: what the text rests on, if that is to be seen.
+        other: a second text, which the first is compared with; the answer is about the first.
+        turned: whether the other text is shown first.
+        rubric: points that each dimension is asked about one by one, for a format that does so.
+        nuggets: how many points a format asks the judge to make up itself.
+        shots: examples for a prompt that shows some.
     """
 
     judged = ("text",)
@@ -172,6 +203,15 @@ class Rating(_Kind):
     documents: tuple[str, ...] = ()
     group: str = ""
     extra: Mapping[str, Any] = _extra()
+    other: str = ""
+    turned: bool = False
+    rubric: tuple[str, ...] = ()
+    nuggets: int = 0
+    shots: tuple[RatedShot, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:  # noqa: D102
+        return ("documents",) if self.documents and not self.text else self.judged
 
     @property
     def cells(self) -> tuple[str, ...]:  # noqa: D102
@@ -184,8 +224,15 @@ class Rating(_Kind):
 
     def value_of(self, value: Any) -> Any:  # noqa: D102
         low, high = self.scale
+        if isinstance(value, bool) and (low, high) == (0, 1):
+            return int(value)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return value if number and low <= value <= high else None
+
+    def normalised(self, value: Any) -> float | None:
+        """Return a value as a number in [0, 1]: 0 is the lowest of the scale, 1 the highest."""
+        number = self.value_of(value)
+        return None if number is None else normalised(number, self.scale)
 
     def compose(
         self,
@@ -222,6 +269,7 @@ class Rating(_Kind):
     def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:  # noqa: D102
         lines: list[tuple[str | None, dict[str, Any]]] = []
         reasons = answer.notes.get("reasons", {})
+        hashes = answer.provenance.details.get("prompt_hashes", {})
         for place, dimension in enumerate(self.dimensions):
             fields = verdict_fields(answer)
             fields["explanation"] = reasons.get(dimension, fields["explanation"])
@@ -231,14 +279,23 @@ class Rating(_Kind):
                 if answer.value[place] is None:
                     missing = answer.notes.get("dimensions", {})
                     fields["unscored"] = missing.get(dimension, "missing: not in the reply")
+            fields |= {"normalised": self.normalised(fields["value"]), "scale": list(self.scale)}
+            fields["prompt_hash"] = hashes.get(dimension, fields["prompt_hash"])
+            fields["aspect"] = aspect_of(self.task, dimension) or None
             lines.append((dimension, fields))
         return lines
+
+
+_OF_SOME = ("counted", "documents", "orders", "other", "rubric", "sentences", "yes")
+"""Notes of a rating that are by dimension, and not of each."""
 
 
 def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str, Any]:
     kept = {}
     for name, note in notes.items():
         if name in ("dimensions", "reasons"):  # each line has fields of its own for these
+            continue
+        if name in _OF_SOME and dimension not in note:
             continue
         if name == "votes":
             kept[name] = [vote[place] if isinstance(vote, list) else vote for vote in note]
@@ -257,6 +314,7 @@ class Preference(_Kind):
     Attributes:
         criterion: what makes one better, if not the prompt's own idea of it.
         documents: what both rest on, if that is to be seen.
+        rubric: points that are asked about one by one, for a prompt that does so.
     """
 
     judged = ("a", "b", "question")
@@ -271,6 +329,7 @@ class Preference(_Kind):
     documents: tuple[str, ...] = ()
     group: str = ""
     extra: Mapping[str, Any] = _extra()
+    rubric: tuple[str, ...] = ()
 
     @property
     def swapped(self) -> Preference:  # noqa: D102
@@ -328,7 +387,7 @@ JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
 
 def blank(question: JudgeQuestion) -> str:
     """Return why a question has no words to judge (a judge would make an answer up), or ""."""
-    for name in question.judged:
+    for name in question.parts:
         value = getattr(question, name)
         texts = (value,) if isinstance(value, str) else value
         if not any(character.isalnum() for text in texts for character in text):

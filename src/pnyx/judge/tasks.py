@@ -9,10 +9,12 @@ from typing import Any, cast
 from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.reading import FORMATS
-from pnyx.errors import InputError
+from pnyx.errors import InputError, OptionError, shorten
 from pnyx.judge.claims import claims
-from pnyx.judge.dimensions import definition, dimensions_of
+from pnyx.judge.dimensions import Scale, definition, dimensions_of, scales_of
+from pnyx.judge.formats import Format, by_dimension, joined_ratings
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judge.rag import RAG_FORMATS, dimensions_for
 from pnyx.records import SIDES, Side
 
 __all__ = [
@@ -25,9 +27,6 @@ __all__ = [
     "read_items",
 ]
 
-_SCALE = (1, 3)
-"""Of quality: low, average, high."""
-
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -39,6 +38,8 @@ class Task:
         items: format of its items file, as `pnyx validate` knows it; `example` is a line of it.
         question: makes the question of a line that the format has checked.
         many: the packaged prompt that asks several questions about one text; empty without one.
+        formats: the ways to put its items to a language model, the usual one first; none where
+            there is but one.
     """
 
     name: str
@@ -49,6 +50,22 @@ class Task:
     example: str
     question: Callable[[Fields], JudgeQuestion]
     many: str = ""
+    formats: tuple[Format, ...] = ()
+
+    @property
+    def scales(self) -> Mapping[str, Scale]:
+        """The scales on which its items may be rated, the usual one first; none without choice."""
+        return scales_of(self.name)
+
+    def format(self, name: str) -> Format:
+        """Return a format by its name; OptionError where the task has no such format."""
+        for form in self.formats:
+            if form.name == name:
+                return form
+        found, known = shorten(name, 40), ", ".join(form.name for form in self.formats)
+        if not known:
+            raise OptionError(f"--format: found {found}, but {self.name} is asked in one way only")
+        raise OptionError(f"--format: found {found}, expected for {self.name}: {known}")
 
     def read(self, path: str) -> list[JudgeQuestion]:
         """Read an items file: JSONL, one question a line, ids unique."""
@@ -174,7 +191,7 @@ def _quality(fields: Fields) -> Rating:
         id=identifier,
         text=fields.required("text"),
         dimensions=tuple(dict.fromkeys(dimensions)),
-        scale=_SCALE,
+        scale=next(iter(scales_of("quality").values())).bounds,
         question=fields.text("topic"),
         stance=fields.text("stance"),
         documents=_texts(fields, "documents"),
@@ -207,6 +224,31 @@ def _ranking(fields: Fields) -> Ranking:
         texts=_texts(fields, "documents"),
         criterion=fields.text("criterion"),
         **_shared(fields),
+    )
+
+
+def _rag(fields: Fields) -> Rating:
+    identifier, query = fields.identifier("id"), fields.required("query")
+    text, other = fields.text("argument"), fields.text("argument_2")
+    dimensions = _texts(fields, "dimensions") or dimensions_for(text, other)
+    for name in dimensions:
+        definition("rag", name)
+    rows = fields.rest.get("documents") or ()
+    ids = [row.get("id") if isinstance(row, dict) else None for row in rows]
+    known: dict[str, Any] = {} if None in ids else {"doc_ids": list(map(str, ids))}
+    shared = _shared(fields)
+    return Rating(
+        id=identifier,
+        text=text,
+        dimensions=tuple(dict.fromkeys(dimensions)),
+        scale=(0, 1),
+        task="rag",
+        question=query,
+        stance=fields.text("stance"),
+        documents=_texts(fields, "documents"),
+        other=other,
+        group=shared["group"],
+        extra={**known, **fields.rest},
     )
 
 
@@ -269,17 +311,27 @@ _ALL = (
         "quality",
         Rating,
         "how good is the argument, on each dimension?",
-        ("quality",),
+        ("quality", "quality-pointwise"),
         "rating-items",
         '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
         _quality,
+        formats=(
+            Format("listwise", "all dimensions in one call", ("quality",)),
+            Format(
+                "pointwise",
+                "a dimension a call",
+                ("quality-pointwise",),
+                parts=by_dimension,
+                join=joined_ratings,
+            ),
+        ),
     ),
     # ConQRet, RAG-Direct.
     Task(
         "preference",
         Preference,
         "which of two arguments is better?",
-        ("preference",),
+        ("preference", "preference-points"),
         "preference-items",
         '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends on the cup."}',
         _preference,
@@ -292,6 +344,21 @@ _ALL = (
         "sides-items",
         '{"id": "1", "text": "Free buses fill up.", "question": "Should buses be free?"}',
         _sides,
+    ),
+    # ConQRet, Table 3 and Appendix D.
+    Task(
+        "rag",
+        Rating,
+        "how good are an argument and the documents it rests on?",
+        (
+            *("rag-triad", "rag-metric", "rag-metric-criteria", "rag-metric-steps"),
+            *("rag-metric-nuggets", "rag-triad-nuggets", "rag-listwise", "rag-listwise-documents"),
+        ),
+        "rag-items",
+        '{"id": "1", "query": "Is tea healthy?", "stance": "pro", "argument": "Tea calms [1].",'
+        ' "documents": ["Tea calms nerves.", "Tea is brewed."]}',
+        _rag,
+        formats=RAG_FORMATS,
     ),
     # Listwise: ConQRet, Table 9; DIRAS, 4.1.
     Task(

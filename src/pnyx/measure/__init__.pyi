@@ -1,6 +1,7 @@
 """The public names of this room, each with its home."""
 
 from .answers.agreement import Agreement, measure_agreement
+from .answers.alpha import krippendorff_alpha
 from .answers.binary import ReliabilityBin, reliability
 from .answers.correlation import kendall_tau_b
 from .answers.reviewed import Reviewed, measure_review
@@ -36,6 +37,7 @@ __all__ = [
     "citation_precision",
     "join_labels",
     "kendall_tau_b",
+    "krippendorff_alpha",
     "measure_agreement",
     "measure_amount",
     "measure_correlation",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec, SpendingSpec
     from pnyx.judge.answers import Answer
     from pnyx.judge.base import Judge
+    from pnyx.judge.formats import Format
     from pnyx.judge.llm.plan import PlannedModel
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.store.completions import StoredModel
@@ -62,6 +63,7 @@ def answer_into(
     *,
     as_json: bool,
     as_perspectives: bool = False,
+    form: Format | None = None,
     settings: Mapping[str, Any] | None = None,
     adapt: Callable[[Judge], Judge] | None = None,
     also: Callable[[Sequence[Answer]], None] | None = None,
@@ -76,6 +78,7 @@ def answer_into(
         spec: who answers.
         as_json: print the manifest.
         as_perspectives: see `open_judge`.
+        form: see `open_judge`.
         settings: what else decides the answers, for the manifest.
         adapt: makes another judge of the one that is opened.
         also: called with one answer for each item, in order, when the folder is written; not for
@@ -84,7 +87,7 @@ def answer_into(
     from pnyx.judge.answers import answer_of_row
     from pnyx.runs.results import judge_into
 
-    with open_judge(TASKS[task], spec, say, as_perspectives=as_perspectives) as opened:
+    with open_judge(TASKS[task], spec, say, as_perspectives=as_perspectives, form=form) as opened:
         if adapt is not None:
             opened = replace(opened, judge=adapt(opened.judge))
         if spec.plan:

@@ -119,6 +119,23 @@ def _side(value: Any, name: str) -> None:
         raise InputError(f"{name} is empty, expected pro or con")
 
 
+def _ratings(value: Any, name: str) -> None:
+    """A number for each dimension, at least one."""
+    an_object(value, name)
+    if not value:
+        raise InputError(f"{name} is empty, expected a number for each dimension")
+    for dimension, rating in value.items():
+        number(rating, f"{name}.{shorten(dimension, 40)}")
+
+
+def _bounds(value: Any, name: str) -> None:
+    """Lowest and highest value."""
+    two = isinstance(value, list) and len(value) == 2
+    ends = [number(end, name) for end in a_list(value, name)]
+    if not two or ends[0] >= ends[1]:
+        raise InputError(f"{name}: found {shorten(repr(value), 40)}, expected [LOWEST, HIGHEST]")
+
+
 def _reason(value: Any, name: str) -> None:
     if value is not None:
         _not_blank(value, name)
@@ -204,6 +221,12 @@ def _labelled_or_not(row: Mapping[str, Any]) -> None:
         raise InputError("partial is true, expected a value that is yes")
 
 
+def _compared(row: Mapping[str, Any]) -> None:
+    """A second argument is there for comparison with a first."""
+    if (row.get("argument_2") or "").strip() and not (row.get("argument") or "").strip():
+        raise InputError("argument_2 without argument, expected both or the first alone")
+
+
 def _items(
     name: str,
     description: str,
@@ -280,6 +303,28 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "topic stance documents dimensions group",
             stance=_one_of(STANCES),
             dimensions=_names,
+        ),
+        _items(
+            "rated-items",
+            "texts with people's ratings, the examples of `pnyx judge quality --shots`",
+            '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", '
+            '"ratings": {"cogency": 2, "clarity": 3}, "scale": [1, 3]}',
+            "text ratings",
+            "scale topic group",
+            ratings=_ratings,
+            scale=_bounds,
+        ),
+        _items(
+            "rag-items",
+            "items for `pnyx judge rag`: how good are an argument and the documents it rests on?",
+            '{"id": "1", "query": "Is tea healthy?", "stance": "pro", '
+            '"argument": "Tea is healthy: it calms nerves [1].", '
+            '"documents": ["Tea calms nerves.", {"id": "d2", "text": "Tea is a drink."}]}',
+            "query documents",
+            "stance argument argument_2 dimensions group",
+            documents=_ranked,
+            dimensions=_names,
+            whole=_compared,
         ),
         _items(
             "answers",

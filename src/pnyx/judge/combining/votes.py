@@ -26,6 +26,7 @@ __all__ = [
     "count_ratings",
     "count_verdicts",
     "most_frequent",
+    "provenance_of",
     "self_agreement",
 ]
 
@@ -63,10 +64,11 @@ def combine(
         raise ValueError("no answers to combine")
     method = how if how in question.counted else question.counted[0]
     notes = {"votes": [a.value if isinstance(a, Judged) else None for a in answers]}
-    return question.count(answers, _provenance(judge, method, answers), notes)
+    return question.count(answers, provenance_of(judge, method, answers), notes)
 
 
-def _provenance(judge: str, method: str, answers: Sequence[Answer]) -> Provenance:
+def provenance_of(judge: str, method: str, answers: Sequence[Answer]) -> Provenance:
+    """Return where an answer that is made of several comes from."""
     members = []
     for answer in answers:
         by = answer.provenance

@@ -2,36 +2,140 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from pnyx.errors import InputError, shorten
 
-__all__ = ["Dimension", "definition", "dimensions_of"]
+__all__ = [
+    "Dimension",
+    "Scale",
+    "aspect_of",
+    "aspects_of",
+    "definition",
+    "dimensions_of",
+    "normalised",
+    "scale_of",
+    "scales_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A scale that ratings are given on: whole numbers, or true (1) and false (0).
+
+    Attributes:
+        name: as in `--scale`; empty for one that has no name.
+        low: its lowest value; `high` its highest.
+        told: the values in words.
+        levels: what they mean, a line each.
+    """
+
+    name: str
+    low: float
+    high: float
+    told: str
+    levels: tuple[str, ...]
+
+    @property
+    def boolean(self) -> bool:
+        """Whether a reply says true or false."""
+        return self.name == "boolean"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest value."""
+        return self.low, self.high
+
+    def nearest(self, share: float) -> int:
+        """Return the whole number nearest to a normalised value, a half upwards."""
+        return math.floor(self.low + share * (self.high - self.low) + 0.5)
+
+
+def normalised(value: float, bounds: tuple[float, float]) -> float:
+    """Return a value on a scale as a number in [0, 1]: 0 is its lowest value, 1 its highest."""
+    low, high = bounds
+    return (value - low) / (high - low)
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One aspect of quality: its name in files, its label, and what the model is told."""
+    """One aspect of quality: its name in files, its label, and what the model is told.
+
+    Attributes:
+        criteria: name -> what holds or not; for a rubric of yes and no.
+        steps: the way to a score, one after the other (G-Eval).
+        nugget: what is asked about a key point of the question.
+        aspect: the branch of a taxonomy that it belongs to; empty for its root, or without one.
+        under: the dimension of the taxonomy right above it.
+    """
 
     name: str
     label: str
     definition: str
+    criteria: Mapping[str, str] = field(default_factory=dict, hash=False)
+    steps: tuple[str, ...] = ()
+    nugget: str = ""
+    aspect: str = ""
+    under: str = ""
+
+
+@cache
+def _table(task: str) -> dict[str, Any]:
+    file = resources.files("pnyx.judge.dimensions") / f"{task}.toml"
+    if not task.isidentifier() or not file.is_file():
+        return {}
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+@cache
+def scales_of(task: str) -> dict[str, Scale]:
+    """Return the packaged scales of a task by name, the usual one first."""
+    return {
+        name: Scale(name, row["low"], row["high"], row["told"], tuple(row["levels"]))
+        for name, row in _table(task).get("scales", {}).items()
+    }
+
+
+@cache
+def scale_of(task: str, bounds: tuple[float, float]) -> Scale:
+    """Return the scale of a task between two values: a packaged one, or one without words."""
+    for scale in scales_of(task).values():
+        if scale.bounds == bounds:
+            return scale
+    low, high = math.ceil(bounds[0]), math.floor(bounds[1])
+    told = f"a whole number from {low} to {high}"
+    return Scale("", *bounds, told, (f"{low}: the lowest.", f"{high}: the highest."))
 
 
 @cache
 def dimensions_of(task: str) -> dict[str, Dimension]:
-    """Return the packaged dimensions of a task by name, in the order of their source."""
-    file = resources.files("pnyx.judge.dimensions") / f"{task}.toml"
-    if not file.is_file():
+    """Return the packaged dimensions of a task by name, in the order of their source.
+
+    Those of the task that its file `includes` come after its own.
+    """
+    table = _table(task)
+    if not table:
         raise InputError(f"task {shorten(task, 40)!r} has no dimensions")
-    table = tomllib.loads(file.read_text(encoding="utf-8"))
-    return {
-        name: Dimension(name, entry["label"], entry["definition"])
+    own = {
+        name: Dimension(
+            name,
+            entry["label"],
+            entry["definition"],
+            entry.get("criteria", {}),
+            tuple(entry.get("steps", ())),
+            entry.get("nugget", ""),
+            entry.get("aspect", ""),
+            entry.get("under", ""),
+        )
         for name, entry in table["dimensions"].items()
     }
+    return own | (dimensions_of(table["includes"]) if "includes" in table else {})
 
 
 def definition(task: str, name: str) -> str:
@@ -42,3 +146,18 @@ def definition(task: str, name: str) -> str:
             f"dimension {shorten(name, 40)!r}: task {task} has {', '.join(sorted(known))}"
         )
     return known[name].definition
+
+
+@cache
+def aspects_of(task: str) -> dict[str, tuple[str, ...]]:
+    """Return the branches of a task's taxonomy, each with its dimensions; none without one."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, one in dimensions_of(task).items() if _table(task) else ():
+        if one.aspect:
+            found[one.aspect] = (*found.get(one.aspect, ()), name)
+    return found
+
+
+def aspect_of(task: str, name: str) -> str:
+    """Return the branch of the task's taxonomy that a dimension belongs to; empty for none."""
+    return next((aspect for aspect, names in aspects_of(task).items() if name in names), "")

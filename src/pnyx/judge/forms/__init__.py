@@ -8,6 +8,14 @@ from __future__ import annotations
 from pnyx.errors import shorten
 from pnyx.judge.forms.base import Form, Reading
 from pnyx.judge.forms.kinds import ChoiceForm, PreferenceForm, RankingForm, RatingForm, SupportForm
+from pnyx.judge.forms.rag import (
+    ByDocumentForm,
+    EvidenceForm,
+    PointsForm,
+    PreferredPointsForm,
+    TriadForm,
+    TriadPointsForm,
+)
 from pnyx.judge.llm.prompting import Prompt
 
 __all__ = ["FORMS", "Form", "Reading", "form_of"]
@@ -23,6 +31,13 @@ FORMS: dict[str, Form] = {
     "preference": PreferenceForm(),
     "choice": ChoiceForm(),
     "order": RankingForm(),
+    "evidence": EvidenceForm(),
+    "criteria": PointsForm(holds=True),
+    "nuggets": PointsForm(holds=False),
+    "preference-points": PreferredPointsForm(),
+    "triad": TriadForm(),
+    "triad-nuggets": TriadPointsForm(),
+    "by-document": ByDocumentForm(),
 }
 """What a prompt file calls its form -> the form."""
 

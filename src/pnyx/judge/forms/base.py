@@ -64,6 +64,10 @@ class Form:
         """Return the type of a reply, or of a keyed one's parts: it is told, and checked by."""
         raise NotImplementedError
 
+    def entry(self, question: Any, name: str) -> type[BaseModel]:
+        """Return the type of the part of a keyed reply that is about one listed entry."""
+        return self.reply(question)
+
     def put(
         self, prompt: Prompt, questions: Sequence[Any], sample: int
     ) -> tuple[dict[str, Any], Sequence[str]]:
@@ -80,14 +84,16 @@ class Form:
     def request(self, prompt: Prompt, questions: Sequence[Any], sample: int) -> ChatRequest:
         """Render one call; any sample but 0 reorders what may be reordered, each in its own way."""
         inputs, names = self.put(prompt, questions, sample)
-        schema = schema_of(self.reply(questions[0]))
+        first = questions[0]
         if names and self.keyed:
             schema = {
                 "type": "object",
                 "additionalProperties": False,
                 "required": list(names),
-                "properties": {name: dict(schema) for name in names},
+                "properties": {name: schema_of(self.entry(first, name)) for name in names},
             }
+        else:
+            schema = schema_of(self.reply(first))
         return prompt.request(inputs, items=len(names), schema=schema)
 
     def reorders(self, prompt: Prompt) -> bool:

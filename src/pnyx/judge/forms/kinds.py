@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pnyx.judge.dimensions import definition
+from pnyx.judge.answers import Missing
+from pnyx.judge.dimensions import Scale, definition, scale_of
 from pnyx.judge.forms.base import Form, Reading, by_name, plain_word, reordered, strict
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import (
@@ -17,15 +19,27 @@ from pnyx.judge.llm.reading import (
     validated_value,
     word_spans,
 )
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.judge.questions import Preference, Ranking, RatedShot, Rating, Support
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["ChoiceForm", "PreferenceForm", "RankingForm", "RatingForm", "SupportForm"]
+__all__ = [
+    "NAMES",
+    "ChoiceForm",
+    "PreferenceForm",
+    "RankingForm",
+    "RatingForm",
+    "SupportForm",
+    "choice_type",
+    "score_type",
+    "whole_number",
+    "winner_word",
+]
 
 
-_NAMES = {"first": "a", "second": "b", "tie": "tie"}
+NAMES = {"first": "a", "second": "b", "tie": "tie"}
+"""Word of a reply -> which of the two it means, the first one being a."""
 
 
 class PreferenceForm(Form):
@@ -39,22 +53,30 @@ class PreferenceForm(Form):
 
     def reply(self, question: Preference) -> type[BaseModel]:
         """Return the reply's type: a reason and the winner."""
-        return _choice()
+        return choice_type()
 
     def read(
         self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
     ) -> list[Reading | None]:
         """See `Form.read`."""
-        choice: Any = validated(_choice(), text)
-        return [Reading(value=_NAMES[choice.winner], explanation=choice.reason)]
+        choice: Any = validated(choice_type(), text)
+        return [Reading(value=NAMES[choice.winner], explanation=choice.reason)]
+
+
+def winner_word() -> Any:
+    """Return the type of the word for the better one of two."""
+    from pydantic import BeforeValidator
+
+    return Annotated[Literal["first", "second", "tie"], BeforeValidator(plain_word)]
 
 
 @cache
-def _choice() -> type[BaseModel]:
-    from pydantic import BeforeValidator, create_model
+def choice_type() -> type[BaseModel]:
+    """Return the type of a choice between two: a reason and the winner."""
+    from pydantic import create_model
 
-    winner = Annotated[Literal["first", "second", "tie"], BeforeValidator(plain_word)]
-    return create_model("Choice", __config__=strict(), reason=(str, ...), winner=(winner, ...))
+    parts: dict[str, Any] = {"reason": (str, ...), "winner": (winner_word(), ...)}
+    return create_model("Choice", __config__=strict(), **parts)
 
 
 _CHOICES = {"first": "a", "second": "b", "neither": "tie"}
@@ -160,35 +182,57 @@ class RatingForm(Form):
     """
 
     kind = Rating
-    inputs = {  # noqa: RUF012
-        **dict.fromkeys(("text", "topic", "stance"), False),
-        **dict.fromkeys(("documents", "dimensions"), True),
+    inputs: ClassVar[Mapping[str, bool]] = {
+        **dict.fromkeys(("text", "topic", "stance", "dimension", "told"), False),
+        **dict.fromkeys(("documents", "dimensions", "levels", "shots"), True),
     }
     listed = "dimensions"
 
     def reply(self, question: Rating) -> type[BaseModel]:
         """Return the type of the entry on one dimension: a reason and a score on the scale."""
-        return _score(*question.scale)
+        if scale_of(question.task, question.scale).boolean:
+            return _flag_type()
+        return score_type(*question.scale)
 
     def score(self, question: Rating, entry: Any) -> float:
         """Return what an entry says, as a number on the question's scale."""
-        number: float = entry.score
-        return number
+        score: float = entry.score
+        return int(score) if isinstance(score, bool) else score
+
+    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Return what else an entry says: name of a note -> what it says of the dimension."""
+        return {}
+
+    def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
+        """Return the names in the reply, given the dimensions in the order of the sample."""
+        return list(dimensions)
+
+    def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
+        """Return all that a prompt may ask for; `dimension` is all of them as one text."""
+        scale = scale_of(question.task, question.scale)
+        defined = [f"{name}: {definition(question.task, name)}" for name in dimensions]
+        return {
+            "text": question.text,
+            "topic": question.question,
+            "stance": question.stance,
+            "documents": list(question.documents),
+            "dimensions": defined,
+            "dimension": "\n".join(defined),
+            "levels": list(scale.levels),
+            "told": scale.told,
+            "shots": [_shown(shot, dimensions, scale) for shot in question.shots],
+        }
 
     def put(
         self, prompt: Prompt, questions: Sequence[Rating], sample: int
     ) -> tuple[dict[str, Any], Sequence[str]]:
         """See `Form.put`."""
         (question,) = questions
-        names = [name for _, name in reordered(question.dimensions, sample, question.text)]
-        inputs = {
-            "text": question.text,
-            "topic": question.question,
-            "stance": question.stance,
-            "documents": list(question.documents),
-            "dimensions": [f"{name}: {definition(question.task, name)}" for name in names],
-        }
-        return {name: inputs[name] for name in prompt.inputs}, names
+        shown = question.dimensions
+        if self.reorders(prompt):
+            shown = tuple(name for _, name in reordered(shown, sample, question.text))
+        inputs = self.material(question, shown)
+        return {name: inputs[name] for name in prompt.inputs}, self.names(question, shown)
 
     def read(
         self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
@@ -196,39 +240,76 @@ class RatingForm(Form):
         """See `Form.read`; each dimension that the reply omits is unscored."""
         (question,) = questions
         given = by_name(one_object(text))
-        unknown = [name for name in given if name not in question.dimensions]
+        asked = self.names(question, question.dimensions)
+        unknown = [name for name in given if name not in asked]
         if unknown:
             raise UnreadableReply(f"found a score on {unknown[0][:40]!r}, not asked for")
-        model = self.reply(question)
         scores: list[Any] = []
-        reasons = {}
+        notes: dict[str, dict[str, Any]] = {"reasons": {}}
         missing = {}
         for name in question.dimensions:
-            if name not in given:
+            found = self.rated(question, name, given)
+            if isinstance(found, Missing):
                 scores.append(None)
-                missing[name] = "missing: not in the reply"
+                missing[name] = str(found)
                 continue
-            entry = validated_value(model, given[name], name)
-            scores.append(self.score(question, entry))
-            reasons[name] = entry.reason
+            score, told = found
+            scores.append(score)
+            for note, said in told.items():
+                notes.setdefault(note, {})[name] = said
         if len(missing) == len(scores):
             raise UnreadableReply("it scores none of the dimensions")
-        return [
-            Reading(
-                value=scores if len(scores) > 1 else scores[0],
-                notes={"reasons": reasons, **({"dimensions": missing} if missing else {})},
-            )
-        ]
+        if missing:
+            notes["dimensions"] = missing
+        return [Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
+
+    def rated(
+        self, question: Rating, name: str, given: Mapping[str, Any]
+    ) -> tuple[float, Mapping[str, Any]] | Missing:
+        """Return the score on a dimension and what else the reply says of it, or why none."""
+        if name not in given:
+            return Missing("missing: not in the reply")
+        entry = validated_value(self.entry(question, name), given[name], name)
+        return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
+
+
+class _Shown(NamedTuple):
+    """A rated text as a prompt shows it: its scores in words, a line each."""
+
+    text: str
+    scores: str
+
+
+def _shown(shot: RatedShot, dimensions: Sequence[str], scale: Scale) -> _Shown:
+    """Return an example with its scores in the order of the dimensions that are asked about."""
+    scores = {n: bool(v) if scale.boolean else v for n, v in shot.scores}
+    lines = [f"{name}: {json.dumps(scores[name])}" for name in dimensions if name in scores]
+    return _Shown(shot.text, "\n".join(lines))
 
 
 @cache
-def _score(low: float, high: float) -> type[BaseModel]:
-    from pydantic import Field, WithJsonSchema, create_model
+def _flag_type() -> type[BaseModel]:
+    from pydantic import create_model
+
+    return create_model("Flag", __config__=strict(), reason=(str, ...), score=(bool, ...))
+
+
+@cache
+def score_type(low: float, high: float) -> type[BaseModel]:
+    """Return the type of an entry with a reason and a whole number on a scale."""
+    from pydantic import create_model
+
+    score = whole_number(low, high)
+    return create_model("Score", __config__=strict(), reason=(str, ...), score=(score, ...))
+
+
+def whole_number(low: float, high: float) -> Any:
+    """Return the type of a whole number on a scale, told as a list of them."""
+    from pydantic import Field, WithJsonSchema
 
     values = list(range(math.ceil(low), math.floor(high) + 1))
     told = WithJsonSchema({"type": "integer", "enum": values})
-    score = Annotated[int, Field(ge=low, le=high), told]
-    return create_model("Score", __config__=strict(), reason=(str, ...), score=(score, ...))
+    return Annotated[int, Field(ge=low, le=high), told]
 
 
 class SupportForm(Form):

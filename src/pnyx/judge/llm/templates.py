@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import shorten
 from pnyx.files import clean_text
-from pnyx.judge.questions import Shot
+from pnyx.judge.questions import RatedShot, Shot
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,7 +32,7 @@ __all__ = [
 
 _BLOCK = "block"
 _LOOP = {"index", "index0", "first", "last", "length"}
-_FIELDS = {field.name for field in fields(Shot)}
+_FIELDS = {field.name for kind in (Shot, RatedShot) for field in fields(kind)}
 _CHOOSING = {"If", "Not", "And", "Or", "Compare", "Operand", "Template", "Output", "TemplateData"}
 _COMPARED = {"eq", "ne", "lt", "lteq", "gt", "gteq"}
 _MAX_DEPTH = 30

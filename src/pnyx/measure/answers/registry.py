@@ -10,8 +10,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pnyx.measure.answers import binary
-from pnyx.measure.answers.correlation import weighted_mean_absolute_error, weighted_spearman
+from pnyx.measure.answers import alpha, binary
+from pnyx.measure.answers.correlation import (
+    weighted_kendall,
+    weighted_mean_absolute_error,
+    weighted_spearman,
+)
 from pnyx.measure.core.weighted import Floats, Weighted, measured_once
 from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
 
@@ -77,6 +81,13 @@ MEASURES: dict[str, Measure] = {
     "spearman": Measure(
         {"relevance": ("gain", "probability"), **_RATED}, weighted_spearman, low=-1
     ),
+    "kendall": Measure(_RATED, weighted_kendall, low=-1),
+    "kappa": Measure({**_both("yes", "value"), **_RATED}, alpha.weighted_kappa, low=-1),
+    "alpha_nominal": Measure(
+        {**_both("yes", "value"), **_RATED}, alpha.weighted_alpha_nominal, low=-1
+    ),
+    "alpha_ordinal": Measure(_RATED, alpha.weighted_alpha_ordinal, low=-1),
+    "alpha_interval": Measure(_RATED, alpha.weighted_alpha_interval, low=-1),
     "mean_absolute_error": Measure(_RATED, weighted_mean_absolute_error, high=math.inf, best=0),
 }
 

@@ -1,0 +1,128 @@
+"""Formats: the ways to put the items of a task to a language model.
+
+A format says what is asked about one item (one question or several, each by a prompt of its own)
+and makes one answer of the answers. `Task.formats` names those of a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.combining.votes import provenance_of
+from pnyx.judge.questions import JudgeQuestion, Rating
+
+__all__ = ["Format", "Part", "by_dimension", "joined_ratings", "the_only", "whole"]
+
+
+class Part(NamedTuple):
+    """One question of those that a format asks about an item.
+
+    Attributes:
+        question: of any kind, and of any task: a part may be a preference.
+        prompt: name of its packaged prompt; empty for the first of its format.
+    """
+
+    question: JudgeQuestion
+    prompt: str = ""
+
+
+Join: TypeAlias = Callable[[Any, Sequence[Answer], str], Answer]
+"""Makes one answer to an item's question of the answers to its parts, in order; the text is the
+name of the judge that gives it."""
+
+
+def whole(question: JudgeQuestion) -> list[Part]:
+    """Ask all at once."""
+    return [Part(question)]
+
+
+def by_dimension(question: Any) -> list[Part]:
+    """Ask for each dimension of a rating on its own."""
+    return [Part(replace(question, dimensions=(name,))) for name in question.dimensions]
+
+
+def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
+    """Return one rating of those on its dimensions, one or several in each answer, in order.
+
+    The dimensions of the parts, one after the other, must be those of `question`.
+    """
+    cells: list[Any] = []
+    reasons: dict[str, str] = {}
+    notes: dict[str, Any] = {}
+    for answer in answers:
+        asked: Any = answer.question
+        cells += asked.votes(answer)
+        said = answer.notes.get("reasons", {})
+        if isinstance(answer, Judged) and len(asked.dimensions) == 1:
+            said = {asked.dimensions[0]: answer.explanation, **said}
+        reasons |= said
+        if answer.notes.get("repaired"):
+            notes["repaired"] = True
+    if reasons:
+        notes["reasons"] = reasons
+    provenance = provenance_of(judge, "stated", answers)
+    hashes = {
+        name: answer.provenance.prompt_hash
+        for answer in answers
+        for name in getattr(answer.question, "dimensions", ())
+    }
+    provenance = replace(provenance, details={**provenance.details, "prompt_hashes": hashes})
+    composed: Answer = question.compose(cells, provenance, notes=notes)
+    return composed
+
+
+def the_only(_: JudgeQuestion, answers: Sequence[Answer], judge: str) -> Answer:
+    """Return the answer of a format that asks one question, signed by `judge`."""
+    (answer,) = answers
+    return replace(answer, provenance=replace(answer.provenance, judge=judge))
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way to put a task's items to a language model.
+
+    Attributes:
+        name: as in `--format`.
+        asks: what is asked in a call, in one line.
+        prompts: names of the packaged prompts it needs, the usual one first: `--prompt` replaces
+            that.
+        shape: makes the question of an item into what this format answers (its dimensions, its
+            scale); the same for all samples.
+        parts: what is asked about one item.
+        join: makes one answer of the answers to the parts.
+        rubric: name of the prompt that first makes up the points that are asked about one by one;
+            empty where there is no such step.
+        makes_points: whether a model makes up points, in that step or as it judges.
+        packaged: whether the packaged judge answers its parts.
+    """
+
+    name: str
+    asks: str
+    prompts: tuple[str, ...]
+    shape: Callable[[Any], JudgeQuestion] = lambda question: question
+    parts: Callable[[Any], Sequence[Part]] = whole
+    join: Join = the_only
+    rubric: str = ""
+    makes_points: bool = False
+    packaged: bool = False
+
+    def prompt_of(self, part: Part) -> str:
+        """Return the name of the prompt of a part."""
+        return part.prompt or self.prompts[0]
+
+    def with_points(self, count: int) -> Format:
+        """Return the same format with so many points made up for each question."""
+
+        def shape(question: Any) -> JudgeQuestion:
+            shaped: Any = self.shape(question)
+            sized: Rating = replace(shaped, nuggets=count)
+            return sized
+
+        return replace(self, shape=shape)
+
+    def plain(self, prompt: str) -> bool:
+        """Whether it asks the item's own question with one prompt, `prompt`."""
+        return self.parts is whole and self.join is the_only and self.prompts == (prompt,)

@@ -1,0 +1,350 @@
+"""The forms in which arguments are judged with the documents they rest on (ConQRet, Appendix D)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal
+
+from pnyx.judge.answers import Missing
+from pnyx.judge.combining.votes import most_frequent
+from pnyx.judge.dimensions import dimensions_of
+from pnyx.judge.forms.base import Reading, strict
+from pnyx.judge.forms.kinds import (
+    NAMES,
+    PreferenceForm,
+    RatingForm,
+    choice_type,
+    score_type,
+    whole_number,
+    winner_word,
+)
+from pnyx.judge.llm.prompting import Prompt
+from pnyx.judge.llm.reading import validated, validated_value
+from pnyx.judge.questions import Preference, Rating
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = [
+    "ByDocumentForm",
+    "EvidenceForm",
+    "PointsForm",
+    "PreferredPointsForm",
+    "TriadForm",
+    "TriadPointsForm",
+]
+
+_GRADES = (1, 5)
+"""Of a nugget: poorly to thoroughly covered (Appendix D.4)."""
+
+_COMPARED = ("context_relevance", "answer_relevance", "groundedness")
+"""Dimensions on which two arguments are scored side by side, where there are two."""
+
+
+class EvidenceForm(RatingForm):
+    """Asks for a score on each dimension of an argument with its documents.
+
+    `dimension` is what the dimensions mean, in their own order; `steps` are the ways to a score.
+    """
+
+    inputs = {  # noqa: RUF012
+        **RatingForm.inputs,
+        **dict.fromkeys(("dimension", "first", "second", "count"), False),
+        **dict.fromkeys(("rubric", "steps"), True),
+    }
+
+    def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
+        """See `RatingForm.material`."""
+        found = super().material(question, dimensions)
+        first, second = question.text, question.other
+        if question.turned:
+            first, second = second, first
+        known = dimensions_of(question.task)
+        return found | {
+            "dimension": "\n".join(found["dimensions"]),
+            "first": first,
+            "second": second,
+            "count": str(question.nuggets),
+            "rubric": list(question.rubric),
+            "steps": [step for name in dimensions for step in known[name].steps],
+        }
+
+
+class PointsForm(EvidenceForm):
+    """Asks about the points of the question's rubric one by one, for a dimension.
+
+    A point is a yes or a no (`holds`), and the score the share of those that hold; or a number of 1
+    to 5, and the score their mean.
+    """
+
+    def __init__(self, *, holds: bool) -> None:
+        self.holds = holds
+
+    def reply(self, question: Rating) -> type[BaseModel]:
+        """Return the type of the entry on one dimension: a reason, and a value for each point."""
+        return _points(len(question.rubric), "holds" if self.holds else "grade")
+
+    def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
+        """See `RatingForm.material`; `dimension` is what is asked of a nugget."""
+        found = super().material(question, dimensions)
+        if not self.holds:
+            known = dimensions_of(question.task)
+            asked = [f"{name}: {known[name].nugget}" for name in dimensions]
+            found["dimension"] = "\n".join(asked)
+        return found
+
+    def rated(
+        self, question: Rating, name: str, given: Mapping[str, Any]
+    ) -> tuple[float, Mapping[str, Any]] | Missing:
+        """See `RatingForm.rated`; without points there is nothing to score."""
+        if not question.rubric:
+            return Missing(f"format: there are no points to judge {name} by")
+        return super().rated(question, name, given)
+
+    def score(self, question: Rating, entry: Any) -> float:
+        """See `RatingForm.score`."""
+        return fmean(_values(entry, question.rubric).values())
+
+    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Say what was found of each point."""
+        return {"rubric": _values(entry, question.rubric)}
+
+
+class PreferredPointsForm(PreferenceForm):
+    """Asks of each point which of two serves it better; the most frequent answer counts.
+
+    Of a question without a rubric, the points are the criteria of preference.
+    """
+
+    inputs = {**PreferenceForm.inputs, "rubric": True}  # noqa: RUF012
+
+    def reply(self, question: Preference) -> type[BaseModel]:
+        """Return the reply's type: a reason, and a winner on each point."""
+        return _points(len(_compared_by(question)), "better")
+
+    def put(
+        self, prompt: Prompt, questions: Sequence[Preference], sample: int
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """See `Form.put`."""
+        inputs, _ = super().put(prompt, questions, sample)
+        return {**inputs, "rubric": _compared_by(questions[0])}, ()
+
+    def read(
+        self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
+    ) -> list[Reading | None]:
+        """See `Form.read`."""
+        (question,) = questions
+        said: Any = validated(self.reply(question), text)
+        values = {p: NAMES[w] for p, w in _values(said, _compared_by(question)).items()}
+        notes = {"rubric": values}
+        return [Reading(value=_preferred(values.values()), explanation=said.reason, notes=notes)]
+
+
+class TriadForm(EvidenceForm):
+    """Asks for scores on one argument, or on two side by side and for the better one."""
+
+    def entry(self, question: Rating, name: str) -> type[BaseModel]:
+        """See `Form.entry`."""
+        if name == "preference":
+            return choice_type()
+        if question.other and name in _COMPARED:
+            return _pair(*question.scale)
+        return score_type(*question.scale)
+
+    def score(self, question: Rating, entry: Any) -> float:
+        """See `RatingForm.score`; a preference for the question's own text is the highest score."""
+        if hasattr(entry, "winner"):
+            return _preference_score(question, NAMES[entry.winner])
+        if hasattr(entry, "first"):
+            return float(entry.second if question.turned else entry.first)
+        return super().score(question, entry)
+
+    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Say how the other argument fares."""
+        if not hasattr(entry, "first"):
+            return {}
+        return {"other": entry.first if question.turned else entry.second}
+
+
+class TriadPointsForm(EvidenceForm):
+    """Asks the judge to make up nuggets and to grade documents and arguments on each of them.
+
+    Those of the question tell context relevance, answer relevance and the preference; those of the
+    documents tell groundedness (Appendix D.5).
+    """
+
+    keyed = False
+
+    def reply(self, question: Rating) -> type[BaseModel]:
+        """Return the reply's type: nuggets of the question, and nuggets of the documents."""
+        return _triad(max(1, question.nuggets), bool(question.text), bool(question.other))
+
+    def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
+        """Return a name for each nugget: the reply is as long as there are."""
+        return [str(number) for number in range(1, max(1, question.nuggets) + 1)]
+
+    def read(
+        self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
+    ) -> list[Reading | None]:
+        """See `Form.read`."""
+        (question,) = questions
+        said: Any = validated(self.reply(question), text)
+        numbers = [str(number) for number in range(1, max(1, question.nuggets) + 1)]
+        tables = {
+            name: [getattr(getattr(said, name), number) for number in numbers]
+            for name in ("nuggets", "findings")
+            if hasattr(said, name)
+        }
+        scores: list[Any] = []
+        notes: dict[str, dict[str, Any]] = {}
+        for name in question.dimensions:
+            found = _read_table(question, name, tables)
+            if isinstance(found, Missing):
+                scores.append(None)
+                notes.setdefault("dimensions", {})[name] = str(found)
+                continue
+            score, told = found
+            scores.append(score)
+            for note, what in told.items():
+                notes.setdefault(note, {})[name] = what
+        return [Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
+
+
+_READ = {
+    "context_relevance": ("nuggets", "documents"),
+    "answer_relevance": ("nuggets", "own"),
+    "groundedness": ("findings", "own"),
+    "preference": ("nuggets", "better"),
+}
+"""Dimension -> the list of nuggets that tells it, and what is said there."""
+
+
+def _read_table(
+    question: Rating, name: str, tables: Mapping[str, Sequence[Any]]
+) -> tuple[float, dict[str, Any]] | Missing:
+    """Return the score on a dimension by a list of nuggets, and what was said of each."""
+    own, others = ("second", "first") if question.turned else ("first", "second")
+    table, column = _READ.get(name, ("", ""))
+    found = _graded(tables.get(table, ()), own if column == "own" else column)
+    if not found:
+        return Missing(f"format: it rates no {name} here")
+    if column == "better":
+        return _preference_score(question, _preferred(found.values())), {"rubric": found}
+    told: dict[str, Any] = {"rubric": found}
+    if column == "own" and question.other:
+        told["other"] = fmean(_graded(tables[table], others).values())
+    return fmean(found.values()), told
+
+
+class ByDocumentForm(TriadForm):
+    """Asks for the relevance of each document and then for the other dimensions (Figure 11).
+
+    Context relevance is the mean over the documents; it is unscored where one was left out.
+    """
+
+    def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
+        """Return the names in the reply: each document, then each other dimension."""
+        rest = [name for name in dimensions if name != "context_relevance"]
+        return [*_documents(question), *rest]
+
+    def entry(self, question: Rating, name: str) -> type[BaseModel]:
+        """See `Form.entry`; two arguments are compared by the preference alone."""
+        return choice_type() if name == "preference" else score_type(*question.scale)
+
+    def rated(
+        self, question: Rating, name: str, given: Mapping[str, Any]
+    ) -> tuple[float, Mapping[str, Any]] | Missing:
+        """See `RatingForm.rated`."""
+        if name != "context_relevance":
+            return super().rated(question, name, given)
+        names = _documents(question)
+        left_out = [one for one in names if one not in given]
+        if left_out:
+            return Missing(f"missing: {left_out[0]} is not in the reply")
+        parts = [validated_value(self.entry(question, one), given[one], one) for one in names]
+        scores = [self.score(question, part) for part in parts]
+        reasons = " ".join(
+            f"[{number}] {part.reason}" for number, part in enumerate(parts, 1) if part.reason
+        )
+        return fmean(scores), {"reasons": reasons, "documents": scores}
+
+
+def _compared_by(question: Preference) -> list[str]:
+    return list(question.rubric or dimensions_of("rag")["preference"].criteria.values())
+
+
+def _documents(question: Rating) -> list[str]:
+    if "context_relevance" not in question.dimensions:
+        return []
+    return [f"document {number}" for number in range(1, len(question.documents) + 1)]
+
+
+def _values(entry: Any, rubric: Sequence[str]) -> dict[str, Any]:
+    """Return point -> what an entry says of it."""
+    return {point: getattr(entry, str(number)) for number, point in enumerate(rubric, 1)}
+
+
+def _graded(table: Sequence[Any], column: str) -> dict[str, Any]:
+    """Return nugget -> what is said of it; nuggets of the same words are told apart."""
+    found: dict[str, Any] = {}
+    for number, row in enumerate(table, 1):
+        if not hasattr(row, column):
+            return {}
+        value = getattr(row, column)
+        name = row.nugget if row.nugget not in found else f"{row.nugget} ({number})"
+        found[name] = NAMES[value] if column == "better" else value
+    return found
+
+
+def _preferred(words: Any) -> str:
+    """Return the most frequent of a, b and tie; as many for one as for another is a tie."""
+    winners, _ = most_frequent(words)
+    return str(winners[0]) if len(winners) == 1 else "tie"
+
+
+def _preference_score(question: Rating, shown: str) -> float:
+    """Return a preference as a number on the scale: the highest for the question's own text."""
+    low, high = question.scale
+    own = {"a": "b", "b": "a"}.get(shown, "tie") if question.turned else shown
+    return low + (high - low) * {"a": 1.0, "b": 0.0}.get(own, 0.5)
+
+
+@cache
+def _points(count: int, kind: Literal["holds", "grade", "better"]) -> type[BaseModel]:
+    from pydantic import create_model
+
+    types = {"holds": bool, "grade": whole_number(*_GRADES), "better": winner_word()}
+    points: dict[str, Any] = {str(n): (types[kind], ...) for n in range(1, count + 1)}
+    return create_model("Points", __config__=strict(), **{"reason": (str, ...), **points})
+
+
+@cache
+def _pair(low: float, high: float) -> type[BaseModel]:
+    from pydantic import create_model
+
+    number: Any = (whole_number(low, high), ...)
+    return create_model("Pair", __config__=strict(), reason=(str, ...), first=number, second=number)
+
+
+@cache
+def _triad(count: int, text: bool, other: bool) -> type[BaseModel]:
+    from pydantic import create_model
+
+    grade: Any = (whole_number(*_GRADES), ...)
+    arguments = {**({"first": grade} if text else {}), **({"second": grade} if other else {})}
+    better = {"better": (winner_word(), ...)} if other else {}
+    graded: dict[str, Any] = {"nugget": (str, ...), "documents": grade, **arguments, **better}
+    nugget = create_model("Nugget", __config__=strict(), **graded)
+    found: dict[str, Any] = {"nugget": (str, ...), **arguments}
+    finding = create_model("Finding", __config__=strict(), **found)
+
+    def table(name: str, row: Any) -> Any:
+        rows: dict[str, Any] = {str(n): (row, ...) for n in range(1, count + 1)}
+        return create_model(name, __config__=strict(), **rows), ...
+
+    tables: dict[str, Any] = {"nuggets": table("Nuggets", nugget)}
+    if arguments:
+        tables["findings"] = table("Findings", finding)
+    return create_model("Triad", __config__=strict(), **tables)

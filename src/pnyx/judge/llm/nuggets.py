@@ -1,0 +1,118 @@
+"""Points that a question turns on, made up by a language model before it grades by them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pnyx.judge.answers import Answer, Provenance, Unscored
+from pnyx.judge.base import Emit, Judge, refuse_other_kinds
+from pnyx.judge.llm.prompting import Prompt
+from pnyx.judge.llm.reading import ask_structured
+from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.store.completions import StoredModel
+from pnyx.models.http.flow import run_all
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["NuggetJudge"]
+
+_NOT_ASKED = "not_in_store"
+_PLACEHOLDER = "A reason, fact or objection that matters to the question, in one short statement"
+"""Stands for a nugget that a plan cannot know: about as long as one."""
+
+
+class _Asked(NamedTuple):
+    """What nuggets depend on: questions that agree in it share them."""
+
+    question: str
+    stance: str
+    size: int
+
+
+class NuggetJudge:
+    """Has a model name the points that a question turns on, and another judge grade by them.
+
+    The points depend on the question and the side alone, so that all arguments on them are judged
+    by the same; the reply is kept in the judgement store like every other.
+
+    Args:
+        model: names the points.
+        judge: answers ratings whose `rubric` is filled in.
+        prompt: asks for the points.
+    """
+
+    def __init__(self, model: StoredModel, judge: Judge, prompt: Prompt) -> None:
+        self._model, self._judge, self._prompt = model, judge, prompt
+        self.kinds, self.name = judge.kinds, judge.name
+
+    @property
+    def card(self) -> str:
+        """That of the judge that grades."""
+        return self._judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; unscored where its points could not be had."""
+        refuse_other_kinds(self, questions)
+        asked = [_asked(question) for question in questions]
+        points: dict[_Asked, Sequence[str] | str] = {}
+
+        async def make(one: _Asked) -> None:
+            points[one] = await self._points(one)
+
+        async with self._model.running():
+            await run_all(dict.fromkeys(asked), make, workers=self._model.concurrency)
+            ready: list[tuple[int, Any]] = []
+            planned: list[Any] = []
+            for position, one in enumerate(asked):
+                question: Any = questions[position]
+                found = points[one]
+                if not isinstance(found, str):
+                    ready.append((position, replace(question, rubric=tuple(found))))
+                    continue
+                emit(position, Unscored(found, Provenance(self.name)))
+                if self._model.offline and found.startswith(_NOT_ASKED):
+                    rubric = tuple(f"{_PLACEHOLDER} ({n})." for n in range(1, one.size + 1))
+                    planned.append(replace(question, rubric=rubric))
+
+            def put(place: int, answer: Answer) -> None:
+                emit(ready[place][0], answer)
+
+            if planned:  # so that a plan counts what is asked once the points are known
+                await self._judge.answer(planned, lambda *_: None)
+            await self._judge.answer([question for _, question in ready], put)
+
+    async def _points(self, one: _Asked) -> Sequence[str] | str:
+        """Return the points, no two of the same words, or why there are none."""
+        if not any(character.isalnum() for character in one.question):
+            return "blank: the question has no words"
+        inputs = {"topic": one.question, "stance": one.stance, "count": str(one.size)}
+        request = self._prompt.request(inputs, items=one.size)
+        reply, problems = await ask_structured(self._model, request, _reply_model(one.size))
+        if reply is None:
+            return problems[-1]
+        found: dict[tuple[str, ...], str] = {}
+        for number in range(1, one.size + 1):
+            text = " ".join(getattr(reply, str(number)).split())
+            words = tuple(re.findall(r"\w+", text.casefold()))
+            if words:
+                found.setdefault(words, text)
+        return list(found.values()) or "schema: the reply names no point"
+
+
+def _asked(question: Any) -> _Asked:
+    return _Asked(question.question, question.stance, question.nuggets)
+
+
+@cache
+def _reply_model(count: int) -> type[BaseModel]:
+    from pydantic import create_model
+
+    from pnyx.judge.forms.base import strict
+
+    points: dict[str, Any] = {str(n): (str, ...) for n in range(1, count + 1)}
+    return create_model("NamedPoints", __config__=strict(), **points)

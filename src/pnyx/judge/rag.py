@@ -1,0 +1,325 @@
+"""The formats in which an argument is judged with its documents (ConQRet, Table 3, Appendix D).
+
+They rate the same dimensions, each on a scale of its own (docs/decisions/rag-formats.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from pnyx.judge.answers import Answer, Judged, Missing, Unscored
+from pnyx.judge.combining.votes import provenance_of
+from pnyx.judge.dimensions import dimensions_of
+from pnyx.judge.formats import Format, Part
+from pnyx.judge.grounding import SUPPORT_FORMAT
+from pnyx.judge.questions import Preference, Rating
+
+__all__ = ["NUGGETS", "RAG_DIMENSIONS", "RAG_FORMATS", "dimensions_for"]
+
+NUGGETS = 20
+"""Points that a rubric has where it is made for the question (Appendix D.4, D.5)."""
+
+RAG_DIMENSIONS = ("context_relevance", "answer_relevance", "groundedness", "preference")
+"""The RAG triad and the preference between two arguments."""
+
+_OVERALL = "overall_quality"
+
+
+def dimensions_for(argument: str, other: str) -> tuple[str, ...]:
+    """Return the dimensions that can be rated where there are these arguments, or none ("")."""
+    if not argument:
+        return RAG_DIMENSIONS[:1]
+    return RAG_DIMENSIONS if other else RAG_DIMENSIONS[:3]
+
+
+# --- what is asked
+
+
+def _scaled(low: float, high: float, nuggets: int = 0) -> Callable[[Rating], Rating]:
+    """Return what gives a question its scale."""
+    return lambda question: replace(question, scale=(low, high), nuggets=nuggets)
+
+
+def _with_quality(question: Rating) -> Rating:
+    """Ask for the 15 dimensions of argument quality as well, unless the item names its own."""
+    shaped = replace(question, scale=(0, 5))
+    usual = dimensions_for(question.text, question.other)
+    if not question.text or question.dimensions != usual:
+        return shaped
+    return replace(shaped, dimensions=(*usual, *dimensions_of("quality")))
+
+
+def _about(question: Rating, name: str) -> Rating:
+    """Return the question about one dimension, with what that is about and nothing else."""
+    asked = replace(question, dimensions=(name,), other="", turned=False)
+    if name == "context_relevance":
+        return replace(asked, text="")
+    return replace(asked, documents=()) if name == "answer_relevance" else asked
+
+
+def _preferring(question: Rating, criterion: str, rubric: Sequence[str] = ()) -> Preference:
+    side = f"\nThe side to be argued: {question.stance}." if question.stance and criterion else ""
+    return Preference(
+        id=question.id,
+        a=question.text,
+        b=question.other,
+        question=question.question,
+        criterion=criterion + side,
+        documents=question.documents,
+        group=question.group,
+        rubric=tuple(rubric),
+    )
+
+
+def _by_metric(
+    preference: Callable[[Rating], Part],
+    rubric: Callable[[Rating, str], Sequence[str]] | None = None,
+) -> Callable[[Rating], list[Part]]:
+    """Return what asks for each dimension on its own; the preference of two in both orders."""
+
+    def parts(question: Rating) -> list[Part]:
+        found = []
+        for name in question.dimensions:
+            if name != "preference":
+                points = tuple(rubric(question, name)) if rubric else ()
+                found.append(Part(replace(_about(question, name), rubric=points)))
+            elif question.other:
+                found.append(preference(question))
+        return found
+
+    return parts
+
+
+def _criteria(question: Rating, name: str) -> list[str]:
+    return list(dimensions_of(question.task)[name].criteria.values())
+
+
+def _directly(question: Rating) -> Part:
+    criterion = dimensions_of(question.task)["preference"].definition
+    return Part(_preferring(question, criterion), "preference")
+
+
+def _in_steps(question: Rating) -> Part:
+    steps = enumerate(dimensions_of(question.task)["preference"].steps, 1)
+    criterion = "Go through these steps:\n" + "\n".join(f"{n}. {step}" for n, step in steps)
+    return Part(_preferring(question, criterion), "preference")
+
+
+def _by_criteria(question: Rating) -> Part:
+    rubric = _criteria(question, "preference")
+    return Part(_preferring(question, "", rubric), "preference-points")
+
+
+def _by_nuggets(question: Rating) -> Part:
+    return Part(_preferring(question, "", question.rubric), "preference-points")
+
+
+def _both_orders(question: Rating) -> list[Part]:
+    """Ask about two arguments twice, the other one first the second time."""
+    given = [Part(question)]
+    return [*given, Part(replace(question, turned=True))] if question.other else given
+
+
+def _one_by_one(question: Rating) -> list[Part]:
+    """Rate each argument on its own: the better one is that of the higher overall quality."""
+    rated = tuple(name for name in question.dimensions if name != "preference")
+    own = replace(question, dimensions=rated, other="")
+    if "preference" not in question.dimensions or not question.other:
+        return [Part(own)] if rated else []
+    if _OVERALL not in rated:
+        own = replace(own, dimensions=(*rated, _OVERALL))
+    return [Part(own), Part(replace(own, text=question.other))]
+
+
+# --- what is made of the answers
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was found out about one dimension, in one order or in both."""
+
+    cells: list[Any]
+    notes: dict[str, Any]
+    reason: str = ""
+
+
+def _joined(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
+    """Return one rating: where both orders were asked, their mean, or a tie if they disagree."""
+    told: dict[str, _Told] = {}
+    for answer in answers:
+        asked: Any = answer.question
+        if isinstance(asked, Preference):
+            _take(told, "preference", _preference_cell(question, answer), answer, flat=True)
+            continue
+        for name, cell in zip(asked.dimensions, asked.votes(answer), strict=True):
+            _take(told, name, cell, answer)
+    cells = [_cell(question, name, told.get(name)) for name in question.dimensions]
+    return _composed(question, cells, told, answers, judge)
+
+
+def _take(
+    told: dict[str, _Told], name: str, cell: Any, answer: Answer, *, flat: bool = False
+) -> None:
+    """Note what an answer says of a dimension; `flat` where it is about nothing else."""
+    found = told.setdefault(name, _Told([], {}))
+    found.cells.append(cell)
+    if len(found.cells) > 1:  # what the first order said stays
+        return
+    for note in ("rubric", "other", "documents", "orders"):
+        said = answer.notes.get(note)
+        if not flat:
+            said = (said or {}).get(name)
+        if said is not None:
+            found.notes[note] = said
+    found.reason = answer.notes.get("reasons", {}).get(name, "")
+    if flat and isinstance(answer, Judged):
+        found.reason = answer.explanation
+
+
+def _preference_cell(question: Rating, answer: Answer) -> Any:
+    if isinstance(answer, Unscored):
+        return Missing(answer.reason)
+    low, high = question.scale
+    return low + (high - low) * {"a": 1.0, "b": 0.0}.get(str(answer.value), 0.5)
+
+
+def _cell(question: Rating, name: str, told: _Told | None) -> Any:
+    if told is None:
+        return Missing(f"format: it rates no {name} here")
+    for place, cell in enumerate(told.cells):
+        if isinstance(cell, Missing):
+            return Missing(f"{cell} (asked with the other first)") if place else cell
+    first, *rest = told.cells
+    if not rest:
+        return first
+    told.notes["orders"] = list(told.cells)
+    if name != "preference":
+        return fmean(told.cells)
+    return first if rest == [first] else fmean(question.scale)
+
+
+def _composed(
+    question: Rating,
+    cells: Sequence[Any],
+    told: Mapping[str, _Told],
+    answers: Sequence[Answer],
+    judge: str,
+) -> Answer:
+    notes: dict[str, Any] = {}
+    for name in question.dimensions:
+        if name not in told:
+            continue
+        for note, said in told[name].notes.items():
+            notes.setdefault(note, {})[name] = said
+        if told[name].reason:
+            notes.setdefault("reasons", {})[name] = told[name].reason
+    if any(answer.notes.get("repaired") for answer in answers):
+        notes["repaired"] = True
+    raw = next((answer.raw for answer in answers if answer.raw), "")
+    provenance = provenance_of(judge, "stated", answers)
+    composed: Answer = question.compose(cells, provenance, notes=notes)
+    return replace(composed, raw=raw)
+
+
+def _joined_apart(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
+    """Return the rating of the question's own argument, compared with that of the other."""
+    if not answers:
+        return _joined(question, (), judge)
+    own, *rest = answers
+    told: dict[str, _Told] = {}
+    asked: Any = own.question
+    for name, cell in zip(asked.dimensions, asked.votes(own), strict=True):
+        _take(told, name, cell, own)
+    if rest:
+        theirs = dict(zip(asked.dimensions, asked.votes(rest[0]), strict=True))
+        for name, value in theirs.items():
+            if name != "context_relevance" and not isinstance(value, Missing):
+                told[name].notes["other"] = value
+        pair = told[_OVERALL].cells[0], theirs[_OVERALL]
+        told["preference"] = _Told([_better(question, *pair)], {})
+    cells = [_cell(question, name, told.get(name)) for name in question.dimensions]
+    return _composed(question, cells, told, answers, judge)
+
+
+def _better(question: Rating, own: Any, other: Any) -> Any:
+    for cell in (own, other):
+        if isinstance(cell, Missing):
+            return cell
+    low, high = question.scale
+    return high if own > other else low if own < other else fmean(question.scale)
+
+
+RAG_FORMATS = (
+    Format(
+        "rag-direct",
+        "triad and preference in one call, 0 to 10",
+        ("rag-triad",),
+        shape=_scaled(0, 10),
+        parts=_both_orders,
+        join=_joined,
+    ),
+    Format(
+        "direct",
+        "a dimension a call, 0 to 10",
+        ("rag-metric", "preference"),
+        shape=_scaled(0, 10),
+        parts=_by_metric(_directly),
+        join=_joined,
+    ),
+    Format(
+        "static-rubric",
+        "a dimension a call, by criteria that hold or not",
+        ("rag-metric-criteria", "preference-points"),
+        shape=_scaled(0, 1),
+        parts=_by_metric(_by_criteria, _criteria),
+        join=_joined,
+    ),
+    Format(
+        "g-eval",
+        "a dimension a call, by written steps, 1 to 5",
+        ("rag-metric-steps", "preference"),
+        shape=_scaled(1, 5),
+        parts=_by_metric(_in_steps),
+        join=_joined,
+    ),
+    Format(
+        "query-rubric",
+        "nuggets of the question first; then a dimension a call, 1 to 5 for each nugget",
+        ("rag-metric-nuggets", "preference-points"),
+        shape=_scaled(1, 5, NUGGETS),
+        parts=_by_metric(_by_nuggets, lambda question, _: question.rubric),
+        join=_joined,
+        rubric="nuggets",
+        makes_points=True,
+    ),
+    Format(
+        "rag-rubric",
+        "triad and preference in one call, by nuggets it makes up, 1 to 5",
+        ("rag-triad-nuggets",),
+        shape=_scaled(1, 5, NUGGETS),
+        parts=_both_orders,
+        join=_joined,
+        makes_points=True,
+    ),
+    Format(
+        "listwise-rag",
+        "triad and 15 dimensions of quality in one call, 0 to 5",
+        ("rag-listwise",),
+        shape=_with_quality,
+        parts=_one_by_one,
+        join=_joined_apart,
+    ),
+    Format(
+        "listwise-rag-fine",
+        "as listwise-rag, with the relevance of each document",
+        ("rag-listwise-documents",),
+        shape=_with_quality,
+        parts=_one_by_one,
+        join=_joined_apart,
+    ),
+    SUPPORT_FORMAT,
+)
+"""The ways to judge an argument with its documents, the usual one first."""

@@ -1,0 +1,128 @@
+"""Examples for prompts that show some rated texts before the one that is asked about (few-shot)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from statistics import fmean
+
+from pnyx.corpora.base import Options, scanned, strict
+from pnyx.corpora.fields import Fields
+from pnyx.corpora.reading import FORMATS
+from pnyx.corpora.text.segment import trim
+from pnyx.errors import InputError
+from pnyx.judge.dimensions import definition, normalised, scale_of
+from pnyx.judge.questions import RatedShot, Rating
+
+__all__ = ["RATED", "SHOT_WORDS", "RatedPool", "RatedText", "read_rated"]
+
+RATED = "rated-items"
+"""Format of a file of rated texts (docs/formats.md)."""
+
+SHOT_WORDS = 300
+"""Longest example, in words."""
+
+_SCALE = (1.0, 3.0)
+"""On which texts are rated where a line does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedText:
+    """A text that people rated; `scores` are pairs of a dimension and a number in [0, 1]."""
+
+    id: str
+    text: str
+    scores: tuple[tuple[str, float], ...]
+
+
+def read_rated(path: str, task: str = "quality") -> list[RatedText]:
+    """Read a file of rated texts.
+
+    Raises:
+        InputError: a line is broken, a dimension is not the task's, a rating is not on its scale,
+            or there is no line.
+    """
+    rows = FORMATS[RATED].scan(path, Options())
+    found = scanned(path, lambda row: _rated(Fields(row), task), rows=rows)
+    return [text for _, text in strict(found, path, "rated texts")]
+
+
+def _rated(fields: Fields, task: str) -> RatedText:
+    scale = fields.rest.get("scale") or _SCALE
+    low, high = float(scale[0]), float(scale[1])
+    scores = []
+    for name, value in fields.rest["ratings"].items():
+        definition(task, name)
+        if not low <= value <= high:
+            raise InputError(f"ratings: found {name} {value:g}, expected {low:g} to {high:g}")
+        scores.append((name, normalised(value, (low, high))))
+    return RatedText(fields.identifier("id"), fields.required("text"), tuple(sorted(scores)))
+
+
+class RatedPool:
+    """Rated texts from which the examples of each question are taken, by one rule, without chance.
+
+    Of the texts that are rated on each dimension asked about, in the order of their mean rating,
+    the middle one of each of `count` equal parts is taken: from the worst to the best of the file.
+    Where that is the question's own text (by id or words), its neighbour is. They are shown in an
+    order that their ids' hashes give, the same for all questions. Texts are cut to 300 words;
+    ratings on another scale are brought to the question's, to the nearest level.
+    """
+
+    def __init__(self, texts: Iterable[RatedText], count: int) -> None:
+        if count < 1:
+            raise InputError(f"found {count} examples, expected at least 1")
+        self._texts, self._count = list(texts), count
+        self._ranked = lru_cache(maxsize=64)(self._rank)
+
+    def shown(self, question: Rating) -> Rating:
+        """Return the question with its examples; InputError where there are too few."""
+        ranked = self._ranked(frozenset(question.dimensions))
+        words = question.text.split()
+        chosen = []
+        for part in _parts(ranked, self._count):
+            text = next((t for t in _outwards(part) if not _same(t, question.id, words)), None)
+            if text is None:
+                raise InputError(
+                    f"found {len(ranked)} texts that are rated on each dimension asked about, too "
+                    f"few for {self._count} examples ({2 * self._count} are enough)"
+                )
+            chosen.append(text)
+        chosen.sort(key=lambda text: _hash(text.id))
+        scale = scale_of(question.task, question.scale)
+        shots = []
+        for text in chosen:
+            scores = dict(text.scores)
+            told = tuple((name, scale.nearest(scores[name])) for name in question.dimensions)
+            shots.append(RatedShot(trim(text.text, SHOT_WORDS), told))
+        return replace(question, shots=tuple(shots))
+
+    def _rank(self, dimensions: frozenset[str]) -> tuple[RatedText, ...]:
+        found = [text for text in self._texts if dimensions <= {name for name, _ in text.scores}]
+        return tuple(sorted(found, key=lambda text: (_mean(text, dimensions), _hash(text.id))))
+
+
+def _same(text: RatedText, identifier: str, words: Sequence[str]) -> bool:
+    return text.id == identifier or text.text.split() == words
+
+
+def _parts(ranked: Sequence[RatedText], count: int) -> list[Sequence[RatedText]]:
+    edges = [len(ranked) * part // count for part in range(count + 1)]
+    return [ranked[start:end] for start, end in pairwise(edges)]
+
+
+def _outwards(part: Sequence[RatedText]) -> list[RatedText]:
+    """Return texts from the middle of their order outwards."""
+    middle = len(part) // 2
+    return [part[n] for n in sorted(range(len(part)), key=lambda place: abs(place - middle))]
+
+
+def _mean(text: RatedText, dimensions: frozenset[str]) -> float:
+    return fmean(score for name, score in text.scores if name in dimensions)
+
+
+def _hash(identifier: str) -> str:
+    return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,69 @@
+"""Agreement of raters: equal to the krippendorff package and to the book's worked example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.measure import krippendorff_alpha
+from raters_fixture import alpha_by_coincidences
+
+LEVELS = ["nominal", "ordinal", "interval"]
+NAN = float("nan")
+BOOK = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+]
+"""Four raters, twelve units (Krippendorff, Content Analysis, 2004, p. 230)."""
+TABLES = st.integers(2, 5).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.sampled_from([NAN, 0.0, 1.0, 1.5, 2.0, 3.0]), min_size=raters, max_size=raters),
+        min_size=1,
+        max_size=20,
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_the_worked_example_of_the_book(level, published):
+    assert krippendorff_alpha(BOOK, level) == pytest.approx(published, abs=0.0006)
+
+
+@given(TABLES)
+def test_alpha_of_any_table_is_the_books_definition(units):
+    table = np.array(units).T
+    for level in LEVELS:
+        expected = alpha_by_coincidences(table, level)
+        found = krippendorff_alpha(table, level)
+        assert (found is None) == (expected is None)
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(TABLES)
+def test_alpha_of_any_table_is_the_packages(units):
+    krippendorff = pytest.importorskip("krippendorff", reason="krippendorff is not installed")
+    table = np.array(units).T
+    rated = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
+    for level in LEVELS:
+        found = krippendorff_alpha(table, level)
+        if len(set(rated[~np.isnan(rated)].tolist())) < 2:
+            assert found is None
+        else:
+            theirs = krippendorff.alpha(reliability_data=rated, level_of_measurement=level)
+            assert found == pytest.approx(theirs, abs=1e-9)
+
+
+def test_undefined_is_none_and_bad_tables_are_refused():
+    assert krippendorff_alpha([[1, 1], [1, 1]]) is None
+    assert krippendorff_alpha([[1, None], [None, 1]], "nominal") is None
+    assert krippendorff_alpha([], "nominal") is None
+    with pytest.raises(ValueError, match="different lengths"):
+        krippendorff_alpha([[1, 2], [1]])
+    with pytest.raises(ValueError, match="level"):
+        krippendorff_alpha([[1, 2]], "ratio")
