@@ -575,8 +575,17 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 
 REQUESTS = {
     "preference": "1843a1548c12",
+    "preference-points": "0a4eeadb7227",
     "quality": "b424256f78ff",
     "quality-pointwise": "1d4093b8a483",
+    "rag-listwise": "47cbaf193cb4",
+    "rag-listwise-documents": "9e0a8cc1bf0b",
+    "rag-metric": "ad768d079410",
+    "rag-metric-criteria": "d8a1d0d7fe4d",
+    "rag-metric-nuggets": "4a6610344e9b",
+    "rag-metric-steps": "90ab10935811",
+    "rag-triad": "144bb4f3d558",
+    "rag-triad-nuggets": "6e361223274b",
     "ranking": "7f0558ede99b",
     "relevance": "ce9086caa9b3",
     "relevance-direct": "04a402aa690f",

@@ -23,6 +23,8 @@ from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.questions import Rating
 from pnyx.judge.rag import RAG_DIMENSIONS, RAG_FORMATS
 from pnyx.judge.tasks import TASKS, read_items
+from pnyx.records import Document
+from pnyx.search.build import build_index
 from test_models_local import pytestmark as needs_local
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -181,6 +183,18 @@ def test_a_plan_counts_the_nuggets_and_what_follows_on_them(
     assert again["calls"] == 0
 
 
+def test_nuggets_outlive_a_run_that_ends_after_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "i.jsonl", ITEM)
+    arguments = (path, "--format", "query-rubric", "--out", str(tmp_path / "r"))
+    with ChatServer(["ok"], default="401") as server:
+        assert run(*arguments, "--llm", server.spec) not in (0, 3)
+    with ChatServer() as server:
+        assert run(*arguments, "--llm", server.spec) == 0
+        asked = [q["messages"][0]["content"] for q in server.asked()]
+    assert asked
+    assert not any("Name exactly" in system for system in asked)
+
+
 def test_nuggets_that_cannot_be_had_leave_their_question_alone_unscored(tmp_path: Path) -> None:
     bad = ITEM | {"id": "2", "query": "Should [[prose]] be free?"}
     path = write(tmp_path / "i.jsonl", ITEM, bad)
@@ -267,8 +281,8 @@ def test_what_only_a_language_model_rates_is_unscored_where_an_item_asks_for_not
     assert row["unscored"] == "format: support tells no answer_relevance"
 
 
-def test_groundedness_is_the_share_of_sentences_that_some_document_bears_out() -> None:
-    """Three sentences: borne out by one of two, unscored and refused, refused: 1 of the 2 known."""
+def test_groundedness_is_the_expected_share_of_sentences_that_some_document_bears_out() -> None:
+    """Three sentences: borne out by one of two (.8), unscored, not borne out (.3): of 2 known."""
     question = Rating(
         "1",
         "One [1, 2]. Two [1] [2]. Three [2].",
@@ -293,7 +307,8 @@ def test_groundedness_is_the_share_of_sentences_that_some_document_bears_out() -
     given = [replace(said[part.question.id], question=part.question) for part in parts]
     answer = SUPPORT_FORMAT.join(question, given, "j")
     assert isinstance(answer, Judged)
-    assert answer.value == 0.5
+    assert answer.value == pytest.approx((0.8 + 0.3) / 2)
+    assert answer.notes["yes"] == {"groundedness": 0.5}
     assert answer.notes["counted"] == {"groundedness": [2, 3]}
     supported = [one["supported"] for one in answer.notes["sentences"]["groundedness"]]
     assert supported == [True, None, False]
@@ -323,6 +338,39 @@ def test_no_text_breaks_the_reading_of_marks(text: str) -> None:
         assert all(number >= 0 for number in numbers)
     clean, marked = without_marks(text)
     assert without_marks(clean)[1] == [] or marked
+
+
+def test_responses_are_judged_with_what_they_embed_or_what_an_index_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build_index([Document("d1", "Buses filled up."), Document("d2", "Fares.")], tmp_path / "i")
+    said = {
+        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "q", "stance": "con"},
+        "references": ["d1", "d2"],
+        "responses": [
+            {"text": "Buses fill up.", "citations": ["d1"]},
+            {"text": "Both help", "citations": ["d2", "d1"]},
+        ],
+    }
+    empty = said | {"metadata": {**said["metadata"], "run_id": "e"}, "references": []}
+    path = write(tmp_path / "a.jsonl", said, empty | {"responses": []})
+    topics = tmp_path / "t.tsv"
+    topics.write_text("q\tShould buses be free?\n")
+    assert run(path, "--out", str(tmp_path / "r")) == 2
+    assert "--topics" in capsys.readouterr().err
+    assert run(path, "--topics", str(topics), "--out", str(tmp_path / "r")) == 2
+    assert "'d1' is not in the file; --index" in capsys.readouterr().err
+    more = ("--topics", str(topics), "--index", str(tmp_path / "i"))
+    assert run(path, *more, "--out", str(tmp_path / "r")) == 0
+    found = answers(tmp_path / "r")
+    row = found["r/q", "groundedness"]
+    assert (row["group"], row["run_id"], row["doc_ids"]) == ("q", "r", ["d1", "d2"])
+    sentences = row["notes"]["sentences"]
+    assert [(s["text"], sorted(s["documents"])) for s in sentences] == [
+        ("Buses fill up.", ["1"]),
+        ("Both help", ["1", "2"]),
+    ]
+    assert run(write(tmp_path / "b.jsonl", ITEM), *more, "--out", str(tmp_path / "s")) == 2
 
 
 # --- items and options

@@ -6,7 +6,7 @@ and which sentences follow from what they cite, and nothing of answer relevance 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
@@ -72,7 +72,11 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
 
 
 def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return the share of documents that help, and that of sentences that are borne out."""
+    """Return the expected share of documents that help, and of sentences that are borne out.
+
+    It is the mean probability: without a threshold it follows added noise more closely
+    (docs/decisions/rag-formats.md). The share of those called so is noted.
+    """
     by_id = {answer.question.id: answer for answer in answers if answer.question is not None}
     verdicts: dict[str, list[Answer]] = {}
     notes: dict[str, Any] = {}
@@ -83,6 +87,8 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
     if "groundedness" in question.dimensions:
         sentences = []
         for text, documents, asked in _supports(question):
+            if not asked:
+                continue
             found = [by_id[one.id] for one in asked]
             verdicts.setdefault("groundedness", []).append(_any(found))
             sentences.append(_sentence_row(text, documents, found))
@@ -91,8 +97,13 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
         name: [sum(isinstance(one, Judged) for one in found), len(found)]
         for name, found in verdicts.items()
     }
+    notes["yes"] = {
+        name: share
+        for name, found in verdicts.items()
+        if not isinstance(share := _mean(found, _said_yes), Missing)
+    }
     cells = [
-        _share(verdicts.get(name, ()))
+        _mean(verdicts.get(name, ()), _expected)
         if name in TOLD_BY_SUPPORT
         else Missing(f"format: support tells no {name}")
         for name in question.dimensions
@@ -115,20 +126,29 @@ def _chance(answer: Answer) -> float | None:
 
 
 def _any(answers: Sequence[Answer]) -> Answer:
-    """Return a yes of several verdicts if there is one, else one that is missing, else a no."""
-    for answer in answers:
-        if isinstance(answer, Judged) and answer.value is True:
-            return answer
-    return next((one for one in answers if isinstance(one, Unscored)), answers[0])
+    """Return the likeliest yes of several verdicts, else one that is missing, else a no."""
+    judged = [one for one in answers if isinstance(one, Judged)]
+    likeliest = max(judged, key=lambda one: (one.value is True, _expected(one)), default=None)
+    if likeliest is not None and likeliest.value is True:
+        return likeliest
+    return next((one for one in answers if isinstance(one, Unscored)), likeliest or answers[0])
 
 
-def _share(answers: Sequence[Answer]) -> Any:
-    """Return the share of yes among the verdicts that are scored."""
-    scored = [float(one.value is True) for one in answers if isinstance(one, Judged)]
+def _expected(answer: Judged) -> float:
+    return _said_yes(answer) if answer.probability is None else answer.probability
+
+
+def _said_yes(answer: Judged) -> float:
+    return float(answer.value is True)
+
+
+def _mean(answers: Sequence[Answer], number: Callable[[Judged], float]) -> Any:
+    """Return the mean over the verdicts that are scored, or why there is none."""
+    scored = [number(one) for one in answers if isinstance(one, Judged)]
     if scored:
         return fmean(scored)
     reasons = (one.reason for one in answers if isinstance(one, Unscored))
-    return Missing(next(reasons, "blank: the argument has no sentence with words"))
+    return Missing(next(reasons, "blank: there is nothing to judge"))
 
 
 SUPPORT_FORMAT = Format(

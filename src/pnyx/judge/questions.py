@@ -286,7 +286,7 @@ class Rating(_Kind):
         return lines
 
 
-_OF_SOME = ("counted", "documents", "orders", "other", "rubric", "sentences")
+_OF_SOME = ("counted", "documents", "orders", "other", "rubric", "sentences", "yes")
 """Notes of a rating that are by dimension, and not of each."""
 
 
