@@ -218,6 +218,7 @@ def parse_json_object(
     except (ValueError, RecursionError) as error:
         fault = shorten(str(error))
         if isinstance(error, json.JSONDecodeError):
+            number += error.lineno - 1  # an object may come as several lines
             fault = f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
         problem = f"not valid JSON ({fault}), expected one JSON object a line"
         raise InputError(problem, path=path, line=number) from error

@@ -36,7 +36,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Kind: TypeAlias = Literal[
-    "evidence", "questions", "perspectives", "run", "qrels", "responses", "items"
+    "evidence", "questions", "perspectives", "run", "qrels", "responses", "items", "debates"
 ]
 
 _PLURALS: dict[Kind, str] = {
@@ -71,7 +71,8 @@ class Format:
     """One file format.
 
     `example` is a small valid file, `writer` None where the format is only read, and `plural` what
-    an empty file "holds no" of.
+    an empty file "holds no" of. `view_of` names the format whose files this one reads as another
+    kind of thing.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Format:
     example: str
     writer: Writer | None = None
     plural: str = ""
+    view_of: str = ""
 
     def __post_init__(self) -> None:
         plural = self.plural or _PLURALS.get(self.kind, self.kind)
@@ -214,9 +216,11 @@ def scan_text_lines(source: str) -> Iterator[Row[str]]:
             yield number, line
 
 
-def scan_json_objects(path: str) -> Iterator[Row[dict[str, Any]]]:
-    """Yield each non-blank JSONL line as an object, or its fault."""
-    for number, line in scan_lines(path):
+def scan_json_objects(
+    path: str, lines: Iterable[tuple[int, str | InputError]] | None = None
+) -> Iterator[Row[dict[str, Any]]]:
+    """Yield each non-blank JSONL line as an object, or its fault; `lines` where they are read."""
+    for number, line in scan_lines(path) if lines is None else lines:
         if isinstance(line, InputError):
             yield line
         elif line.strip():

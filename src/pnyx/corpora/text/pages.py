@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_text
 
-__all__ = ["Page", "decode_page", "extract_page", "extractor_name"]
+__all__ = ["Page", "decode_page", "extract_page", "extractor_name", "slug_of"]
 
 _LONGEST_TITLE = 500
 _CHARSETS = frozenset(
@@ -27,6 +29,19 @@ class Page:
     text: str
     title: str = ""
     url: str = ""
+
+
+def slug_of(url: str) -> str:
+    """Name a page by the last part of its path, or by its host where it has no path.
+
+    Raises:
+        ValueError: in square brackets, what is no IPv6 address.
+    """
+    parts = urlsplit(url)
+    path = [part for part in parts.path.split("/") if part]
+    if parts.query:  # `view.answers.php?questionID=1308`: the query tells the pages apart
+        return re.sub(r"[^\w.-]+", "-", "-".join([*path[-1:], parts.query]))
+    return path[-1] if path else parts.netloc.removeprefix("www.").partition(".")[0]
 
 
 def extractor_name() -> str:
