@@ -229,7 +229,7 @@ def scan_json_objects(
                 if line.count("[") + line.count("{") > MAX_DEPTH:
                     check_depth(value)
             except InputError as error:
-                yield located(error, path, number)
+                yield located(error, path, error.line or number)
             else:
                 yield number, value
 
