@@ -2,6 +2,7 @@
 
 from .base import Format, Options
 from .benchmarks.conqret import ConqretTopic, read_conqret
+from .benchmarks.debate_html import read_debate_page
 from .benchmarks.debates import debate_arguments, read_debates, write_debates
 from .benchmarks.draft_sources import (
     ArgumentPair,
@@ -53,6 +54,7 @@ __all__ = [
     "read_argument_pairs",
     "read_claims",
     "read_conqret",
+    "read_debate_page",
     "read_debates",
     "read_drafts",
     "read_evidence",

@@ -21,6 +21,7 @@ __all__ = [
     "check_depth",
     "encode",
     "json_lines",
+    "json_rows",
     "located",
     "parse_rows",
     "row_writer",
@@ -216,11 +217,16 @@ def scan_text_lines(source: str) -> Iterator[Row[str]]:
             yield number, line
 
 
-def scan_json_objects(
-    path: str, lines: Iterable[tuple[int, str | InputError]] | None = None
+def scan_json_objects(path: str) -> Iterator[Row[dict[str, Any]]]:
+    """Yield each non-blank JSONL line as an object, or its fault."""
+    return json_rows(path, scan_lines(path))
+
+
+def json_rows(
+    path: str, lines: Iterable[tuple[int, str | InputError]]
 ) -> Iterator[Row[dict[str, Any]]]:
-    """Yield each non-blank JSONL line as an object, or its fault; `lines` where they are read."""
-    for number, line in scan_lines(path) if lines is None else lines:
+    """Yield each of `lines` that is not blank as an object, or its fault."""
+    for number, line in lines:
         if isinstance(line, InputError):
             yield line
         elif line.strip():

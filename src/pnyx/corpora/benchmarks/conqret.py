@@ -29,6 +29,9 @@ __all__ = [
     "Split",
     "read_conqret",
     "splits_of",
+    "topic_qrels",
+    "write_qrels",
+    "write_queries",
 ]
 
 QRELS_HEADER = "qid,docno,label,stance"
@@ -91,7 +94,9 @@ def _scan_qrels(source: str, options: Options) -> Iterator[Row[Qrel]]:
         options.on_warning(f"{repeated} {rows} left out")
 
 
-def _write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
+def write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
+    """Write judged pairs; InputError for a grade or subtopic that the table cannot hold."""
+
     def rows() -> Iterator[tuple[str, ...]]:
         yield tuple(QRELS_HEADER.split(","))
         for q in qrels:
@@ -112,7 +117,9 @@ def _query(cells: Mapping[str, str]) -> Question:
     return Question(cells["qid"], cells["query"])
 
 
-def _write_queries(stream: IO[str], questions: Iterable[Question]) -> None:
+def write_queries(stream: IO[str], questions: Iterable[Question]) -> None:
+    """Write queries; InputError for a question that is more than an id and a text."""
+
     def rows() -> Iterator[tuple[str, ...]]:
         yield tuple(QUERIES_HEADER.split(","))
         for q in questions:
@@ -136,7 +143,7 @@ FORMATS = (
         "ConQRet's judged pairs: a table of qid, docno, label (0, 1), stance (pro, con or nothing)",
         _scan_qrels,
         f"{QRELS_HEADER}\n94,7721,1,pro\n",
-        _write_qrels,
+        write_qrels,
     ),
     Format(
         "conqret-queries",
@@ -146,7 +153,7 @@ FORMATS = (
             lambda source: scanned(source, _query, rows=_cells(source, QUERIES_HEADER), what="qid")
         ),
         f"{QUERIES_HEADER}\n94,Should We Drink Tea\n",
-        _write_queries,
+        write_queries,
     ),
 )
 
@@ -171,6 +178,16 @@ class ConqretTopic:
     def judged(self) -> bool:
         """Whether any pair of it is judged."""
         return bool(self.irrelevant or any(self.relevant.values()))
+
+
+def topic_qrels(topics: Iterable[ConqretTopic]) -> Iterator[Qrel]:
+    """Yield the judged pairs of topics: the side is the subtopic, 0 where nothing is relevant."""
+    for topic in topics:
+        for side in SIDES:
+            for document in topic.relevant[side]:
+                yield Qrel(topic.question.id, document, 1, side)
+        for document in topic.irrelevant:
+            yield Qrel(topic.question.id, document, 0, _NO_SIDE)
 
 
 def splits_of(folder: str | Path) -> tuple[Split, ...]:

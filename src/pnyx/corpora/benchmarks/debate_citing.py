@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pnyx.files import clean_text
@@ -75,17 +75,24 @@ class Item:
 
 
 class Sources:
-    """The sources of a page: listed ones, and others that are linked to."""
+    """The sources of a page: listed ones, and others that are linked to.
 
-    def __init__(self) -> None:
+    Where at least half of the entries are numbered, the others are no sources: menus, notices.
+    """
+
+    def __init__(self, items: Sequence[Item]) -> None:
         self.found: list[Source] = []
         self._by_id: dict[str, str] = {}
         self._by_anchor: dict[str, str] = {}
         self._by_url: dict[str, str] = {}
+        numbered = [(item, *_numbered(item)) for item in items]
+        counted = sum(bool(number) or item.order is not None for item, number, _ in numbered)
+        for item, number, title in numbered:
+            if number or item.order is not None or 2 * counted < len(items):
+                self._take(item, number, title)
 
-    def take(self, item: Item) -> None:
+    def _take(self, item: Item, number: str, title: str) -> None:
         """Add an entry of the list, unless it says nothing."""
-        number, title = _numbered(item)
         title = _BACK.sub("", title)
         bare = _URL.search(title)
         url = next(iter(item.links), bare[0].rstrip(_ENDS) if bare else "")

@@ -19,35 +19,52 @@ from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_text, guarded, open_binary
 from pnyx.records import Debate
 
-__all__ = ["parse_debate_page", "read_debate_page"]
+__all__ = ["FOOTNOTES", "parse_debate_page", "read_debate_page"]
+
+FOOTNOTES = ".footnotes.html"
+"""How the name of a page ends that holds another page's sources."""
 
 _MOST_BYTES = 20_000_000
 _SAVED_FROM = re.compile(rb"<!-- saved from url=\(\d+\)(https?://[^\s>]{1,2000})")
 
+
 def read_debate_page(path: str | Path) -> Debate:
     """Read a saved web page; its id is the name of the file.
+
+    Sources on a page of their own are read from `NAME.footnotes.html` beside `NAME.html`.
 
     Raises:
         InputError: the file cannot be read, or no argument of a side is found in it.
         MissingExtra: what reads web pages is not installed.
     """
-    with open_binary(path) as stream:
-        content: bytes = guarded(lambda: stream.read(_MOST_BYTES + 1), str(path))
-    if len(content) > _MOST_BYTES:
-        raise InputError(f"is larger than {_MOST_BYTES // 1_000_000} MB", path=path)
+    page = Path(path)
+    beside = page.with_name(page.stem + FOOTNOTES)
+    content = _content(page)
+    footnotes = _content(beside) if beside.is_file() else b""
     try:
-        return parse_debate_page(content, Path(path).stem)
+        return parse_debate_page(content, page.stem, footnotes=footnotes)
     except InputError as error:
         raise InputError(error.problem, path=path) from error
 
 
-def parse_debate_page(content: bytes, identifier: str = "", url: str = "") -> Debate:
+def _content(path: Path) -> bytes:
+    with open_binary(path) as stream:
+        content: bytes = guarded(lambda: stream.read(_MOST_BYTES + 1), str(path))
+    if len(content) > _MOST_BYTES:
+        raise InputError(f"is larger than {_MOST_BYTES // 1_000_000} MB", path=path)
+    return content
+
+
+def parse_debate_page(
+    content: bytes, identifier: str = "", url: str = "", footnotes: bytes = b""
+) -> Debate:
     """Return the debate on a web page.
 
     Args:
         content: HTML, in UTF-8 or as it declares.
         identifier: its id; by default a name made of its address.
         url: where it is from; by default what it says itself.
+        footnotes: a further page with its sources.
 
     Raises:
         InputError: no pro and no con argument is found.
@@ -57,14 +74,16 @@ def parse_debate_page(content: bytes, identifier: str = "", url: str = "") -> De
     url = url or _own_address(root, content)
     walker = Walker(_host(url))
     walker.walk(root)
+    own_titles = [*walker.titles, *_meta_titles(root)]
+    if footnotes:
+        walker.walk_sources(_parsed(footnotes))
     pros, cons, sources = walker.result()
     if not pros and not cons:
         raise InputError("no pro and no con argument was found on the page")
-    titles = [*walker.titles, *_meta_titles(root)]
-    title = next((one for one in titles if one), "")
+    title = next((one for one in own_titles if one), "")
     if not title:
         raise InputError("the page has no title")
-    question = next((t for t in [*titles, *walker.asked] if t.endswith("?")), "")
+    question = next((t for t in [*own_titles, *walker.asked] if t.endswith("?")), "")
     name = identifier or (slug_of(url) if url else "") or title
     intro = tuple(walker.introduction)
     return Debate(name, title, question, intro, pros, cons, sources, url)

@@ -31,6 +31,7 @@ _SKIPPED = frozenset(
     "textarea video audio".split()
 )
 _LABELS = frozenset({"th", "td", "dt", "summary", "caption"})
+_TITLES = frozenset({"dt", "summary"})
 _BOLD = frozenset({"b", "strong"})
 _CELLS = frozenset({"td", "th"})
 _PROSE = frozenset({"p", "blockquote"})
@@ -39,6 +40,8 @@ _ONE = re.compile(r"(?:^|[\s_-])argument(?=$|[\s_-])", re.I)
 _COUNTED = re.compile(r"^\d{1,2}[.)]\s+(?=\S)")
 _LONGEST_TITLE = 300
 _BUTTON_WORDS = 4
+_LABEL_PARTS = 9
+"""What has come together of more parts is no label, and is not looked at again and again."""
 
 
 @dataclass
@@ -108,13 +111,16 @@ class Walker:
                 self._end(element)
         self._flush()
 
+    def walk_sources(self, root: Any) -> None:
+        """Read a further page that holds nothing but sources."""
+        self._part, self._level, self._point = "sources", 0, None
+        self.walk(root)
+
     def result(
         self,
     ) -> tuple[tuple[DebatePoint, ...], tuple[DebatePoint, ...], tuple[Source, ...]]:
         """Return both sides and the sources."""
-        sources = Sources()
-        for item in self._items:
-            sources.take(item)
+        sources = Sources(self._items)
         pros, cons = (
             tuple(
                 DebatePoint(
@@ -139,7 +145,7 @@ class Walker:
             self._open_block(element, frame, container)
         elif tag == "br":
             listed = self._now == "sources" and self._item is None
-            if listed or (self._run.only_bold and heading_of(self._run.text) is not None):
+            if listed or self._labelled:
                 self._flush()
             else:
                 self._run.parts.append(" ")
@@ -212,7 +218,7 @@ class Walker:
         text = self._run.text_from(start)
         if link := web_link(href, self._host):
             self._run.marks.append(("link", link, text))
-        elif text == self._run.text:
+        elif start <= _LABEL_PARTS and text == self._run.text:
             self._run.button = text
 
     def _say(self, text: str | None) -> None:
@@ -244,6 +250,13 @@ class Walker:
         blocks = (one.tag for one in reversed(self._frames) if one.tag in _BLOCKS)
         return next(blocks, "body")
 
+    @property
+    def _labelled(self) -> bool:
+        """Whether what has come together is a heading in bold, such as "Pro 1"."""
+        run = self._run
+        short = run.only_bold and len(run.parts) <= _LABEL_PARTS
+        return short and heading_of(run.text) is not None
+
     def _flush(self) -> None:
         """Take the text that has come together as a heading, paragraph or entry."""
         run, self._run = self._run, Run()
@@ -255,8 +268,8 @@ class Walker:
         if not any(letter.isalnum() for letter in text):
             return
         label = tag in _HEADINGS or tag in _LABELS or run.only_bold
-        sign = heading_of(text) if label else None
-        if sign is not None:
+        sign = heading_of(text) if label or tag == "p" else None
+        if sign is not None and (label or sign.part == "sources"):
             self._turn(sign, tag)
         elif tag in _HEADINGS:
             self._headed(text, _HEADINGS[tag])
@@ -269,8 +282,10 @@ class Walker:
         if self._now == "sources" and (not footer or text[0].isdigit()):
             links = [said for kind, said, _ in run.marks if kind == "link"]
             self._items.append(Item(None, [], [text], links))
-        elif (self._now == "pro" or self._now == "con") and not footer:
-            if run.button != text or len(text.split()) > _BUTTON_WORDS:  # "Read more"
+        elif self._now in SIDES and not footer:
+            if tag in _TITLES:
+                self._begin("heading", text)
+            elif run.button != text or len(text.split()) > _BUTTON_WORDS:  # "Read more"
                 self._argued(run, text)
         elif self._now is None and not any(self._points.values()):
             if text.endswith("?") and run.only_bold:

@@ -16,8 +16,8 @@ from pnyx.corpora.base import (
     Kind,
     Options,
     Row,
+    json_rows,
     row_writer,
-    scan_json_objects,
     scanned,
     unique,
     with_options,
@@ -182,7 +182,7 @@ def _rows(source: str) -> Iterator[Row[dict[str, Any]]]:
     if start is None:
         return
     if isinstance(start[1], InputError) or start[1].strip() != "{":
-        yield from scan_json_objects(source, chain([start], lines))
+        yield from json_rows(source, chain([start], lines))
         return
     yield from _whole(source, chain([start], lines))
 
@@ -199,7 +199,7 @@ def _whole(source: str, lines: Iterator[tuple[int, str | InputError]]) -> Iterat
         if size > MAX_LINE_BYTES:
             yield InputError(f"the page is longer than {MAX_LINE_BYTES >> 20} MB", path=source)
             return
-    yield from scan_json_objects(source, [(1, "\n".join(parts))])
+    yield from json_rows(source, [(1, "\n".join(parts))])
 
 
 def _scan(source: str) -> Iterator[Row[Debate]]:
