@@ -18,7 +18,7 @@ from build_server import BLOCK, BuildServer
 from chat_server import ChatServer
 from conftest import heed_interrupts
 from pnyx.cli import main
-from pnyx.cli.build_draft import filter_
+from pnyx.cli.build.drafting import filter_
 from pnyx.corpora import read_questions
 from pnyx.corpora.benchmarks.drafts import read_drafts
 from pnyx.corpora.benchmarks.perspectives import read_perspectives

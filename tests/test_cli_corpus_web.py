@@ -165,11 +165,12 @@ def test_a_page_that_was_fetched_and_not_read_is_read_and_not_fetched(place, cal
 
 
 def test_the_options_are_those_of_python():
+    from pnyx.app.web_specs import API_NAMES
     from pnyx.cli import corpus
     from pnyx.web.corpus import WebPlan
     from pnyx.web.search import APIS
 
-    assert tuple(APIS) == corpus._APIS
+    assert tuple(APIS) == API_NAMES
     spec = corpus.WebSpec(out="web", search="serper", contact="me@example.org")
     assert spec.plan() == WebPlan("me@example.org")
 

@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -31,6 +31,7 @@ __all__ = [
     "json_line",
     "make_folder",
     "open_binary",
+    "own_folder",
     "parse_json_object",
     "read_head",
     "read_jsonl",
@@ -218,6 +219,7 @@ def parse_json_object(
     except (ValueError, RecursionError) as error:
         fault = shorten(str(error))
         if isinstance(error, json.JSONDecodeError):
+            number += error.lineno - 1  # an object may come as several lines
             fault = f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
         problem = f"not valid JSON ({fault}), expected one JSON object a line"
         raise InputError(problem, path=path, line=number) from error
@@ -271,6 +273,30 @@ def make_folder(path: str | Path, mode: int = 0o777) -> None:
                 raise NotADirectoryError(errno.ENOTDIR, reason, str(path)) from error
             if not one.is_dir():
                 raise
+
+
+def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
+    """Return a folder to write in, made where it is not there; one of others is refused.
+
+    Args:
+        out: its name.
+        marks: names of files of which what was written before has one.
+        what: what it is, for the message: "a corpus of pnyx corpus web".
+    """
+    if str(out) in ("", "-"):
+        raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
+    folder = Path(out)
+    try:
+        make_folder(folder)
+        names = {entry.name for entry in folder.iterdir()}
+    except FileExistsError as error:
+        raise InputError("found a file, expected a folder to write", path=out) from error
+    except OSError as error:
+        place = shorten(str(out), 200)
+        raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
+    if names and names.isdisjoint(marks):
+        raise InputError(f"holds files that are not {what}", path=out)
+    return folder
 
 
 @contextlib.contextmanager

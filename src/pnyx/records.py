@@ -13,6 +13,8 @@ __all__ = [
     "Argument",
     "Citation",
     "CitationStyle",
+    "Debate",
+    "DebatePoint",
     "Document",
     "Evidence",
     "Perspective",
@@ -23,6 +25,7 @@ __all__ = [
     "RunEntry",
     "Sentence",
     "Side",
+    "Source",
     "Stance",
     "judged_text",
 ]
@@ -200,3 +203,59 @@ class Qrel:
     doc_id: str
     grade: int
     subtopic: str = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a debate page cites: `id` is its number on the page, `doc_id` its document's id.
+
+    `title` is the bibliographic line, `url` its link; both may be empty, and so may the ids.
+    """
+
+    id: str
+    title: str = ""
+    url: str = ""
+    doc_id: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class DebatePoint:
+    """One argument of a side: a headline, and paragraphs with the `id`s of the sources they cite.
+
+    `citations` has an entry for each paragraph, or is empty where nothing is known of them.
+    """
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    citations: tuple[tuple[str, ...], ...] = ()
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """The sources that it cites, each once, in order."""
+        return tuple(dict.fromkeys(one for cited in self.citations for one in cited))
+
+
+@dataclass(frozen=True, slots=True)
+class Debate:
+    """A debate page: both sides of a question with their sources (ConQRet, appendix A)."""
+
+    id: str
+    title: str
+    question: str = ""
+    introduction: tuple[str, ...] = ()
+    pros: tuple[DebatePoint, ...] = ()
+    cons: tuple[DebatePoint, ...] = ()
+    sources: tuple[Source, ...] = ()
+    url: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def topic(self) -> str:
+        """What is asked, or the title of a page that does not ask."""
+        return self.question or self.title
+
+    def side(self, side: Side) -> tuple[DebatePoint, ...]:
+        """Return the arguments of a side."""
+        return self.pros if side == "pro" else self.cons

@@ -29,7 +29,7 @@ COMMANDS: dict[str, str] = {
     "perspectives": "List perspectives on a question, from a model, an index or a file.",
     "argue": "Argue both sides of a question, with citations.",
     "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
-    "build": "Build a benchmark of questions with opposing perspectives.",
+    "build": "Build a benchmark: questions with perspectives, or debates with evidence.",
     "judge": "Ask a judge about each item of a file.",
     "measure": "Measure answers against labels and runs against qrels, with intervals.",
     "bench": "Compare retrievers: do they show every side?",

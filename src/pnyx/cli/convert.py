@@ -50,6 +50,8 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
     out = spec.out
     spec.check_json("records", as_json=as_json)
     source_format = find_format(source, spec.read, columns=spec.mapping)
+    if spec.read is None:
+        source_format = _view(source, source_format, spec.to)
     writer = _writer(source_format, spec.to, spec.style)
     records = source_format.reader(source, Options(spec.mapping, warn))
     counter = itertools.count()
@@ -59,6 +61,18 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
     summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
     line = f"{shorten(out, 200)}: {count} records, {source_format.name} to {spec.to}"
     print_result(summary, line if out != "-" else "", as_json=as_json)
+
+
+def _view(source: str, found: Format, to: str) -> Format:
+    """Return how `source` is read where its format has a view of the kind that is written."""
+    from pnyx.corpora import FORMATS, find_format
+
+    target = FORMATS.get(to)
+    if target is None or target.kind == found.kind:
+        return found
+    if not any(f.view_of == found.name and f.kind == target.kind for f in FORMATS.values()):
+        return found
+    return find_format(source, kind=target.kind)
 
 
 def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:

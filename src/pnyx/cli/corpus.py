@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, SearchSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import EvidenceSpec, OutSpec, print_result, refuse_same_file, say
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import counted, reporting
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pnyx.corpora.benchmarks.search_results import QuestionResults
     from pnyx.records import Evidence, Question
     from pnyx.web.corpus import WebCorpus, WebPlan
-    from pnyx.web.search import SearchApi
 
 __all__ = ["command"]
 
-_APIS = ("serper",)
 _SHOWN = 5
 
 
@@ -101,50 +97,11 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> None:
 # From the web ------------------------------------------------------------------------------------
 
 
-class ResultSpec(Spec, heading="Search", rare="search_url"):
+class ResultSpec(SearchSpec, heading="Search", rare="search_url"):
     """What searches, and where everything goes."""
 
     out: str = file_opt(..., "Folder to write.", metavar="FOLDER")
-    search: str = file_opt(
-        ..., f"API to search with ({', '.join(_APIS)}), or a file of results.", metavar="API|FILE"
-    )
-    search_url: str | None = opt(
-        None,
-        "Address of the API.",
-        metavar="URL",
-        shown="the provider's",
-        needs=("an API, not with a file of results", lambda spec: spec.search in _APIS),
-    )
-    results: int = opt(10, "Results of each search (BERDS: 100).", within="[1, 1000]")
-
-
-class FetchSpec(
-    Spec, heading="Fetching", rare="timeout max_mb delay concurrency retry allow_private"
-):
-    """How pages are fetched."""
-
-    contact: str = opt(
-        "",
-        "Your e-mail address or web page, told to the sites; required.",
-        metavar="ADDRESS",
-        env="PNYX_CONTACT",
-        shown="$PNYX_CONTACT",
-    )
-    timeout: float = opt(30.0, "Timeout of one page, in seconds.", within="[0.1, 600]")
-    max_mb: float = opt(
-        5.0, "Maximum size of one page, unpacked, in megabytes.", within="[0.001, 100]"
-    )
-    delay: float = opt(
-        1.0, "Seconds between requests to a host; robots.txt may ask for more.", within="[0, 60]"
-    )
-    concurrency: int = opt(16, "Hosts asked at once.", within="[1, 200]")
-    retry: bool = opt(False, "Retry transient failures (no connection, timeout, HTTP 5xx).")
-    allow_private: tuple[str, ...] = opt(
-        (),
-        "DANGEROUS: fetch from this network too (10.1.2.0/24), at any port. Authors of pages or "
-        "search results can then access it. Repeatable.",
-        metavar="NETWORK",
-    )
+    search: str = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 
 class WebSpec(FetchSpec, PassageSpec, ResultSpec):
@@ -152,37 +109,19 @@ class WebSpec(FetchSpec, PassageSpec, ResultSpec):
 
     def plan(self) -> WebPlan:
         """Return what is done with the results."""
-        from pnyx.web.addresses import network
         from pnyx.web.corpus import WebPlan
-        from pnyx.web.fetch import FetchLimits
 
-        if not self.contact:
-            raise OptionError("Missing option '--contact' (or $PNYX_CONTACT).")
+        self.check_contact()
         self.check_needs()
         return WebPlan(
             contact=self.contact,
             results=self.results,
             words=self.words,
             sentences=self.sentences,
-            limits=FetchLimits(
-                seconds=self.timeout,
-                bytes=int(self.max_mb * 1_000_000),
-                delay=self.delay,
-                concurrency=self.concurrency,
-            ),
-            private=tuple(network(one) for one in self.allow_private),
+            limits=self.limits,
+            private=self.private,
             retry=self.retry,
         )
-
-    def open(self) -> SearchApi | Mapping[str, QuestionResults]:
-        """Open what --search names."""
-        if self.search in _APIS:
-            from pnyx.web.search import APIS
-
-            return APIS[self.search](self.search_url)
-        from pnyx.corpora.benchmarks.search_results import read_search_results
-
-        return {found.question_id: found for found in read_search_results(self.search)}
 
 
 @verb(
@@ -226,7 +165,8 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
     plan = spec.plan()
     asked = _questions(questions)
-    search = spec.open()
+    search = spec.open_search()
+    assert search is not None  # noqa: S101 - it is required
     with reporting() as report:
         made = build_web_corpus(asked, spec.out, search, plan, report)
     _report(made, as_json)

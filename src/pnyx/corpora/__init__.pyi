@@ -1,6 +1,9 @@
 """The public names of this room, each with its home."""
 
 from .base import Format, Options
+from .benchmarks.conqret import ConqretTopic, read_conqret
+from .benchmarks.debate_html import read_debate_page
+from .benchmarks.debates import debate_arguments, read_debates, write_debates
 from .benchmarks.draft_sources import (
     ArgumentPair,
     DebateClaim,
@@ -35,6 +38,7 @@ from .text.segment import split_evidence
 __all__ = [
     "FORMATS",
     "ArgumentPair",
+    "ConqretTopic",
     "DebateClaim",
     "Format",
     "Options",
@@ -43,11 +47,15 @@ __all__ = [
     "SearchResult",
     "SurveyQuestion",
     "check",
+    "debate_arguments",
     "faults",
     "find_format",
     "load_example",
     "read_argument_pairs",
     "read_claims",
+    "read_conqret",
+    "read_debate_page",
+    "read_debates",
     "read_drafts",
     "read_evidence",
     "read_items",
@@ -63,6 +71,7 @@ __all__ = [
     "response_writer",
     "sniff",
     "split_evidence",
+    "write_debates",
     "write_drafts",
     "write_jsonl",
     "write_perspectives",

@@ -21,6 +21,7 @@ __all__ = [
     "check_depth",
     "encode",
     "json_lines",
+    "json_rows",
     "located",
     "parse_rows",
     "row_writer",
@@ -36,7 +37,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Kind: TypeAlias = Literal[
-    "evidence", "questions", "perspectives", "run", "qrels", "responses", "items"
+    "evidence", "questions", "perspectives", "run", "qrels", "responses", "items", "debates"
 ]
 
 _PLURALS: dict[Kind, str] = {
@@ -71,7 +72,8 @@ class Format:
     """One file format.
 
     `example` is a small valid file, `writer` None where the format is only read, and `plural` what
-    an empty file "holds no" of.
+    an empty file "holds no" of. `view_of` names the format whose files this one reads as another
+    kind of thing.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Format:
     example: str
     writer: Writer | None = None
     plural: str = ""
+    view_of: str = ""
 
     def __post_init__(self) -> None:
         plural = self.plural or _PLURALS.get(self.kind, self.kind)
@@ -216,7 +219,14 @@ def scan_text_lines(source: str) -> Iterator[Row[str]]:
 
 def scan_json_objects(path: str) -> Iterator[Row[dict[str, Any]]]:
     """Yield each non-blank JSONL line as an object, or its fault."""
-    for number, line in scan_lines(path):
+    return json_rows(path, scan_lines(path))
+
+
+def json_rows(
+    path: str, lines: Iterable[tuple[int, str | InputError]]
+) -> Iterator[Row[dict[str, Any]]]:
+    """Yield each of `lines` that is not blank as an object, or its fault."""
+    for number, line in lines:
         if isinstance(line, InputError):
             yield line
         elif line.strip():
@@ -225,7 +235,7 @@ def scan_json_objects(path: str) -> Iterator[Row[dict[str, Any]]]:
                 if line.count("[") + line.count("{") > MAX_DEPTH:
                     check_depth(value)
             except InputError as error:
-                yield located(error, path, number)
+                yield located(error, path, error.line or number)
             else:
                 yield number, value
 

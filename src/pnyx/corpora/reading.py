@@ -10,6 +10,8 @@ from typing import Any
 
 from pnyx.corpora.base import Format, Kind, Options, Row, strict
 from pnyx.corpora.benchmarks import (
+    conqret,
+    debates,
     items,
     markdown,
     perspectives,
@@ -18,6 +20,7 @@ from pnyx.corpora.benchmarks import (
     search_results,
     trec,
 )
+from pnyx.corpora.benchmarks.conqret import QRELS_HEADER, QUERIES_HEADER
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.responses import ANY_RESPONSES
 from pnyx.corpora.benchmarks.trec import BEIR_HEADER
@@ -58,6 +61,8 @@ FORMATS: dict[str, Format] = {
         *search_results.FORMATS,
         *items.FORMATS,
         markdown.DRAFTS,
+        *conqret.FORMATS,
+        *debates.FORMATS,
     )
 }
 """A further format is one in its own module, here, and where `sniff` recognises it."""
@@ -70,6 +75,9 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
     for name, kind, keys in (
         ("argsme", "evidence", "arguments"),
         ("idebate", "evidence", "debate premise conclusion side"),
+        ("debates", "debates", "pros cons sources"),
+        ("debate-arguments", "evidence", "pros cons sources"),
+        ("debate-questions", "questions", "pros cons sources"),
         ("arguments", "evidence", "conclusion"),
         ("arguments", "evidence", "premises"),
         ("ragtime", "responses", "metadata responses"),
@@ -130,6 +138,16 @@ _PLAIN_FALLBACK: dict[Kind | None, str] = {
     "questions": "topics-tsv",
 }
 """Where only one format can be meant: its reader will say what is wrong, and where."""
+
+_ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
+"""A debate page with an argument; ConQRet's published pages have none."""
+
+_HEADERS: tuple[tuple[str, Kind, str], ...] = (
+    (BEIR_HEADER, "qrels", "beir-qrels"),
+    (QRELS_HEADER, "qrels", "conqret-qrels"),
+    (QUERIES_HEADER, "questions", "conqret-queries"),
+)
+"""Header of a table, its kind and format."""
 
 _ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
 _RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
@@ -199,6 +217,8 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
             named = "quer" in Path(source).name.lower()
             if name == "beir" and kind is None and "title" not in found and named:
                 return "beir-queries"
+            if name == "debate-arguments" and not _ARGUED.search(head):
+                return "debate-sources"
             return name
     first = head.lstrip().partition(b"\n")[0].strip()
     if first in (b"{", b"[", b"[{"):
@@ -213,15 +233,16 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
     line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
-    if line == BEIR_HEADER:
-        return "beir-qrels"
+    for header, of_kind, name in _HEADERS:
+        if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
+            return name
     if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
         return "run"
     if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
         return "qrels"
     for name, delimiter in (("tsv", "\t"), ("csv", ",")):
-        header = [cell.strip().strip('"') for cell in line.split(delimiter)]
-        if len(header) > 1 and kind in (None, "evidence") and _is_header(header, mapped):
+        cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
+        if len(cells) > 1 and kind in (None, "evidence") and _is_header(cells, mapped):
             return name
     if kind in (None, "questions") and line.count("\t") == 1:
         return "topics-tsv"

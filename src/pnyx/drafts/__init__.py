@@ -1,4 +1,4 @@
-"""Questions with opposing perspectives, drafted and filtered: a benchmark in the making (BERDS)."""
+"""Benchmarks in the making: questions with opposing perspectives (BERDS), debates (ConQRet)."""
 
 import lazy_loader
 

@@ -27,8 +27,8 @@ from pnyx.corpora.benchmarks.search_results import QuestionResults, write_search
 from pnyx.corpora.documents.evidence import write_jsonl
 from pnyx.corpora.text.pages import extractor_name
 from pnyx.corpora.text.segment import split_evidence
-from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.files import atomic_folder, atomic_text, json_line, make_folder
+from pnyx.errors import InputError, shorten
+from pnyx.files import atomic_folder, atomic_text, json_line, own_folder
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Document, Question
 from pnyx.web.addresses import FetchPolicy, Network
@@ -37,12 +37,20 @@ from pnyx.web.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all,
 from pnyx.web.fetched import OUTCOMES, TEXT, now
 from pnyx.web.search import SearchApi, Searched, look_up, search_all
 
-__all__ = ["WebCorpus", "WebPlan", "build_web_corpus", "write_pages", "write_passages"]
+__all__ = [
+    "ARCHIVE",
+    "WebCorpus",
+    "WebPlan",
+    "build_web_corpus",
+    "fetch_settings",
+    "write_pages",
+    "write_passages",
+]
 
 _LONGEST_PREFIX = 64
 _FETCHED = (TEXT, "no_text", "unreadable")
 
-_ARCHIVE = "archive.sqlite"
+ARCHIVE = "archive.sqlite"
 Report = Callable[[int, int, str], None]
 
 
@@ -199,10 +207,10 @@ def build_web_corpus(
     """
     settings = _settings(plan)
     asked = _distinct(questions)
-    folder = _folder(out)
+    folder = own_folder(out, {ARCHIVE}, "a corpus of pnyx corpus web")
     started = now()
     searched = Searched()
-    with Archive(folder / _ARCHIVE) as archive:
+    with Archive(folder / ARCHIVE) as archive:
         try:
             if isinstance(search, Mapping):
                 look_up(asked, search, plan.results, searched)
@@ -254,20 +262,27 @@ async def _fetch(
     return await fetch_all(urls, fetcher, archive, on_progress, retry=plan.retry)
 
 
-def _settings(plan: WebPlan) -> dict[str, Any]:
-    """Return what the manifest says of the plan, once all it needs was found to be there."""
+def fetch_settings(plan: WebPlan) -> dict[str, Any]:
+    """Return what a manifest says of searching and fetching; MissingExtra without what reads."""
     require_robots()
     return {
         "agent": agent_of(plan.contact),
         "extractor": extractor_name(),
         "results": plan.results,
-        "words": plan.words,
-        "sentences": plan.sentences,
         "seconds": plan.limits.seconds,
         "bytes": plan.limits.bytes,
         "redirects": plan.limits.redirects,
         "delay": plan.limits.delay,
         "private": [str(network) for network in plan.private],
+    }
+
+
+def _settings(plan: WebPlan) -> dict[str, Any]:
+    """Return what the manifest says of the plan, once all it needs was found to be there."""
+    return {
+        **fetch_settings(plan),
+        "words": plan.words,
+        "sentences": plan.sentences,
     }
 
 
@@ -279,20 +294,3 @@ def _distinct(questions: Iterable[Question]) -> list[Question]:
             raise InputError(f"duplicate question id {shorten(question.id)!r}")
         seen.add(question.id)
     return asked
-
-
-def _folder(out: str | Path) -> Path:
-    if str(out) in ("", "-"):
-        raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
-    folder = Path(out)
-    try:
-        make_folder(folder)
-        names = {entry.name for entry in folder.iterdir()}
-    except FileExistsError as error:
-        raise InputError("found a file, expected a folder to write", path=out) from error
-    except OSError as error:
-        place = shorten(str(out), 200)
-        raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
-    if names and _ARCHIVE not in names:
-        raise InputError("holds files that are not a corpus of pnyx corpus web", path=out)
-    return folder

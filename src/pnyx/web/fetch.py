@@ -46,6 +46,7 @@ _AGENT = re.compile(r"\s*user[- \t]*agent(?:[ \t]*:|[ \t])[ \t]*([^#]*)", re.IGN
 _NOBODY = "nobody-else"
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+_PDF = frozenset({"application/pdf", "application/x-pdf"})
 _OF_THE_SITE = frozenset({"private", "port", "dns", "unreachable"})
 _LONGEST_DELAY = 60.0
 
@@ -149,7 +150,10 @@ def agent_of(contact: str) -> str:
 
 
 class Fetcher:
-    """Fetches pages within limits, robots.txt files kept in the archive; for one event loop."""
+    """Fetches pages within limits, robots.txt files kept in the archive; for one event loop.
+
+    PDF files are left out unless `pdf`.
+    """
 
     def __init__(
         self,
@@ -157,7 +161,10 @@ class Fetcher:
         archive: Archive,
         reach: FetchPolicy | None = None,
         limits: FetchLimits | None = None,
+        *,
+        pdf: bool = False,
     ) -> None:
+        self._accept = _check_readable if pdf else _check_page
         self.limits = limits or FetchLimits()
         self._getter = PageClient(agent_of(contact), reach or FetchPolicy())
         self._manners = HostThrottle(self.limits.delay)
@@ -197,7 +204,7 @@ class Fetcher:
         if rules.delay > _LONGEST_DELAY:
             raise NotFetchedError("robots", f"wants {rules.delay:g} s between two requests")
         async with self._manners.turn(target.host, rules.delay):
-            return await self._getter.get(target, seconds, self.limits.bytes, accept=_check_page)
+            return await self._getter.get(target, seconds, self.limits.bytes, accept=self._accept)
 
     async def _allowed_by(self, target: WebAddress) -> Rules:
         """Return the rules of a target's site, read once; NotFetchedError where there are none."""
@@ -263,11 +270,21 @@ def _next(where: str, target: WebAddress, trail: list[str]) -> WebAddress:
 
 def _check_page(headers: Mapping[str, str]) -> None:
     """Refuse a body that is not a page of text: `pdf` or `content_type`."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind in ("application/pdf", "application/x-pdf"):
+    kind = _kind(headers)
+    if kind in _PDF:
         raise NotFetchedError("pdf")
     if kind and kind not in _PAGES:
         raise NotFetchedError("content_type", shorten(kind, 60))
+
+
+def _check_readable(headers: Mapping[str, str]) -> None:
+    """Refuse a body that is neither a page of text nor a PDF file: `content_type`."""
+    if _kind(headers) not in _PDF:
+        _check_page(headers)
+
+
+def _kind(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def addresses(urls: Iterable[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Extracting the text of fetched pages, in processes that are killed if they take too long.
 
 A hostile page can keep the parser busy for minutes, or take all memory. The process reads a line
-`{"size", "plain", "charset", "seconds"}` with the page behind, and writes `{"title", "text"}` or
+`{"size", "kind", "charset", "seconds"}` with the page behind, and writes `{"title", "text"}` or
 `{"error"}`.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.corpora.text.pages import decode_page, extract_page
+from pnyx.corpora.text.pages import decode_page, extract_page, extract_pdf
 from pnyx.errors import PnyxError, shorten
 from pnyx.files import clean_text
 from pnyx.web.fetched import TEXT, Fetched
@@ -115,13 +115,21 @@ async def _ask(
     charset = _CHARSET.search(page.content_type)
     asked = {
         "size": len(page.body),
-        "plain": page.content_type.partition(";")[0].strip().lower() == "text/plain",
+        "kind": _kind(page),
         "charset": charset[1] if charset else None,
         "seconds": math.ceil(seconds) + 5,  # for when this process is killed meanwhile
     }
     await process.stdin.send(json.dumps(asked).encode() + b"\n" + page.body)
     answer: dict[str, Any] = json.loads(await answers.receive_until(b"\n", _MOST_ANSWER))
     return answer
+
+
+def _kind(page: Fetched) -> str:
+    """Return what a body is read as: `pdf`, `plain` or `html`."""
+    if page.body[:1024].lstrip().startswith(b"%PDF-"):
+        return "pdf"
+    plain = page.content_type.partition(";")[0].strip().lower() == "text/plain"
+    return "plain" if plain else "html"
 
 
 async def _end(process: Process) -> None:
@@ -147,16 +155,19 @@ def main() -> None:
         asked = json.loads(line)
         content = source.read(asked["size"])
         _end_in(asked["seconds"])
-        answer = _answer(content, asked["plain"], asked["charset"])
+        answer = _answer(content, asked["kind"], asked["charset"])
         _end_in(0)
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
-def _answer(content: bytes, plain: bool, charset: str | None) -> dict[str, Any]:
+def _answer(content: bytes, kind: str, charset: str | None) -> dict[str, Any]:
     try:
+        if kind == "pdf":
+            file = extract_pdf(content)
+            return {"title": file.title, "text": file.text}
         text = decode_page(content, charset)
-        if plain:
+        if kind == "plain":
             text = content.decode("utf-8", "replace") if text is None else text
             return {"title": "", "text": clean_text(text).removeprefix("\ufeff")}
         page = extract_page(content if text is None else text)

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
-from urllib.parse import urlsplit
 
 from pnyx.corpora.base import Format, Row, encode, located, scan_json_objects, scanned, with_options
 from pnyx.corpora.documents.evidence import argument_row, check_body, only_arguments, parse_argument
 from pnyx.corpora.fields import Fields, a_list, an_object, within
 from pnyx.corpora.jsonstream import scan_items
+from pnyx.corpora.text.pages import slug_of
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Argument, Evidence, Premise, Side, Stance
 
@@ -147,7 +147,7 @@ def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterato
     fields = Fields(an_object(row, expected="a JSON object"))
     url, topic = fields.required("url"), fields.required("claim_title")
     try:
-        slug = _slug(url)
+        slug = slug_of(url)
     except ValueError as error:  # in square brackets, what is no IPv6 address
         problem = f"url: found {shorten(url, 60)!r}, expected an address ({error})"
         raise InputError(problem) from error
@@ -173,15 +173,6 @@ def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterato
                 url=url,
                 extra={**shared, **extra},
             )
-
-
-def _slug(url: str) -> str:
-    """Name a debate by the last part of its path, or by its host where there is no path."""
-    parts = urlsplit(url)
-    path = [part for part in parts.path.split("/") if part]
-    if parts.query:  # `view.answers.php?questionID=1308`: the query tells the pages apart
-        return re.sub(r"[^\w.-]+", "-", "-".join([*path[-1:], parts.query]))
-    return path[-1] if path else parts.netloc.removeprefix("www.").partition(".")[0]
 
 
 def _point(value: Any, where: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:

@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.base import Format, Options, Row, scanned
-from pnyx.corpora.text.pages import extract_page
+from pnyx.corpora.text.pages import extract_page, extract_pdf
 from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.files import clean_text, clean_value, guarded, open_binary, read_lines
+from pnyx.files import clean_value, guarded, open_binary, read_lines
 from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
 __all__ = ["FORMATS", "PREFIX", "SUFFIXES", "scan_folder"]
@@ -102,19 +101,12 @@ def _html(path: Path, name: str) -> Document:
 
 
 def _pdf(path: Path, name: str) -> Document:
-    try:
-        import pypdf
-    except ImportError as error:
-        raise MissingExtra("reading PDF files", "ingest") from error
     content = _bytes(path)
     try:
-        reader = pypdf.PdfReader(io.BytesIO(content))
-        pages = [page.extract_text().strip() for page in reader.pages]
-        title = (reader.metadata.title if reader.metadata else None) or ""
-    except Exception as error:  # a hostile file may trip the parser anywhere
-        raise InputError(f"cannot be read as PDF: {shorten(str(error))}", path=path) from error
-    text = "\n\n".join(page for page in pages if page)
-    return Document(id=name, text=clean_text(text), title=clean_text(str(title)))
+        page = extract_pdf(content)
+    except InputError as error:
+        raise InputError(error.problem, path=path) from error
+    return Document(id=name, text=page.text, title=page.title)
 
 
 _READERS: dict[str, Callable[[Path, str], Document]] = {

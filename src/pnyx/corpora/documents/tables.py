@@ -18,7 +18,14 @@ from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import MAX_LINE_BYTES, atomic_text, clean_value, scan_lines
 from pnyx.records import Argument, Evidence
 
-__all__ = ["FORMATS", "read_parquet", "require_parquet", "scan_cells", "write_parquet"]
+__all__ = [
+    "FORMATS",
+    "read_parquet",
+    "require_parquet",
+    "scan_cells",
+    "write_cells",
+    "write_parquet",
+]
 
 _DOCUMENT = ("id", "title", "text", "url", "source")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "url", "source")
@@ -183,6 +190,12 @@ def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
     premises = json.dumps([p.text for p in argument.premises], ensure_ascii=False)
     cells = {name: getattr(argument, name) or "" for name in _ARGUMENT}
     return {**cells, "premises": premises.replace("\0", "\\u0000")}
+
+
+def write_cells(stream: IO[str], rows: Iterable[Iterable[str]], delimiter: str = ",") -> None:
+    """Write the rows of a table, the header first, so that `scan_cells` reads them as they are."""
+    for row in rows:
+        _line(stream, delimiter, row)
 
 
 def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:

@@ -1,15 +1,18 @@
-"""Web pages to text: the main text without navigation and boilerplate, by trafilatura."""
+"""Web pages to text, without navigation and boilerplate (trafilatura), and PDF files (pypdf)."""
 
 from __future__ import annotations
 
 import codecs
+import io
+import re
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_text
 
-__all__ = ["Page", "decode_page", "extract_page", "extractor_name"]
+__all__ = ["Page", "decode_page", "extract_page", "extract_pdf", "extractor_name", "slug_of"]
 
 _LONGEST_TITLE = 500
 _CHARSETS = frozenset(
@@ -27,6 +30,19 @@ class Page:
     text: str
     title: str = ""
     url: str = ""
+
+
+def slug_of(url: str) -> str:
+    """Name a page by the last part of its path, or by its host where it has no path.
+
+    Raises:
+        ValueError: in square brackets, what is no IPv6 address.
+    """
+    parts = urlsplit(url)
+    path = [part for part in parts.path.split("/") if part]
+    if parts.query:  # `view.answers.php?questionID=1308`: the query tells the pages apart
+        return re.sub(r"[^\w.-]+", "-", "-".join([*path[-1:], parts.query]))
+    return path[-1] if path else parts.netloc.removeprefix("www.").partition(".")[0]
 
 
 def extractor_name() -> str:
@@ -60,6 +76,22 @@ def extract_page(content: bytes | str) -> Page:
     title = " ".join(clean_text(page.title or "").split())
     text, url = clean_text(page.text or ""), clean_text(page.url or "")
     return Page(text, title[:_LONGEST_TITLE].rstrip(), url)
+
+
+def extract_pdf(content: bytes) -> Page:
+    """Return the text of a PDF file and its title. A hostile file may take any time."""
+    try:
+        import pypdf
+    except ImportError as error:
+        raise MissingExtra("reading PDF files", "ingest") from error
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        pages = [page.extract_text().strip() for page in reader.pages]
+        title = (reader.metadata.title if reader.metadata else None) or ""
+    except Exception as error:  # a hostile file may trip the parser anywhere
+        raise InputError(f"cannot be read as PDF: {shorten(str(error))}") from error
+    text = "\n\n".join(page for page in pages if page)
+    return Page(clean_text(text), clean_text(str(title)))
 
 
 def _trafilatura() -> Any:

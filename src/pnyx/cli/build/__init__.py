@@ -1,4 +1,4 @@
-"""`pnyx build`: a benchmark of questions with opposing perspectives, step by step (BERDS)."""
+"""`pnyx build`: benchmarks of perspectives, step by step (BERDS), and of debates (ConQRet)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import click
 
 from pnyx.app.measure_specs import SidesSpec
 from pnyx.app.spec import Spec, file_opt
-from pnyx.cli.build_draft import DraftsSpec, draft, filter_
+from pnyx.cli.build.debates import debates
+from pnyx.cli.build.drafting import DraftsSpec, draft, filter_
+from pnyx.cli.build.measuring import pairs, stats
 from pnyx.cli.common.options import print_result, refuse_same_file
 from pnyx.cli.common.params import Group, verb
 from pnyx.errors import OptionError, shorten
@@ -16,16 +18,21 @@ __all__ = ["command"]
 
 @click.group(cls=Group, name="build", no_args_is_help=True)
 def command() -> None:
-    """Build a benchmark of questions with opposing perspectives (BERDS, section 4.1).
+    """Build a benchmark of questions with opposing perspectives, or of debates with evidence.
 
-    Each step reads and writes drafts: JSON Lines, or Markdown where the name ends in .md. Read and
-    edit them in between; docs/perspectives.md goes through it.
+    Perspectives (BERDS, section 4.1): draft, filter, import and export read and write drafts, JSON
+    Lines, or Markdown where the name ends in .md. Read and edit them in between;
+    docs/perspectives.md goes through it.
+
+    Debates (ConQRet, section 4): debates makes documents and judged pairs of saved web pages;
+    pairs and stats read what it writes, and ConQRet's own files.
 
     \b
     Example:
       pnyx build draft args.jsonl --from pairs --llm local --out drafts.md
       pnyx build filter drafts.md --llm local --out kept.md --dropped out.md
       pnyx build export kept.md --questions q.jsonl --perspectives views.jsonl
+      pnyx build debates saved/*.html --out bench --fetch --contact me@example.org
     """
 
 
@@ -117,3 +124,7 @@ def export(drafts: str, output: ExportSpec, as_json: bool) -> int:
     summary = {"questions": len(asked), "perspectives": len(views)}
     print_result(summary, line, as_json=as_json, ensure_ascii=False)
     return 0
+
+
+for _command in (debates, pairs, stats):
+    command.add_command(_command)

@@ -1,0 +1,322 @@
+"""Debate pages as JSON, in the layout of ConQRet (Dhole et al., NAACL 2025, appendix A).
+
+A page has a title, an introduction, pro and con arguments with paragraphs, and its sources. The
+same file is read as its arguments, as what it cites, and as its questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, TypeAlias
+
+from pnyx.corpora.base import (
+    Format,
+    Kind,
+    Options,
+    Row,
+    json_rows,
+    row_writer,
+    scanned,
+    unique,
+    with_options,
+)
+from pnyx.corpora.fields import Fields, a_list, an_object, merged, string, within
+from pnyx.corpora.text.pages import slug_of
+from pnyx.errors import InputError, shorten
+from pnyx.files import MAX_LINE_BYTES, scan_lines
+from pnyx.records import SIDES, Argument, Debate, DebatePoint, Document, Premise, Question, Source
+
+__all__ = ["FORMATS", "bare_title", "debate_arguments", "read_debates", "write_debates"]
+
+_NUMBERED = re.compile(r"\s{0,9}(\d{1,4})\.\s{1,9}(?=\S)")
+_POINT = ("title", "paragraphs", "citations")
+_SOURCE = ("id", "title", "url", "docid")
+_DEBATE = ("id", "title", "question", "introduction", "pros", "cons", "sources", "url")
+
+
+def bare_title(source: Source) -> str:
+    """Return a source's title without the number that ConQRet's older pages have before it."""
+    title = " ".join(source.title.split())
+    return _NUMBERED.sub("", title, count=1) if not source.id else title
+
+
+_Each: TypeAlias = Callable[[Debate, list[str]], Iterator[Any]]
+"""Yields the records of a page; notes the sources that it leaves out."""
+
+
+# Reading and writing pages ------------------------------------------------------------------------
+
+
+def _parse(row: dict[str, Any]) -> Debate:
+    fields = Fields(row)
+    url = fields.text("url").strip()
+    title = fields.text("title").strip() or _first_title(fields.rest.get("titles"))
+    if not title:
+        raise InputError("no title")
+    return Debate(
+        id=fields.identifier("id") if row.get("id") is not None else _name(url, title),
+        title=title,
+        question=fields.text("question").strip(),
+        introduction=fields.strings("introduction"),
+        pros=_points(fields.take("pros"), "pros"),
+        cons=_points(fields.take("cons"), "cons"),
+        sources=_sources(fields.take("sources")),
+        url=url,
+        extra=fields.rest,
+    )
+
+
+def _first_title(titles: Any) -> str:
+    if titles is None:
+        return ""
+    texts = (string(one, f"titles[{i}]").strip() for i, one in enumerate(a_list(titles, "titles")))
+    return next((text for text in texts if text), "")
+
+
+def _name(url: str, title: str) -> str:
+    """Name a page that has no id by its address, else by its title."""
+    try:
+        name = slug_of(url) if url else ""
+    except ValueError as error:
+        problem = f"url: found {shorten(url, 60)!r}, expected an address ({error})"
+        raise InputError(problem) from error
+    return name or re.sub(r"[^\w.-]+", "-", title).strip("-") or title
+
+
+def _points(value: Any, name: str) -> tuple[DebatePoint, ...]:
+    points = a_list([] if value is None else value, name)
+    return tuple(_point(one, f"{name}[{i}]") for i, one in enumerate(points))
+
+
+def _point(value: Any, where: str) -> DebatePoint:
+    with within(where):
+        fields = Fields(an_object(value))
+        title, paragraphs = fields.text("title").strip(), fields.strings("paragraphs")
+        if not title and not any(text.strip() for text in paragraphs):
+            raise InputError("no title and no paragraphs")
+        cited = a_list(fields.take("citations") or [], "citations")
+        if cited and len(cited) != len(paragraphs):
+            problem = f"citations: found {len(cited)} lists, expected one for each of "
+            raise InputError(problem + f"{len(paragraphs)} paragraphs")
+        return DebatePoint(
+            title=title,
+            paragraphs=paragraphs,
+            citations=tuple(_ids(one, f"citations[{i}]") for i, one in enumerate(cited)),
+            extra=fields.rest,
+        )
+
+
+def _ids(value: Any, name: str) -> tuple[str, ...]:
+    return tuple(
+        Fields({f"{name}[{i}]": one}).identifier(f"{name}[{i}]")
+        for i, one in enumerate(a_list(value, name))
+    )
+
+
+def _sources(value: Any) -> tuple[Source, ...]:
+    found = a_list([] if value is None else value, "sources")
+    return tuple(_source(one, f"sources[{i}]") for i, one in enumerate(found))
+
+
+def _source(value: Any, where: str) -> Source:
+    with within(where):
+        fields = Fields(an_object(value))
+        for name in ("id", "docid"):
+            number = fields.rest.get(name)
+            if isinstance(number, int) and not isinstance(number, bool):
+                fields.rest[name] = str(number)
+        return Source(
+            id=fields.text("id").strip(),
+            title=fields.text("title"),
+            url=fields.text("url").strip(),
+            doc_id=fields.text("docid").strip(),
+            extra=fields.rest,
+        )
+
+
+def _row(debate: Debate) -> dict[str, Any]:
+    row = {
+        "id": debate.id,
+        "title": debate.title,
+        "question": debate.question,
+        "introduction": list(debate.introduction),
+        "pros": [_point_row(one) for one in debate.pros],
+        "cons": [_point_row(one) for one in debate.cons],
+        "sources": [_source_row(one) for one in debate.sources],
+        "url": debate.url,
+    }
+    return dict(merged(row, debate.extra, _DEBATE))
+
+
+def _point_row(point: DebatePoint) -> dict[str, Any]:
+    row: dict[str, Any] = {"title": point.title, "paragraphs": list(point.paragraphs)}
+    if point.citations:
+        row["citations"] = [list(cited) for cited in point.citations]
+    return dict(merged(row, point.extra, _POINT))
+
+
+def _source_row(source: Source) -> dict[str, Any]:
+    row = {
+        "id": source.id,
+        "title": source.title,
+        "url": source.url or None,
+        "docid": int(source.doc_id) if _is_number(source.doc_id) else source.doc_id or None,
+    }
+    return dict(merged(row, source.extra, _SOURCE))
+
+
+def _is_number(text: str) -> bool:
+    """Whether an id is what an integer of JSON is read as."""
+    return bool(re.fullmatch("0|[1-9][0-9]{0,17}", text))
+
+
+write_debates = row_writer(_row)
+
+
+def _rows(source: str) -> Iterator[Row[dict[str, Any]]]:
+    """Yield the pages of JSON Lines, or the one of a JSON document over many lines."""
+    lines = scan_lines(source)
+    start = next((row for row in lines if isinstance(row[1], InputError) or row[1].strip()), None)
+    if start is None:
+        return
+    if isinstance(start[1], InputError) or start[1].strip() != "{":
+        yield from json_rows(source, chain([start], lines))
+        return
+    yield from _whole(source, chain([start], lines))
+
+
+def _whole(source: str, lines: Iterator[tuple[int, str | InputError]]) -> Iterator[Row[Any]]:
+    parts: list[str] = []
+    size = 0
+    for _, line in lines:
+        if isinstance(line, InputError):
+            yield line
+            return
+        parts.append(line)
+        size += len(line)
+        if size > MAX_LINE_BYTES:
+            yield InputError(f"the page is longer than {MAX_LINE_BYTES >> 20} MB", path=source)
+            return
+    yield from json_rows(source, [(1, "\n".join(parts))])
+
+
+def _scan(source: str) -> Iterator[Row[Debate]]:
+    return scanned(source, _parse, rows=_rows(source))
+
+
+def read_debates(path: str) -> Iterator[Debate]:
+    """Yield the debate pages of a file; InputError at the first fault or where there are none."""
+    return FORMATS[0].reader(path)
+
+
+# The same file as arguments, documents and questions ----------------------------------------------
+
+
+def debate_arguments(debate: Debate) -> Iterator[Argument]:
+    """Yield the arguments of both sides; `documents` in `extra` are the ids of what they cite."""
+    known = {one.id: one.doc_id for one in debate.sources if one.id and one.doc_id}
+    for side in SIDES:
+        for number, point in enumerate(debate.side(side), start=1):
+            cited = list(dict.fromkeys(known[one] for one in point.cited if one in known))
+            yield Argument(
+                id=f"{debate.id}-{side}-{number}",
+                conclusion=point.title,
+                premises=tuple(Premise(text) for text in point.paragraphs if text.strip()),
+                stance=side,
+                topic=debate.topic,
+                url=debate.url,
+                extra={"debate": debate.id, **({"documents": cited} if cited else {})},
+            )
+
+
+def _documents(debate: Debate, left_out: list[str]) -> Iterator[Document]:
+    """Yield what a page cites, by its title alone; what has neither title nor id is left out."""
+    for number, source in enumerate(debate.sources, start=1):
+        title = bare_title(source)
+        if not title:
+            left_out.append(source.doc_id or f"{debate.id}-{source.id or number}")
+            continue
+        identifier = source.doc_id or f"{debate.id}-{source.id or number}"
+        yield Document(identifier, title, url=source.url, extra={"debate": debate.id})
+
+
+def _view(
+    name: str, kind: Kind, description: str, example: str, each: _Each, plural: str = ""
+) -> Format:
+    """Return a format that reads other records out of a file of debates."""
+
+    def scan(source: str, options: Options) -> Iterator[Row[Any]]:
+        return _flattened(source, options, each)
+
+    return Format(name, kind, description, scan, example, plural=plural, view_of="debates")
+
+
+def _flattened(source: str, options: Options, each: _Each) -> Iterator[Row[Any]]:
+    if options.columns:
+        raise InputError("this format has no columns to map", path=source)
+    left_out: list[str] = []
+
+    def rows() -> Iterator[Row[Any]]:
+        for row in _scan(source):
+            if isinstance(row, InputError):
+                yield row
+            else:
+                yield from ((row[0], record) for record in each(row[1], left_out))
+
+    yield from unique(rows(), lambda record: record.id, source)
+    if left_out and options.on_warning is not None:
+        shown = ", ".join(shorten(one, 40) for one in left_out[:3])
+        what = (
+            "source has no title and was"
+            if len(left_out) == 1
+            else "sources have no title and were"
+        )
+        options.on_warning(f"{len(left_out)} {what} left out: {shown}")
+
+
+_PAGE = (
+    '{"title": "Should We Drink Tea?", "introduction": ["Tea is old."], "pros": [{"title": '
+    '"Tea is healthy", "paragraphs": ["It holds antioxidants. [1]"], "citations": [["1"]]}], '
+    '"cons": [], "sources": [{"id": "1", "title": "A. Leaf, Tea, tea.example", "url": null, '
+    '"docid": 7}], "url": "https://tea.example/"}\n'
+)
+_UNARGUED = (
+    '{"title": "Should We Drink Tea?", "introduction": [], "pros": [], "cons": [], "sources": '
+    '[{"id": "1", "title": "A. Leaf, Tea, tea.example", "url": null, "docid": 7}], '
+    '"url": "https://tea.example/"}\n'
+)
+
+FORMATS = (
+    Format(
+        "debates",
+        "debates",
+        "debate pages as in ConQRet: title, introduction, pros, cons, sources, url",
+        with_options(_scan),
+        _PAGE,
+        write_debates,
+    ),
+    _view(
+        "debate-arguments",
+        "evidence",
+        "the arguments of debate pages",
+        _PAGE,
+        lambda debate, _: debate_arguments(debate),
+        "arguments",
+    ),
+    _view(
+        "debate-sources",
+        "evidence",
+        "what debate pages cite, each source by its title",
+        _UNARGUED,
+        _documents,
+    ),
+    _view(
+        "debate-questions",
+        "questions",
+        "the questions of debate pages",
+        _PAGE,
+        lambda debate, _: iter((Question(debate.id, debate.topic),)),
+    ),
+)

@@ -1,0 +1,233 @@
+"""A benchmark of debate pages, written in the layout of ConQRet.
+
+    OUT/SPLIT_queries.csv  the topics (train, test)
+    OUT/SPLIT_qrels.csv    judged pairs by stance
+    OUT/SPLIT_pages.jsonl  the debates: both sides with what they cite
+    OUT/documents.jsonl    the documents: what `pnyx index` reads
+    OUT/sources.jsonl      what became of each source
+    OUT/manifest.json      counts and settings
+    OUT/archive.sqlite     what was searched and fetched, each committed before it is used
+
+Everything but the archive is made again each time.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pnyx._version import __version__
+from pnyx.corpora.benchmarks.conqret import (
+    SPLITS,
+    ConqretTopic,
+    Split,
+    topic_qrels,
+    write_qrels,
+    write_queries,
+)
+from pnyx.corpora.benchmarks.debates import write_debates
+from pnyx.corpora.benchmarks.search_results import QuestionResults, write_search_results
+from pnyx.corpora.documents.evidence import write_jsonl
+from pnyx.drafts.debates.pairing import GatheredSource, gather_sources, judge_pairs, split_topics
+from pnyx.drafts.debates.statistics import lengths_of, statistics_of
+from pnyx.errors import InputError
+from pnyx.files import atomic_text, json_line, own_folder
+from pnyx.records import Debate, Document
+from pnyx.web.archive import Archive
+from pnyx.web.corpus import ARCHIVE, WebPlan, fetch_settings
+from pnyx.web.fetched import TEXT, now
+from pnyx.web.search import SearchApi, Searched
+from pnyx.web.sources import FoundSource, WantedSource, fetch_sources
+
+__all__ = ["BuiltDebates", "DebatesPlan", "build_debates"]
+
+_MANIFEST = "manifest.json"
+Report = Callable[[int, int, str], None]
+Search = SearchApi | Mapping[str, QuestionResults]
+
+
+@dataclass(frozen=True, slots=True)
+class DebatesPlan:
+    """How a benchmark is made of debates.
+
+    Attributes:
+        train: share of the topics in the train split, in (0, 1]; ConQRet: 0.7.
+        seed: of the split, and of the draw of irrelevant documents.
+        web: how sources are searched and fetched; None: a document is a source's title alone.
+    """
+
+    train: float = 0.7
+    seed: int = 0
+    web: WebPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltDebates:
+    """A benchmark: its folder, and what its manifest.json says."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every source has a text."""
+        counts = self.manifest["counts"]
+        return bool(counts["documents"] == counts["sources"])
+
+
+def build_debates(
+    debates: Iterable[Debate],
+    out: str | Path,
+    plan: DebatesPlan,
+    search: Search | None = None,
+    on_progress: Report = lambda _done, _of, _word: None,
+) -> BuiltDebates:
+    """Make a benchmark of debates: documents, judged pairs by side, and a split by topic.
+
+    What is in the folder already is neither searched nor fetched again, however an earlier run
+    ended.
+
+    Args:
+        debates: with distinct ids.
+        out: the folder; new, empty, or one that this function made.
+        plan: how.
+        search: what to search with for sources that no link leads to; None: nothing.
+        on_progress: called with steps done, of how many, and what is being done.
+
+    Raises:
+        InputError: the folder holds something else, or two debates have the same id.
+        MissingExtra: what reads web pages is not installed.
+        PnyxError: the search API answers nothing more, or the folder cannot be written; what was
+            searched and fetched is kept.
+    """
+    pages, sources = gather_sources(list(debates))
+    if not pages:
+        raise InputError("there is no debate")
+    folder = own_folder(out, {ARCHIVE, _MANIFEST}, "a benchmark of pnyx build debates")
+    settings: dict[str, Any] = {"train": plan.train, "seed": plan.seed, "fetch": None}
+    if plan.web is not None:
+        settings["fetch"] = fetch_settings(plan.web)
+    started = now()
+    found, searched = _fetched(folder, sources, plan.web, search, on_progress)
+    documents = _documents(sources, found)
+    splits = split_topics(pages, plan.train, plan.seed)
+    topics = judge_pairs(pages, splits, {one.id for one in documents}, plan.seed)
+    _write(folder, topics, documents, sources, found)
+    manifest = {
+        "format": "pnyx-debates",
+        "format_version": 1,
+        "pnyx": __version__,
+        "python": platform.python_version(),
+        "settings": settings,
+        "counts": _counts(topics, documents, sources, found),
+        "this_run": {"searches": searched.asked},
+        "started": started,
+        "finished": now(),
+    }
+    with atomic_text(folder / _MANIFEST) as stream:
+        stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    return BuiltDebates(folder, manifest)
+
+
+def _fetched(
+    folder: Path,
+    sources: Sequence[GatheredSource],
+    plan: WebPlan | None,
+    search: Search | None,
+    on_progress: Report,
+) -> tuple[dict[str, FoundSource] | None, Searched]:
+    """Fetch the sources; None where none is to be fetched."""
+    if plan is None:
+        return None, Searched()
+    wanted = [WantedSource(one.id, one.title, one.url) for one in sources]
+    with Archive(folder / ARCHIVE) as archive:
+        found, searched = fetch_sources(wanted, archive, plan, search, on_progress)
+    if searched.results:
+        with atomic_text(folder / "results.jsonl") as stream:
+            write_search_results(stream, searched.results.values())
+    return {one.id: one for one in found}, searched
+
+
+def _documents(
+    sources: Sequence[GatheredSource], found: Mapping[str, FoundSource] | None
+) -> list[Document]:
+    """Return the sources that have a text: what was fetched, else their titles."""
+    if found is None:
+        return [
+            Document(one.id, one.title, url=one.url, extra={"debates": list(one.debates)})
+            for one in sources
+            if one.title
+        ]
+    documents = []
+    for one in sources:
+        page = found[one.id].page
+        if found[one.id].outcome != TEXT or page is None:
+            continue
+        more = {"debates": list(one.debates), "reference": one.title, "via": found[one.id].via}
+        more["retrieved_at"] = page.retrieved_at
+        host = urlsplit(page.final_url).hostname or ""
+        title = page.title or one.title
+        documents.append(Document(one.id, page.text, title, page.final_url, host, more))
+    return documents
+
+
+def _write(
+    folder: Path,
+    topics: Mapping[Split, Sequence[ConqretTopic]],
+    documents: Sequence[Document],
+    sources: Sequence[GatheredSource],
+    found: Mapping[str, FoundSource] | None,
+) -> None:
+    for split in SPLITS:
+        pages = [one.debate for one in topics[split] if one.debate is not None]
+        with atomic_text(folder / f"{split}_queries.csv") as stream:
+            write_queries(stream, [one.question for one in topics[split]])
+        with atomic_text(folder / f"{split}_qrels.csv") as stream:
+            write_qrels(stream, topic_qrels(topics[split]))
+        with atomic_text(folder / f"{split}_pages.jsonl") as stream:
+            write_debates(stream, pages)
+    with atomic_text(folder / "documents.jsonl") as stream:
+        write_jsonl(stream, documents)
+    with atomic_text(folder / "sources.jsonl") as stream:
+        for one in sources:
+            stream.write(json_line(_source_row(one, found)) + "\n")
+
+
+def _source_row(one: GatheredSource, found: Mapping[str, FoundSource] | None) -> dict[str, Any]:
+    row = {"id": one.id, "title": one.title, "url": one.url, "debates": list(one.debates)}
+    if found is None:
+        return row
+    result = found[one.id]
+    final = result.page.final_url if result.page is not None else ""
+    return row | {
+        "outcome": result.outcome, "via": result.via, "final_url": final, "detail": result.detail,
+    }  # fmt: skip
+
+
+def _counts(
+    topics: Mapping[Split, Sequence[ConqretTopic]],
+    documents: Sequence[Document],
+    sources: Sequence[GatheredSource],
+    found: Mapping[str, FoundSource] | None,
+) -> dict[str, Any]:
+    lengths = lengths_of(one.text for one in documents)
+    return {
+        "debates": sum(map(len, topics.values())),
+        "sources": len(sources),
+        "documents": len(documents),
+        "linked": sum(bool(one.url) for one in sources),
+        "outcomes": None if found is None else dict(Counter(one.outcome for one in found.values())),
+        "via": None if found is None else dict(_via(found)),
+        "splits": {split: statistics_of(topics[split]).row() for split in SPLITS},
+        "words": None if lengths is None else lengths.row(),
+    }
+
+
+def _via(found: Mapping[str, FoundSource]) -> Counter[str]:
+    return Counter(one.via for one in found.values() if one.outcome == TEXT)
