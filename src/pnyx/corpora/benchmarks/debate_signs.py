@@ -27,14 +27,14 @@ _ALONE = r"\s*[:.–—-]?$"
 _TOP = r"(?:the |top )?(?:\d{1,3} )?"
 _OF_SIDES: Mapping[Side, re.Pattern[str]] = {
     "pro": re.compile(
-        rf"(?:the |top )?(?:\d{1, 3} )?(?:pros?{_END}(?: (?:arguments?|points?|side|position){_END})?"
+        rf"{_TOP}(?:pros?{_END}(?: (?:arguments?|points?|side|position){_END})?"
         rf"|(?:arguments?|points?|reasons?|case) (?:for|in favou?r(?: of)?|supporting){_END}"
         rf"|(?:supporting|affirmative) (?:arguments?|points?){_END}|in favou?r{_END}"
         rf"|proponents?(?: say| argue)?{_ALONE}|(?:yes|for|agree|support){_ALONE})",
         re.I,
     ),
     "con": re.compile(
-        rf"(?:the |top )?(?:\d{1, 3} )?(?:cons?{_END}(?: (?:arguments?|points?|side|position){_END})?"
+        rf"{_TOP}(?:cons?{_END}(?: (?:arguments?|points?|side|position){_END})?"
         rf"|(?:arguments?|points?|reasons?|case) (?:against|opposing){_END}"
         rf"|(?:opposing|negative) (?:arguments?|points?){_END}"
         rf"|opponents?(?: say| argue)?{_ALONE}|(?:no|against|disagree|oppose){_ALONE})",
