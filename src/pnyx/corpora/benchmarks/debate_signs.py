@@ -24,23 +24,24 @@ _SOURCES = frozenset(
 _BOTH = re.compile(r"\bpros?\b.{0,20}\bcons?\b|\bfor\b.{0,12}\bagainst\b|\byes\b.{0,9}\bno\b", re.I)
 _END = r"(?=$|[\s:.,(\[–—-])"
 _ALONE = r"\s*[:.–—-]?$"
+_TOP = r"(?:the |top )?(?:\d{1,3} )?"
 _OF_SIDES: Mapping[Side, re.Pattern[str]] = {
     "pro": re.compile(
-        rf"(?:the |top )?(?:\d+ )?(?:pros?{_END}(?: (?:arguments?|points?|side|position){_END})?"
+        rf"{_TOP}(?:pros?{_END}(?: (?:arguments?|points?|side|position){_END})?"
         rf"|(?:arguments?|points?|reasons?|case) (?:for|in favou?r(?: of)?|supporting){_END}"
         rf"|(?:supporting|affirmative) (?:arguments?|points?){_END}|in favou?r{_END}"
         rf"|proponents?(?: say| argue)?{_ALONE}|(?:yes|for|agree|support){_ALONE})",
         re.I,
     ),
     "con": re.compile(
-        rf"(?:the |top )?(?:\d+ )?(?:cons?{_END}(?: (?:arguments?|points?|side|position){_END})?"
+        rf"{_TOP}(?:cons?{_END}(?: (?:arguments?|points?|side|position){_END})?"
         rf"|(?:arguments?|points?|reasons?|case) (?:against|opposing){_END}"
         rf"|(?:opposing|negative) (?:arguments?|points?){_END}"
         rf"|opponents?(?: say| argue)?{_ALONE}|(?:no|against|disagree|oppose){_ALONE})",
         re.I,
     ),
 }
-_NUMBERED = re.compile(r"\s*#?(?P<number>\d{1,3})\s*[:.)–—-]*\s*(?P<title>.*)", re.DOTALL)
+_NUMBERED = re.compile(r" ?#?(?P<number>\d{1,3}+) ?[:.)–—-]{0,3}+ ?(?P<title>.*)", re.DOTALL)
 _SOURCES_HEADING = re.compile(
     r"(?:sources?|references?|foot ?notes?|end ?notes?|notes|bibliography|works cited|citations?)"
     r"(?: (?:and|&) (?:sources?|references?|foot ?notes?|notes|further reading))?\s*:?$",
