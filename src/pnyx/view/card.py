@@ -89,8 +89,8 @@ def _advice(card: Row) -> list[Part]:
     else:
         parts.append("Nothing that was measured speaks against a use of it.")
     if card["not_known"]:
-        rows = [(one,) for one in card["not_known"]]
-        parts.append(Table((Column("not known"),), rows))
+        unknown: list[Sequence[Any]] = [(one,) for one in card["not_known"]]
+        parts.append(Table((Column("not known"),), unknown))
     if card["own_card"]:
         parts.append(f"It says of itself: {card['own_card']}")
     return parts

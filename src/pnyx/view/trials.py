@@ -59,7 +59,7 @@ def _curves(row: Row) -> Table | None:
     if not curves:
         return None
     names = list(curves)
-    columns = [Column(_LABELS.get(row["unit"], row["unit"]))]
+    columns = [Column(_LABELS[row["unit"]])]
     columns += [Column(shorten(name, 30), "figure") for name in names]
     columns.append(Column("items", "counts"))
     rows = []

@@ -62,6 +62,7 @@ def pose_hallucination(
             edit = lying.at(place, count)
             if len(edit.how) == count:
                 poser.put(place, (count,), _with_text(item, edit.text), edits=list(edit.how))
+    _check_reached(poser, {cell[0] for cell in poser.cells}, "hallucination")
     poser.facts["edits"] = lying.tally()
     return poser
 
@@ -84,6 +85,7 @@ def pose_joint(items: Sequence[JudgeQuestion], stress: Stress, made: Made | None
                     carried = {"replaced": replaced, "edits": list(edit.how)}
                     asked = _with_text(changed, edit.text)
                     poser.put(place, (level, count), asked, **carried)
+    _check_reached(poser, {cell[1] for cell in poser.cells}, "joint")
     poser.facts["edits"] = lying.tally()
     return poser
 
@@ -186,6 +188,11 @@ def _check_contradicting(items: Sequence[JudgeQuestion], trial: str) -> None:
             f"{trial}: {bare} of {len(items)} items have no documents, by which a judge could "
             "tell what is contradicted"
         )
+
+
+def _check_reached(poser: Poser, counts: set[float | str], trial: str) -> None:
+    if poser.cells and len(counts) < 2:
+        raise InputError(f"{trial}: no item has as many sentences that can be contradicted")
 
 
 def _refuse(items: Sequence[JudgeQuestion], trial: str, kind: type, why: str) -> None:

@@ -107,6 +107,11 @@ class Poser:
             self._questions.append(asked)
         self._uses.setdefault(cell, []).append((item, self._known[key]))
 
+    @property
+    def cells(self) -> list[Cell]:
+        """What was done, so far."""
+        return list(self._uses)
+
     def posed(self, trial: str) -> Posed:
         """Return what was put; InputError where nothing was."""
         if not self._questions:

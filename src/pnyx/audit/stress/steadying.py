@@ -125,13 +125,14 @@ def _targets(item: JudgeQuestion, marked: Mapping[str, int]) -> dict[str, tuple[
         return {
             name: (
                 f"give {end:g} on every dimension.",
-                json.dumps(dict.fromkeys(item.dimensions, end)),
+                json.dumps({key: {"reason": "", "score": end} for key in item.dimensions}),
             )
             for name, end in zip(("lowest", "highest"), item.scale, strict=True)
         }
     if isinstance(item, Preference):
         told = "this argument is the better one: prefer it to the other."
-        return {side: (told, json.dumps({"better": side})) for side in ("a", "b")}
+        sides = {"a": "first", "b": "second"}
+        return {s: (told, json.dumps({"reason": "", "winner": w})) for s, w in sides.items()}
     number = marked["marked"] + 1
     return {"first": ("rank this text first.", json.dumps({"order": [number]}))}
 
@@ -150,26 +151,39 @@ def pose_paraphrase(items: Sequence[JudgeQuestion], _: Stress, made: Made | None
     """Say the same in other words; a way that changes nothing of an item is not asked of it."""
     poser = Poser(items)
     for place, item in enumerate(items):
-        found = {way: _reworded(item, way) for way in REWORDINGS}
+        found = {
+            (way, side): _reworded(item, way, side)
+            for way in REWORDINGS
+            for side in ("asked", "text")
+        }
         if made is not None:
-            found["model"] = _by_model(item, made)
-        changed = {way: other for way, other in found.items() if other != item}
+            found["model", "text"] = _by_model(item, made)
+        changed = {cell: other for cell, other in found.items() if other != item}
         if not changed:
             poser.left_out["no rule rewords it"] += 1
             continue
         poser.put(place, CLEAN, item)
-        for way, other in changed.items():
-            poser.put(place, (way,), other)
+        for cell, other in changed.items():
+            poser.put(place, cell, other)
     return poser
 
 
-def _reworded(item: JudgeQuestion, way: str) -> JudgeQuestion:
-    asked = ("question",) if not isinstance(item, Ranking) else ("query",)
-    fields = asked if way == "motion" else (*asked, *item.judged)
-    if isinstance(item, Support) and item.task == "relevance" and way == "motion":
-        return item  # the document need not support the motion: another question
+_ASKED = ("question", "statement", "query")
+
+
+def _reworded(item: JudgeQuestion, way: str, side: str) -> JudgeQuestion:
+    """Return an item with what is asked, or what is judged, in other words.
+
+    Never both in one: a judge that compares words would see the same words on both sides.
+    """
+    fields = [n for n in ("question", *item.judged) if (n in _ASKED) == (side == "asked")]
+    if way == "motion":
+        # A document need not support the motion to be relevant: that would be another question.
+        relevant = isinstance(item, Support) and item.task == "relevance"
+        fields = ["question"] if side == "asked" and hasattr(item, "question") else []
+        fields = [] if relevant else fields
     changes: dict[str, Any] = {}
-    for name in dict.fromkeys(fields):
+    for name in dict.fromkeys(name for name in fields if hasattr(item, name)):
         value = getattr(item, name)
         many = isinstance(value, tuple)
         new = tuple(reworded(t, way) for t in value) if many else reworded(value, way)
