@@ -44,7 +44,7 @@ def share_borne_out(text: str, documents: Sequence[str]) -> float:
     return sum(asserted(s) in known for s in claims) / len(claims) if claims else 0.0
 
 
-def verdict(yes: bool, sure: float = 0.9) -> str:
+def verdict(yes: bool, sure: float = 0.99) -> str:
     return json.dumps({"reason": "", "evidence": "", "answer": "yes" if yes else "no",
                        "confidence": sure})  # fmt: skip
 

@@ -232,7 +232,7 @@ def test_an_editor_writes_the_contradictions(capsys):
         assert len(server.asked()) == 9  # a sentence of each item that is not labelled no
     found = json.loads(capsys.readouterr().out)
     assert found["items"]["edits"] == {"model": 9}
-    assert found["curves"]["score"]["points"][1]["value"] == pytest.approx(0.1)
+    assert found["curves"]["score"]["points"][1]["value"] == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize(

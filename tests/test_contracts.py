@@ -26,6 +26,7 @@ import pnyx.measure
 from chat_replies import instance
 from chat_server import ChatServer
 from pnyx import cli, errors
+from pnyx.audit.stress import editing
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
 from pnyx.drafts import replies
@@ -468,6 +469,8 @@ SHAPES: dict[str, Callable[[], Any]] = {
         for name, form in FORMS.items()
     },
     "argue": importlib.import_module("pnyx.write.generate")._reply_model,
+    "contradict": editing.contradiction_reply,
+    "paraphrase": editing.paraphrase_reply,
     "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
     **{name: getattr(replies, name) for name in replies.__all__ if name != "survey_reply"},

@@ -19,8 +19,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path += [str(HERE.parent / "argue"), str(HERE.parent / "judging")]
+sys.path.append(str(Path(__file__).parents[1] / "argue"))
+sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 from pages import Collection, collections

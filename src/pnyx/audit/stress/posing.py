@@ -40,7 +40,8 @@ class Stress:
         sentences: of hallucination: how many are contradicted.
         padding: of length: words added, as shares of the text's own.
         orders: of order: how many others are tried.
-        tolerance: mean change of a verdict, in [0, 1], up to which a judge is called steady.
+        tolerance: mean change of a verdict, in [0, 1], up to which a judge is called steady, and
+            the least fall of a score that must fall.
         limit: items at most, drawn by `seed`; 0 for all.
         draws: of the bootstrap; 0 for no intervals.
         seed: of all that is drawn.

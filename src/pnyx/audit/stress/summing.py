@@ -90,8 +90,10 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
         return _separation(sheet, cells, levels, unit)
     curves = _curves(sheet, cells, levels)
     main = curves["score"]
-    outcome, problems = _judged(main, unit)
+    outcome, problems = _judged(main, unit, sheet.stress.tolerance)
     measures = {"fall": main.fall, "pearson": main.pearson}
+    if sheet.kind is Support:
+        measures["turned"] = _turned(sheet, cells, main.counted)
     found: Summary = {
         "outcome": outcome,
         "primary": "fall",
@@ -124,22 +126,30 @@ def _is_replaced(question: Any, _: Said) -> float:
     return float(bool(question.extra["replaced"]))
 
 
-def _judged(curve: Decline, unit: str) -> tuple[Outcome, list[dict[str, str]]]:
+def _judged(curve: Decline, unit: str, least: float) -> tuple[Outcome, list[dict[str, str]]]:
     """Return the outcome of a curve, and what is wrong with it."""
     fall = curve.fall
     if fall.value is None or curve.strictly is None:
         return "unscored", []
     what = "irrelevant documents" if unit == "share" else "contradicted sentences"
-    if fall.value <= 0 or (fall.high is not None and fall.high <= 0):
-        said = f"the score does not fall with {what} (by {fall.value:.3f} in all)"
+    low, high = (fall.value if end is None else end for end in (fall.low, fall.high))
+    if high < least or fall.value <= 0:
+        said = f"the score does not fall by {least:g} with {what}: {fall.value:.3f} in all"
         return "failed", [{"code": "insensitive", "said": said}]
-    if fall.low is not None and fall.low <= 0:
-        said = f"it is not shown that the score falls with {what}"
+    if low <= 0 or fall.value < least:
+        said = f"it is not shown that the score falls by {least:g} with {what}: {fall.value:.3f}"
         return "unclear", [{"code": "not shown", "said": said}]
     if not curve.strictly:
         said = f"the score does not fall at every step of more {what}"
         return "unclear", [{"code": "not monotonic", "said": said}]
     return "passed", []
+
+
+def _turned(sheet: Sheet, cells: Sequence[Cell], counted: int) -> Measured:
+    """Return the share of items judged yes at the first level that are not at the last."""
+    first, _ = sheet.column(cells[0], _said_yes)
+    last, asked = sheet.column(cells[counted - 1], _said_yes)
+    return sheet.mean(np.where(first == 1, 1 - last, np.nan), int((asked & (first == 1)).sum()))
 
 
 def _precision(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> Summary:
@@ -222,7 +232,11 @@ def sum_joint(sheet: Sheet) -> Summary:
 
     noise = {count: along(count, noise=True) for count in counts}
     lies = {level: along(level, noise=False) for level in levels}
-    judged = [_judged(noise[counts[0]], "share"), _judged(lies[levels[0]], "sentences")]
+    least = sheet.stress.tolerance
+    judged = [
+        _judged(noise[counts[0]], "share", least),
+        _judged(lies[levels[0]], "sentences", least),
+    ]
     order: Sequence[Outcome] = ("failed", "unscored", "unclear", "passed")
     grid = [
         {"level": level, "sentences": count, "score": noise[count].points[n]}

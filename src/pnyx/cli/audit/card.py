@@ -61,6 +61,7 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
         else:
             stream.write(json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     against = len(made["not_for"])
-    line = f"{shorten(made['judge'], 80)}: {against} reasons against a use; see {spec.out}"
+    reasons = f"{against} reason{'' if against == 1 else 's'} against a use"
+    line = f"{shorten(made['judge'], 80)}: {reasons}; see {shorten(spec.out, 200)}"
     print_result(made, line if spec.out != "-" else "", as_json=as_json, ensure_ascii=False)
     return 0

@@ -77,7 +77,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
     orders: int = opt(2, "order: other orders tried of dimensions, documents and texts.", low=1)
     tolerance: float = opt(
         0.1,
-        "order, length, injection, paraphrase: mean change up to which a judge is steady.",
+        "Mean change up to which a judge is steady, and the least fall of a score that must fall.",
         within="[0, 1]",
     )
 
@@ -106,7 +106,6 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
             "editor": ("hallucination", "joint", "paraphrase"),
             "padding": ("length",),
             "orders": ("order",),
-            "tolerance": ("order", "length", "injection", "paraphrase"),
         }
         for name, trials in taken.items():
             if self.given(name) and trial not in trials:
