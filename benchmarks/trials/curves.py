@@ -32,17 +32,13 @@ from pnyx.view.trials import trial_tables
 
 RUNS = (
     ("relevance", "noise"),
-    ("relevance", "length"),
-    ("relevance", "paraphrase"),
-    ("relevance", "injection"),
     ("support", "noise"),
     ("support", "hallucination"),
     ("support", "joint"),
-    ("support", "length"),
-    ("support", "paraphrase"),
-    ("support", "injection"),
-)
-LIMITS = {"injection": 60, "length": 200, "paraphrase": 200}
+    *((task, name) for name in ("length", "paraphrase", "injection")
+      for task in ("relevance", "support")),
+)  # fmt: skip
+LIMITS = {"joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
 """Items of the trials that ask more than two questions about each."""
 
 

@@ -11,8 +11,9 @@ from pnyx.audit.stress.posing import Cell, Posed, Stress, group_of, label_of
 from pnyx.audit.stress.reading import Said, change, goodness, in_first_order, standing
 from pnyx.audit.stress.steadying import CLEAN
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.measure.answers.trials import Decline, Index, cluster_mean, measure_decline, numbered
+from pnyx.measure.answers.trials import Decline, Index, measure_decline, numbered
 from pnyx.measure.core.base import Bootstrap, Measured, plain
+from pnyx.measure.core.intervals import cluster_mean
 from pnyx.measure.core.weighted import Floats
 
 __all__ = ["Outcome", "Sheet", "Summary", "ready", "sum_declining", "sum_joint", "sum_steady"]

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.intervals import draw_weights, percentile_interval, wilson
+from pnyx.measure.core.intervals import cluster_mean, draw_weights, percentile_interval
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
-__all__ = ["Decline", "cluster_mean", "measure_decline", "numbered"]
+__all__ = ["Decline", "measure_decline", "numbered"]
 
 Index = npt.NDArray[np.intp]
 
@@ -121,31 +121,3 @@ def _correlated(levels: Floats, means: Floats) -> Floats:
     away = np.where(np.abs(away) <= 1e-12, 0.0, away)
     size = np.sqrt((off * off).sum() * (away * away).sum(axis=1))
     return np.clip(ratio(away @ off, size), -1.0, 1.0)
-
-
-def cluster_mean(
-    values: Floats, clusters: Index, bootstrap: Bootstrap = BOOTSTRAP, asked: int | None = None
-) -> Measured:
-    """Return the mean of the defined values (n,), with its interval over clusters.
-
-    Where all values are 0, or all 1, a bootstrap would draw nothing else: Wilson's interval of a
-    share of so many clusters is given instead.
-    """
-    has = np.isfinite(values)
-    scored, asked = int(has.sum()), len(values) if asked is None else asked
-    if not scored:
-        return Measured(None, 0, asked)
-    known, own = values[has], clusters[has]
-    mean, count = float(known.mean()), len(np.unique(own))
-    if bootstrap.draws == 0 or count < 2:
-        return Measured(mean, scored, asked)
-    if np.ptp(known) == 0:
-        if mean in (0.0, 1.0):
-            return Measured(mean, scored, asked, *wilson(int(mean) * count, count))
-        return Measured(mean, scored, asked, mean, mean)
-    numbers = np.unique(own, return_inverse=True)[1].astype(np.intp)
-    drawn = [
-        ratio(weights @ known, weights.sum(axis=1)) for weights in draw_weights(numbers, bootstrap)
-    ]
-    bounds = percentile_interval(np.concatenate(drawn), bootstrap.confidence)
-    return Measured(mean, scored, asked, *bounds)
