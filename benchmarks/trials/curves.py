@@ -70,7 +70,10 @@ def items_of(
 
 
 def ran(task: str, trial: str, items: Path, out: Path) -> dict[str, Any]:
-    """Run one trial by the command and return its summary."""
+    """Run one trial by the command, unless FOLDER has it already, and return its summary."""
+    if (out / "summary.json").exists():
+        done: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
+        return done
     limit = LIMITS.get(trial, 0)
     more = ["--limit", str(limit)] if limit else []
     command = ["audit", "stress", trial, str(items), "--task", task, "--out", str(out), *more]

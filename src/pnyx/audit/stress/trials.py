@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from pnyx.audit.stress.declining import pose_hallucination, pose_joint, pose_noise
+from pnyx.audit.stress.falling import sum_declining, sum_joint
 from pnyx.audit.stress.posing import Posed, Poser, Stress, sampled
 from pnyx.audit.stress.reading import read_said
+from pnyx.audit.stress.sheet import Sheet, Summary
+from pnyx.audit.stress.staying import sum_steady
 from pnyx.audit.stress.steadying import pose_injection, pose_length, pose_order, pose_paraphrase
-from pnyx.audit.stress.summing import Sheet, Summary, ready, sum_declining, sum_joint, sum_steady
 from pnyx.errors import InputError
 from pnyx.judge.questions import JudgeQuestion
+from pnyx.measure.core.base import plain
 
 __all__ = ["TRIALS", "Trial", "pose", "sum_up"]
 
@@ -143,7 +146,7 @@ def sum_up(
     facts = {"clusters": clusters, "clustered_by": "group" if sheet.by_group else "item"}
     used = {place for uses in posed.uses.values() for place, _ in uses}
     items = {"asked_about": len(posed.items), "used": len(used), "left_out": posed.left_out}
-    row: dict[str, Any] = ready(found)
+    row: dict[str, Any] = plain(found)
     return {
         "trial": trial,
         "expects": TRIALS[trial].expects,
