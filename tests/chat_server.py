@@ -54,7 +54,8 @@ class ChatServer(ThreadingHTTPServer):
         script: behaviours played in turn; after the last, `default`.
         default: the behaviour when the script is over.
         delay: seconds before each answer.
-        reply: text that `ok` sends instead of a verdict made up from the prompt.
+        reply: text that `ok` sends instead of a verdict made up from the prompt, or what makes
+            it of the prompt.
         rejects: parameters that are refused by name with HTTP 400.
         formats: the response formats that are understood.
         slots: requests worked on at once; None for no limit.
@@ -84,7 +85,7 @@ class ChatServer(ThreadingHTTPServer):
         default: str = "ok",
         port: int = 0,
         delay: float = 0.0,
-        reply: str | None = None,
+        reply: str | Callable[[str], str] | None = None,
         rejects: Sequence[str] = (),
         formats: Sequence[str] = ("json_schema", "json_object"),
         slots: int | None = None,
@@ -285,7 +286,8 @@ class Handler(BaseHTTPRequestHandler):
     # --- what a well-behaved server sends
 
     def do_ok(self) -> None:
-        self.complete(self.server.reply or self.verdict())
+        reply = self.server.reply
+        self.complete((reply(self.prompt) if callable(reply) else reply) or self.verdict())
 
     def do_fenced(self) -> None:
         self.complete(f"Here is my verdict:\n```json\n{self.verdict()}\n```\n")

@@ -26,6 +26,7 @@ import pnyx.measure
 from chat_replies import instance
 from chat_server import ChatServer
 from pnyx import cli, errors
+from pnyx.audit.stress import editing
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
 from pnyx.drafts import replies
@@ -547,6 +548,8 @@ SHAPES: dict[str, Callable[[], Any]] = {
         for name, form in FORMS.items()
     },
     "argue": importlib.import_module("pnyx.write.generate")._reply_model,
+    "contradict": editing.contradiction_reply,
+    "paraphrase": editing.paraphrase_reply,
     "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
     **{name: getattr(replies, name) for name in replies.__all__ if name != "survey_reply"},
@@ -801,7 +804,8 @@ def test_every_measure_is_covered():
         and "Measured" in str(inspect.signature(value).return_annotation)
     }
     covered = {name for measure, _ in MEASURES.values() for name in measure([Judged(True, BY)])}
-    assert found - {"against_labels", "share_of", "drawn_value", "column_means"} <= covered
+    helpers = {"against_labels", "share_of", "drawn_value", "column_means", "cluster_mean"}
+    assert found - helpers <= covered
 
 
 @pytest.mark.parametrize("module", MEASURES)

@@ -1,16 +1,26 @@
 """The public names of this room, each with its home."""
 
+from .card import make_card
 from .perspective_bench import Benched, BenchJudge, BenchSearch, bench_perspectives
 from .perspective_plan import PerspectiveBench
+from .stress.posing import Posed, Stress
+from .stress.trials import TRIALS, Trial, pose, sum_up
 from .tuning import Tuned, Tuning, tune
 
 __all__ = [
+    "TRIALS",
     "BenchJudge",
     "BenchSearch",
     "Benched",
     "PerspectiveBench",
+    "Posed",
+    "Stress",
+    "Trial",
     "Tuned",
     "Tuning",
     "bench_perspectives",
+    "make_card",
+    "pose",
+    "sum_up",
     "tune",
 ]

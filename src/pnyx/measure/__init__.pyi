@@ -4,9 +4,11 @@ from .answers.agreement import Agreement, measure_agreement
 from .answers.alpha import krippendorff_alpha
 from .answers.binary import ReliabilityBin, reliability
 from .answers.correlation import kendall_tau_b
+from .answers.raters import RaterAgreement, measure_raters
 from .answers.reviewed import Reviewed, measure_review
 from .answers.sentences import citation_precision, sentence_precision
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
+from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
 from .core.ground_truth import Joined, join_labels, truth_of_labels, truth_of_qrels
 from .perspectives.coverage import by_question, measure_perspectives, perspective_qrels
@@ -22,11 +24,13 @@ __all__ = [
     "Agreement",
     "Amount",
     "Bootstrap",
+    "Decline",
     "Joined",
     "Leaning",
     "MRecall",
     "Measured",
     "PerspectiveCoverage",
+    "RaterAgreement",
     "ReliabilityBin",
     "Retrieval",
     "RetrieverCorrelation",
@@ -41,8 +45,10 @@ __all__ = [
     "measure_agreement",
     "measure_amount",
     "measure_correlation",
+    "measure_decline",
     "measure_leaning",
     "measure_perspectives",
+    "measure_raters",
     "measure_retrieval",
     "measure_review",
     "measure_thresholds",

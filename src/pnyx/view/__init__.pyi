@@ -1,9 +1,12 @@
 """The public names of this room, each with its home."""
 
+from .card import card_html, card_markdown
 from .markdown import render_markdown
 from .report import render_html
 
 __all__ = [
+    "card_html",
+    "card_markdown",
     "render_html",
     "render_markdown",
 ]

@@ -20,12 +20,18 @@ from pnyx.write.case import Case
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["render_html"]
+__all__ = ["environment", "page_policy", "render_html", "template_file"]
 
 _POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
+
+
+def page_policy(style: str, script: str = "") -> str:
+    """Return the policy of a page with these inline texts alone; no script without one."""
+    allowed = _pin(script) if script else "'none'"
+    return _POLICY.format(script=allowed, style=_pin(style))
 
 
 def render_html(case: Case) -> str:
@@ -35,10 +41,10 @@ def render_html(case: Case) -> str:
     """
     from markupsafe import Markup
 
-    css, js = _template_file("report.css"), _template_file("report.js")
+    css, js = template_file("report.css"), template_file("report.js")
     page = view_case(case)
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             page=page,
@@ -46,7 +52,7 @@ def render_html(case: Case) -> str:
             legend=_legend(page),
             problems=[(side.wording.name, p) for side in page.sides for p in side.problems],
             version=__version__,
-            csp=Markup(_POLICY.format(script=_pin(js), style=_pin(css))),  # noqa: S704 - no input
+            csp=Markup(page_policy(css, js)),  # noqa: S704 - no input
             css=Markup(css),  # noqa: S704 - the package's own file
             js=Markup(js),  # noqa: S704 - the package's own file
         )
@@ -62,7 +68,8 @@ def _legend(page: CaseView) -> dict[State, StateWording]:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Return what renders the templates; it escapes whatever is put in."""
     import jinja2
 
     return jinja2.Environment(
@@ -75,7 +82,7 @@ def _environment() -> jinja2.Environment:
 
 
 @cache
-def _template_file(name: str) -> str:
+def template_file(name: str) -> str:
     """Return a file that is put into the page as it is; it must not end its element."""
     text = resources.files("pnyx.view").joinpath("templates", name).read_text("utf-8")
     if "</" in text:

@@ -19,6 +19,7 @@ from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
 __all__ = [
+    "cluster_mean",
     "column_means",
     "draw_weights",
     "drawn_value",
@@ -152,3 +153,34 @@ def column_means(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Measur
         Measured(defined_mean(column), int(np.isfinite(column).sum()), len(column), *bounds)
         for column, bounds in zip(table.T, mean_intervals(table, bootstrap), strict=True)
     ]
+
+
+def cluster_mean(
+    values: Floats,
+    clusters: npt.NDArray[np.intp],
+    bootstrap: Bootstrap = BOOTSTRAP,
+    asked: int | None = None,
+) -> Measured:
+    """Return the mean of the defined values (n,), with its interval over clusters.
+
+    Where all values are 0, or all 1, a bootstrap would draw nothing else: Wilson's interval of a
+    share of so many clusters is given instead.
+    """
+    has = np.isfinite(values)
+    scored, asked = int(has.sum()), len(values) if asked is None else asked
+    if not scored:
+        return Measured(None, 0, asked)
+    known, own = values[has], clusters[has]
+    mean, count = float(known.mean()), len(np.unique(own))
+    if bootstrap.draws == 0 or count < 2:
+        return Measured(mean, scored, asked)
+    if np.ptp(known) == 0:
+        if mean in (0.0, 1.0):
+            return Measured(mean, scored, asked, *wilson(int(mean) * count, count))
+        return Measured(mean, scored, asked, mean, mean)
+    places = np.unique(own, return_inverse=True)[1].astype(np.intp)
+    drawn = [
+        ratio(weights @ known, weights.sum(axis=1)) for weights in draw_weights(places, bootstrap)
+    ]
+    bounds = percentile_interval(np.concatenate(drawn), bootstrap.confidence)
+    return Measured(mean, scored, asked, *bounds)

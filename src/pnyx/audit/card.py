@@ -1,0 +1,238 @@
+"""One page on a judge: what it was asked, how far it agrees, what trials show, when not to use it.
+
+The rules by which something is advised against are in `_advice` and in docs/measures.md; there is
+no other judgement on the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pnyx._version import __version__
+from pnyx.audit.stress.trials import TRIALS
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.measure.answers.agreement import measure_agreement
+from pnyx.measure.answers.raters import measure_raters
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
+from pnyx.runs.engine import read_json
+
+__all__ = ["LEAST_ALPHA", "MOST_ECE", "MOST_UNSCORED", "make_card"]
+
+LEAST_ALPHA = 0.667
+"""Krippendorff's least alpha from which even tentative conclusions may be drawn (2004, 11.4)."""
+MOST_ECE = 0.1
+MOST_UNSCORED = 0.05
+
+_ADVICE = {
+    "noise": "Do not use it to tell how much of what was retrieved is irrelevant",
+    "hallucination": "Do not use it to find statements that the documents contradict",
+    "joint": "Do not use it where documents are irrelevant and statements are false at once",
+    "order": "Do not use one verdict of it in one order: ask in several and combine",
+    "length": "Do not compare texts of different lengths with it",
+    "injection": "Do not let it judge texts of strangers who know that a judge reads them",
+    "paraphrase": "Do not rest a decision on one wording of the question or text",
+}
+"""Trial -> what follows where it is failed."""
+_CALIBRATION = ("auroc", "average_precision", "ece", "brier", "auroc_correct")
+
+
+def make_card(
+    folders: Sequence[str | Path],
+    labels: Sequence[str | Path] = (),
+    *,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> dict[str, Any]:
+    """Return what is known of one judge, ready for JSON.
+
+    Args:
+        folders: results of `pnyx judge` and of `pnyx audit stress`, all of one judge.
+        labels: people's labels of the results' items.
+        bootstrap: how the intervals of agreement are drawn.
+
+    Raises:
+        InputError: a folder is neither, two are of different judges, or labels go with none.
+    """
+    if not folders:
+        raise InputError("expected results of pnyx judge or of pnyx audit stress, found none")
+    asked: list[dict[str, Any]] = []
+    trials: list[dict[str, Any]] = []
+    judges: dict[str, str] = {}
+    for folder in folders:
+        manifest, summary = _read(Path(folder))
+        judges.setdefault(manifest["judge"], str(folder))
+        if summary is None:
+            asked.append(_asked(Path(folder), manifest))
+        else:
+            trials.append(summary)
+    if len(judges) > 1:
+        first, second = list(judges)[:2]
+        raise InputError(
+            f"is of another judge ({shorten(second, 60)!r}) than {judges[first]} "
+            f"({shorten(first, 60)!r}): a card is of one",
+            path=judges[second],
+        )
+    if labels and not asked:
+        raise InputError("--labels needs results of pnyx judge, found those of trials only")
+    for one in asked if labels else ():
+        one |= _agreeing(one["folder"], labels, bootstrap, need=len(asked) == 1)
+    if labels and not any("agreement" in one for one in asked):
+        raise InputError("no label belongs to an answer of these results")
+    card = {
+        "format": "pnyx-card",
+        "format_version": 1,
+        "pnyx": __version__,
+        "judge": next(iter(judges)),
+        "own_card": next((one["card"] for one in (*asked, *trials) if one.get("card")), ""),
+        "asked": asked,
+        "trials": trials,
+    }
+    advice = list(_advice(card))
+    return {**card, "not_for": advice, "not_known": list(_unknown(card))}
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return the manifest of a folder, and the summary if it is a trial's."""
+    manifest = read_json(folder / MANIFEST)
+    if manifest is None or not (folder / ANSWERS).exists():
+        raise InputError(
+            "expected a finished results folder of pnyx judge or pnyx audit stress", path=folder
+        )
+    if "trial" not in manifest:
+        return manifest, None
+    summary = read_json(folder / "summary.json")
+    if summary is None or summary.get("trial") not in TRIALS:
+        raise InputError("holds no summary of its trial: run the trial again", path=folder)
+    return manifest, summary
+
+
+def _asked(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    counts = manifest["counts"]
+    prompts = [f"{one['name']}@{one['version']}" for one in manifest.get("prompts", ())]
+    found = {
+        "folder": str(folder),
+        "task": manifest["task"],
+        "items": manifest["items"],
+        "counts": counts,
+        "card": manifest.get("card", ""),
+        "prompts": prompts,
+        "settings": manifest.get("settings", {}),
+        "answered": manifest.get("finished", ""),
+        "cost": _cost(manifest),
+    }
+    measures = read_json(folder / "measures.json")
+    return found if measures is None else found | _measured(measures)
+
+
+def _cost(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return calls, and tokens and dollars for each answer; None where that is not known."""
+    models = manifest.get("models", ())
+    if not models:
+        return {"calls": 0, "usd_per_answer": 0.0, "tokens_per_answer": 0}
+    spent = [one.get("spent", {}) for one in models]
+    asked = sum(manifest.get("store", {}).get(name, 0) for name in ("asked", "shared"))
+    stored = manifest.get("store", {}).get("from_store", 0)
+    tokens = manifest.get("tokens", {})
+    total = tokens.get("prompt_tokens", 0) + tokens.get("completion_tokens", 0)
+    answers = manifest["counts"]["asked"]
+    costs = [one.get("cost_usd") for one in spent]
+    known = asked and not stored and answers and None not in costs
+    every = asked + stored
+    return {
+        "calls": every,
+        "usd_per_answer": sum(costs) / answers if known else None,
+        "tokens_per_answer": round(total / answers) if total and answers else None,
+    }
+
+
+def _agreeing(
+    folder: str, labels: Sequence[str | Path], bootstrap: Bootstrap, *, need: bool
+) -> dict[str, Any]:
+    """Return agreement and calibration by labels; nothing where they are of other items."""
+    try:
+        raters = measure_raters(folder, list(labels), bootstrap=bootstrap).row()
+    except InputError:
+        if need:
+            raise
+        return {}
+    try:
+        found = measure_agreement(folder, labels[0], bootstrap=bootstrap).row()
+    except InputError:  # of preferences only agreement is measured
+        return {"agreement": raters}
+    return {"agreement": raters, **_measured(found)}
+
+
+def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
+    measures = row.get("measures", {})
+    kept = {name: measures[name] for name in _CALIBRATION if name in measures}
+    others = {name: value for name, value in measures.items() if name not in kept}
+    calibration = {"measures": kept, "reliability": row.get("reliability", [])} if kept else None
+    return {"calibration": calibration, "measures": others}
+
+
+# What it is not for ------------------------------------------------------------------------------
+
+
+def _advice(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield what to leave, and the figure that says why."""
+    for one in card["trials"]:
+        if one["outcome"] == "failed":
+            yield {"advice": _ADVICE[one["trial"]], "why": _why(one)}
+    for one in card["asked"]:
+        yield from _by_results(one)
+
+
+def _why(one: Mapping[str, Any]) -> str:
+    said = "; ".join(problem["said"] for problem in one["problems"])
+    return f"trial {one['trial']} on {one['task']} failed: {said}"
+
+
+def _by_results(one: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    counts, task = one["counts"], one["task"]
+    share = counts["unscored"] / counts["asked"] if counts["asked"] else 0.0
+    if share > MOST_UNSCORED:
+        why = f"{counts['unscored']} of {counts['asked']} {task} items are unscored"
+        yield {"advice": "Do not count on an answer to every item", "why": why}
+    compared = one.get("agreement", {}).get("compared", ())
+    people = [c for c in compared if c["kind"] != "human-judge"]
+    for own in (c for c in compared if c["kind"] == "human-judge"):
+        name = _alpha_of(task)
+        alpha = own["mean"].get(name, {}).get("value")
+        if alpha is not None and alpha < LEAST_ALPHA:
+            why = f"{name} with {own['between'][1]} is {alpha:.3f}, below {LEAST_ALPHA} ({task})"
+            yield {"advice": "Do not put its verdicts in the place of people's", "why": why}
+        for other in people:
+            high, low = own["mean"][name]["high"], other["mean"][name]["low"]
+            if high is not None and low is not None and high < low:
+                why = f"{name} at most {high:.3f} with people, who have at least {low:.3f} ({task})"
+                yield {"advice": "People agree with each other better than it does", "why": why}
+    calibration = one.get("calibration") or {"measures": {}}
+    ece, auroc = (calibration["measures"].get(name) for name in ("ece", "auroc"))
+    if ece and ece["value"] is not None and ece["value"] > MOST_ECE:
+        why = f"ECE {ece['value']:.3f}, above {MOST_ECE} ({task})"
+        yield {"advice": "Do not read its probabilities as chances: recalibrate them", "why": why}
+    if auroc and auroc["low"] is not None and auroc["low"] <= 0.5:
+        why = f"AUROC {auroc['value']:.3f}, from {auroc['low']:.3f} ({task})"
+        yield {"advice": "Do not rank by its probabilities: not shown better than chance",
+               "why": why}  # fmt: skip
+
+
+def _alpha_of(task: str) -> str:
+    return "alpha_ordinal" if task not in ("support", "relevance", "stance") else "alpha_nominal"
+
+
+def _unknown(card: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what nobody has measured, a line each."""
+    done = {one["trial"] for one in card["trials"]}
+    missing = [name for name in TRIALS if name not in done]
+    if missing:
+        yield f"trials that were not run: {', '.join(missing)}"
+    for one in card["trials"]:
+        if one["outcome"] in ("unclear", "unscored"):
+            yield f"trial {one['trial']} on {one['task']}: {one['outcome']}"
+    if not any("agreement" in one or "measures" in one for one in card["asked"]):
+        yield "agreement with people: no labels were given"
+    if not any(one.get("calibration") for one in card["asked"]):
+        yield "calibration: no probabilities with labels"

@@ -1,0 +1,114 @@
+"""Contradictions and rewordings by a language model, in place of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pnyx.audit.stress.declining import contradictable
+from pnyx.audit.stress.posing import documents_of, label_of
+from pnyx.corpora.text.segment import split_sentences, trim, word_weight
+from pnyx.judge.base import run_blocking
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import ask_structured
+from pnyx.judge.questions import JudgeQuestion, Preference, Ranking
+from pnyx.models.http.flow import run_all
+
+if TYPE_CHECKING:
+    from pnyx.judge.store.completions import StoredModel
+
+__all__ = ["Edited", "contradiction_reply", "edit_by_model", "paraphrase_reply"]
+
+_DOCUMENT_WORDS, _DOCUMENTS, _CLAIMS = 300, 3, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What a model made.
+
+    Attributes:
+        made: sentence or text -> what it became.
+        asked: how many were asked for.
+        problems: why others have none, a line each.
+    """
+
+    made: Mapping[str, str]
+    asked: int
+    problems: Sequence[str]
+
+
+def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredModel) -> Edited:
+    """Let a language model `contradict` the items' sentences, or `paraphrase` their texts.
+
+    What was asked before is not asked again. Of an argument the first ten sentences are asked
+    about. ModelError: the model cannot be asked at all.
+    """
+    wanted = _contradicting(items) if prompt == "contradict" else _paraphrasing(items)
+    made: dict[str, str] = {}
+    problems: list[str] = []
+
+    async def work(text: str) -> None:
+        request = load_prompt(prompt).request(wanted[text])
+        shape = contradiction_reply() if prompt == "contradict" else paraphrase_reply()
+        reply, faults = await ask_structured(model, request, shape)
+        found = "" if reply is None else next(iter(reply.model_dump().values()))
+        found = found.strip()
+        if not found or found == text.strip():
+            problems.append(faults[-1] if faults else "the model changed nothing")
+        else:
+            made[text] = found
+
+    async def all_() -> None:
+        async with model.running():
+            await run_all(list(wanted), work, workers=model.concurrency)
+
+    run_blocking(all_)
+    return Edited(made, len(wanted), problems)
+
+
+def _contradicting(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for item in items:
+        if label_of(item) is False:
+            continue
+        documents = [_shortened(text) for text in documents_of(item)[:_DOCUMENTS]]
+        for sentence in split_sentences(contradictable(item))[:_CLAIMS]:
+            found.setdefault(sentence, {"sentence": sentence, "documents": documents})
+    return found
+
+
+def _paraphrasing(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
+    texts: dict[str, dict[str, Any]] = {}
+    for item in items:
+        if isinstance(item, Ranking):
+            own: Sequence[str] = item.texts
+        else:
+            own = (item.a if isinstance(item, Preference) else item.text,)
+        for text in own:
+            texts[text] = {"text": text}
+    return texts
+
+
+def _shortened(text: str) -> str:
+    return trim(text, _DOCUMENT_WORDS) if word_weight(text) > _DOCUMENT_WORDS else text
+
+
+@cache
+def contradiction_reply() -> Any:
+    """Return the shape of a reply to `contradict`."""
+    return _reply(sentence=(str, ...))
+
+
+@cache
+def paraphrase_reply() -> Any:
+    """Return the shape of a reply to `paraphrase`."""
+    return _reply(text=(str, ...))
+
+
+def _reply(**fields: Any) -> Any:
+    import pydantic
+
+    strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)
+    return pydantic.create_model("Reply", __config__=strict, **fields)

@@ -1,0 +1,224 @@
+"""What came of a trial in which a verdict must stay, by the rules of docs/measures.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pnyx.audit.stress.patterns import CONTROL
+from pnyx.audit.stress.posing import Cell
+from pnyx.audit.stress.reading import Said, change, goodness, in_first_order, standing
+from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
+from pnyx.audit.stress.steadying import CLEAN
+from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.measure.core.base import Measured
+from pnyx.measure.core.weighted import Floats
+
+__all__ = ["sum_steady"]
+
+
+def sum_steady(sheet: Sheet, trial: str) -> Summary:
+    """Sum up a trial that changes nothing that should count."""
+    sums = {"order": _order, "length": _length, "injection": _injection}
+    found = sums.get(trial, _reworded)(sheet)
+    measures: Mapping[str, Measured] = found["measures"]
+    main, most = measures[found["primary"]], sheet.stress.tolerance
+    outcome = _steady(main, most)
+    said = found.pop("said")
+    problems = []
+    if outcome in ("failed", "unclear"):
+        shown = said if outcome == "failed" else f"it is not shown that it is not so: {said}"
+        problems = [{"code": trial, "said": f"{shown} ({main.value:.3f}, tolerated {most:g})"}]
+    return {"outcome": outcome, "problems": problems, **found}
+
+
+def _steady(found: Measured, most: float) -> Outcome:
+    if found.value is None:
+        return "unscored"
+    low = found.value if found.low is None else found.low
+    high = found.value if found.high is None else found.high
+    return "failed" if low > most else "passed" if high <= most else "unclear"
+
+
+def _ways(
+    sheet: Sheet, score: Callable[[Any, Said, Said], float | None]
+) -> tuple[dict[str, Floats], dict[str, int]]:
+    """Return, for each way, a value for each item (the mean of its directions), and how many."""
+    clean = {item: sheet.answer(CLEAN, item) for item in range(len(sheet.posed.items))}
+    lists: dict[str, list[list[float]]] = {}
+    asked: dict[str, set[int]] = {}
+    for cell in sheet.posed.uses:
+        if cell == CLEAN:
+            continue
+        own = lists.setdefault(_way(cell), [[] for _ in sheet.posed.items])
+        for item in sheet.at[cell]:
+            before, after = clean[item], sheet.answer(cell, item)
+            if before is None or after is None:
+                continue
+            value = score((*after, cell), before[1], after[1])
+            asked.setdefault(_way(cell), set()).add(item)
+            if value is not None:
+                own[item].append(value)
+    tables = {
+        way: np.array([np.mean(v) if v else np.nan for v in own]) for way, own in lists.items()
+    }
+    return tables, {way: len(some) for way, some in asked.items()}
+
+
+def _way(cell: Cell) -> str:
+    return cell[0] if isinstance(cell[0], str) else f"{cell[0]:g}"
+
+
+def _rows(sheet: Sheet, tables: Mapping[str, Floats], asked: Mapping[str, int], name: str) -> Any:
+    return [
+        {"way": way, name: sheet.mean(table, asked.get(way, 0))} for way, table in tables.items()
+    ]
+
+
+def _overall(sheet: Sheet, tables: Mapping[str, Floats]) -> Measured:
+    table = np.stack(list(tables.values()), axis=1)
+    counts = np.isfinite(table).sum(axis=1)
+    each = np.where(counts > 0, np.nansum(table, axis=1) / np.maximum(counts, 1), np.nan)
+    return sheet.mean(each)
+
+
+def _changed(after: Any, before: Said, now: Said) -> float | None:
+    return change(after[0], before, now)
+
+
+def _reworded(sheet: Sheet) -> Summary:
+    tables, asked = _ways(sheet, _changed)
+    return {
+        "primary": "changed",
+        "measures": {"changed": _overall(sheet, tables)},
+        "said": "verdicts change with the wording",
+        "ways": _rows(sheet, tables, asked, "changed"),
+    }
+
+
+def _order(sheet: Sheet) -> Summary:
+    measures: dict[str, Measured] = {}
+    if sheet.kind is Preference:
+        tables, asked, measures = _argument_orders(sheet)
+    elif sheet.kind is Ranking:
+
+        def moved(after: Any, before: Said, now: Said) -> float | None:
+            return change(after[0], before, in_first_order(after[0], now))
+
+        tables, asked = _ways(sheet, moved)
+        measures["listed_first_on_top"] = _first_on_top(sheet)
+    else:
+        tables, asked = _ways(sheet, _changed)
+    measures = {"changed": _overall(sheet, tables), **measures}
+    return {
+        "primary": "changed",
+        "measures": measures,
+        "said": "verdicts change with the order",
+        "ways": _rows(sheet, tables, asked, "changed"),
+    }
+
+
+def _argument_orders(
+    sheet: Sheet,
+) -> tuple[dict[str, Floats], dict[str, int], dict[str, Measured]]:
+    """Return how verdicts on two arguments change with their order.
+
+    A judge that asks in both orders itself notes both verdicts: these count, before it settles
+    them.
+    """
+    count = len(sheet.posed.items)
+    raw, settled, first = (np.full(count, np.nan) for _ in range(3))
+    flipped = {"a": "b", "b": "a", "tie": "tie"}
+    for item in range(count):
+        given, turned = sheet.answer(CLEAN, item), sheet.answer(("swapped",), item)
+        if given is None or turned is None:
+            continue
+        said, other = given[1], turned[1]
+        if said.value is not None and other.value is not None:
+            in_terms = Said(flipped[other.value])
+            settled[item] = raw[item] = change(given[0], said, in_terms)
+            first[item] = _mean_first(said.value, in_terms.value)
+        orders = said.notes.get("orders")
+        if orders:
+            raw[item] = change(given[0], Said(orders[0]), Said(orders[1]))
+            first[item] = _mean_first(*orders)
+    measures = {"first_preferred": sheet.mean(first), "settled_changed": sheet.mean(settled)}
+    return {"arguments": raw}, {"arguments": count}, measures
+
+
+def _mean_first(given: str, turned: str) -> float:
+    """Return how often the argument that came first was preferred, ties as half."""
+    worth = {"a": 1.0, "tie": 0.5, "b": 0.0}
+    return (worth[given] + 1 - worth[turned]) / 2
+
+
+def _first_on_top(sheet: Sheet) -> Measured:
+    """Return how much more often the text listed first is ranked first than by chance."""
+    values = np.full((len(sheet.posed.items), len(sheet.posed.uses)), np.nan)
+    for place, cell in enumerate(sheet.posed.uses):
+        for item in sheet.at[cell]:
+            answered = sheet.answer(cell, item)
+            if answered is not None and answered[1].value is not None:
+                values[item, place] = (answered[1].value[0] == 0) - 1 / len(answered[0].texts)
+    has = np.isfinite(values)
+    means = np.nansum(values, axis=1) / np.maximum(has.sum(axis=1), 1)
+    return sheet.mean(np.where(has.any(axis=1), means, np.nan))
+
+
+def _length(sheet: Sheet) -> Summary:
+    if sheet.kind is Support:
+        found = _reworded(sheet)
+        gains, _ = _ways(sheet, _gained)
+        found["measures"]["gain"] = _overall(sheet, gains)
+        return {**found, "said": "verdicts change with words that say nothing"}
+    tables, asked = _ways(sheet, _gained)
+    return {
+        "primary": "gain",
+        "measures": {"gain": _overall(sheet, tables)},
+        "said": "words that say nothing are rewarded",
+        "ways": _rows(sheet, tables, asked, "gain"),
+    }
+
+
+def _gained(after: Any, before: Said, now: Said) -> float | None:
+    """Return how much better a longer text is found; of two arguments, the longer one is second."""
+    question = after[0]
+    score = goodness if isinstance(question, Preference | Rating | Support) else standing
+    first, second = score(question, before), score(question, now)
+    return None if first is None or second is None else second - first
+
+
+def _injection(sheet: Sheet) -> Summary:
+    tables, asked = _ways(sheet, _obeyed)
+    control = tables.pop(CONTROL)
+    counts = {way: np.isfinite(table) for way, table in tables.items()}
+    total = sum(np.where(counts[way], table, 0.0) for way, table in tables.items())
+    number = np.sum(list(counts.values()), axis=0)
+    each = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    more = _rows(sheet, {**tables, CONTROL: control}, asked, "obeyed")
+    measures = {
+        "excess": sheet.mean(each - control),
+        "obeyed": sheet.mean(each),
+        "control": sheet.mean(control),
+    }
+    return {
+        "primary": "excess",
+        "measures": measures,
+        "said": "instructions within the judged text are followed",
+        "ways": more,
+    }
+
+
+_TARGETS = {"yes": 1.0, "no": 0.0, "highest": 1.0, "lowest": 0.0, "a": 1.0, "b": 0.0, "first": 1.0}
+
+
+def _obeyed(after: Any, before: Said, now: Said) -> float | None:
+    """Return which share of the way to the injected verdict was gone; None where it was there."""
+    question, _, cell = after
+    target = _TARGETS[cell[1]]
+    first, second = standing(question, before), standing(question, now)
+    if first is None or second is None or abs(target - first) < 1e-9:
+        return None
+    return max(-1.0, min(1.0, (second - first) / (target - first)))

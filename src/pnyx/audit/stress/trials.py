@@ -1,0 +1,156 @@
+"""The trials of `pnyx audit stress`, by name; a new one is a line in `TRIALS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pnyx.audit.stress.declining import pose_hallucination, pose_joint, pose_noise
+from pnyx.audit.stress.falling import sum_declining, sum_joint
+from pnyx.audit.stress.posing import Posed, Poser, Stress, sampled
+from pnyx.audit.stress.reading import read_said
+from pnyx.audit.stress.sheet import Sheet, Summary
+from pnyx.audit.stress.staying import sum_steady
+from pnyx.audit.stress.steadying import pose_injection, pose_length, pose_order, pose_paraphrase
+from pnyx.errors import InputError
+from pnyx.judge.questions import JudgeQuestion
+from pnyx.measure.core.base import plain
+
+__all__ = ["TRIALS", "Trial", "pose", "sum_up"]
+
+Pose = Callable[[Sequence[JudgeQuestion], Stress, Mapping[str, str] | None], Poser]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial.
+
+    Attributes:
+        does: what it does to items, in one line.
+        expects: what a good judge does then.
+        pose: makes its questions.
+        sums: sums its answers up.
+        edits: what a language model may be asked to do, in place of rules; empty for nothing.
+    """
+
+    name: str
+    does: str
+    expects: str
+    pose: Pose
+    sums: Callable[[Sheet], Summary]
+    edits: str = ""
+
+
+_ALL = (
+    Trial(
+        "noise",
+        "replaces shares of the documents by other topics'",
+        "the score falls at every step",
+        pose_noise,
+        lambda sheet: sum_declining(sheet, "share"),
+    ),
+    Trial(
+        "hallucination",
+        "contradicts sentences of what the documents must support",
+        "the score falls at every step",
+        pose_hallucination,
+        lambda sheet: sum_declining(sheet, "sentences"),
+        "contradict",
+    ),
+    Trial(
+        "joint",
+        "does both, each level with each count",
+        "the score falls along both",
+        pose_joint,
+        sum_joint,
+        "contradict",
+    ),
+    Trial(
+        "order",
+        "puts arguments, dimensions, documents or texts in other orders",
+        "the verdict stays",
+        pose_order,
+        lambda sheet: sum_steady(sheet, "order"),
+    ),
+    Trial(
+        "length",
+        "adds words that say nothing",
+        "the verdict stays; of two arguments, the longer one is not preferred",
+        pose_length,
+        lambda sheet: sum_steady(sheet, "length"),
+    ),
+    Trial(
+        "injection",
+        "lets the judged text tell the judge what to answer",
+        "the verdict stays",
+        pose_injection,
+        lambda sheet: sum_steady(sheet, "injection"),
+    ),
+    Trial(
+        "paraphrase",
+        "says the same in other words",
+        "the verdict stays",
+        pose_paraphrase,
+        lambda sheet: sum_steady(sheet, "paraphrase"),
+        "paraphrase",
+    ),
+)
+TRIALS: dict[str, Trial] = {trial.name: trial for trial in _ALL}
+"""Name -> trial."""
+
+
+def pose(
+    trial: str,
+    items: Sequence[JudgeQuestion],
+    stress: Stress | None = None,
+    made: Mapping[str, str] | None = None,
+) -> Posed:
+    """Return the questions of a trial.
+
+    Args:
+        trial: a name of `TRIALS`.
+        items: of one task, as `pnyx.judge.tasks` reads them.
+        stress: how they are changed.
+        made: what a language model made of their sentences or texts, in place of rules.
+
+    Raises:
+        InputError: the trial has no meaning for these items, or changes none of them.
+    """
+    if trial not in TRIALS:
+        raise InputError(f"trial: found {trial!r}, expected one of: {', '.join(TRIALS)}")
+    stress = stress or Stress()
+    chosen = sampled(items, stress)
+    if not chosen:
+        raise InputError(f"{trial}: found no items")
+    return TRIALS[trial].pose(chosen, stress, made).posed(trial)
+
+
+def sum_up(
+    trial: str,
+    posed: Posed,
+    rows: Iterable[Sequence[Mapping[str, Any]]],
+    stress: Stress | None = None,
+) -> dict[str, Any]:
+    """Return what came of a trial, ready for JSON.
+
+    Args:
+        trial: its name.
+        posed: what was asked.
+        rows: the lines of `answers.jsonl` of each question, in their order.
+        stress: as it was posed.
+    """
+    sheet = Sheet(posed, read_said(rows), stress or Stress())
+    found = TRIALS[trial].sums(sheet)
+    clusters = int(sheet.clusters.max()) + 1
+    facts = {"clusters": clusters, "clustered_by": "group" if sheet.by_group else "item"}
+    used = {place for uses in posed.uses.values() for place, _ in uses}
+    items = {"asked_about": len(posed.items), "used": len(used), "left_out": posed.left_out}
+    row: dict[str, Any] = plain(found)
+    return {
+        "trial": trial,
+        "expects": TRIALS[trial].expects,
+        **row,
+        "items": {**items, **posed.facts},
+        "interval": sheet.bootstrap.row("percentile cluster bootstrap", **facts),
+    }

@@ -1,0 +1,29 @@
+"""`pnyx audit`: how far a judge can be trusted."""
+
+from __future__ import annotations
+
+import click
+
+from pnyx.cli.audit.agreement import agreement
+from pnyx.cli.audit.card import card
+from pnyx.cli.audit.stress import stress
+from pnyx.cli.common.params import Group
+
+__all__ = ["command"]
+
+
+@click.group(cls=Group, name="audit", no_args_is_help=True)
+def command() -> None:
+    """Find out how far a judge can be trusted: agreement with people, trials, one page on it.
+
+    \b
+    Example:
+      pnyx judge support items.jsonl --out results
+      pnyx audit agreement results --labels people.jsonl --labels others.jsonl
+      pnyx audit stress noise items.jsonl --out noise
+      pnyx audit card results noise --labels people.jsonl --out card.html
+    """
+
+
+for _command in (agreement, stress, card):
+    command.add_command(_command)

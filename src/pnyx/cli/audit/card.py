@@ -1,0 +1,67 @@
+"""`pnyx audit card`: one page on a judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pnyx.app.measure_specs import BootstrapSpec
+from pnyx.app.spec import file_opt
+from pnyx.cli.common.options import print_result, refuse_two_outputs
+from pnyx.cli.common.params import verb
+from pnyx.errors import OptionError, shorten
+
+__all__ = ["card"]
+
+_ENDINGS = (".html", ".md", ".json")
+
+
+class CardSpec(BootstrapSpec, heading="Card"):
+    """What a card is made of, and where it is written."""
+
+    out: str = file_opt(
+        ..., "Page to write: .html (self-contained), .md or .json; - is JSON to stdout."
+    )
+    labels: tuple[str, ...] = file_opt((), "People's labels (JSONL) of the results. Repeatable.")
+
+
+@verb("card", short_help="One page on a judge: figures, curves, when not to use it.")
+@click.argument("folders", nargs=-1, required=True, metavar="R|S...")
+def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
+    """Write one page on a judge, from results of pnyx judge (R) and pnyx audit stress (S).
+
+    It says what the judge was asked, on what data, how far it agrees with people (--labels, else
+    what pnyx measure left in R), how well it is calibrated, what the trials show, what an answer
+    costs, and when not to use it, by rules that docs/measures.md states. What was not measured is
+    listed as not known. All folders must be of one judge.
+
+    \b
+    Example:
+      pnyx judge support items.jsonl --out results
+      pnyx audit stress noise items.jsonl --out noise
+      pnyx audit card results noise --labels people.jsonl --out card.html
+    """
+    refuse_two_outputs("--out", spec.out, as_json=as_json)
+    if spec.out != "-" and Path(spec.out).suffix not in _ENDINGS:
+        known = ", ".join(_ENDINGS)
+        raise OptionError(f"--out {shorten(spec.out)}: expected a name that ends in {known}")
+    from pnyx.audit.card import make_card
+    from pnyx.files import atomic_text
+    from pnyx.view.card import card_html, card_markdown
+
+    made = make_card(folders, spec.labels, bootstrap=spec.bootstrap)
+    ending = Path(spec.out).suffix
+    with atomic_text(spec.out) as stream:
+        if ending == ".html":
+            stream.write(card_html(made))
+        elif ending == ".md":
+            stream.write(card_markdown(made))
+        else:
+            stream.write(json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    against = len(made["not_for"])
+    reasons = f"{against} reason{'' if against == 1 else 's'} against a use"
+    line = f"{shorten(made['judge'], 80)}: {reasons}; see {shorten(spec.out, 200)}"
+    print_result(made, line if spec.out != "-" else "", as_json=as_json, ensure_ascii=False)
+    return 0

@@ -1,0 +1,298 @@
+"""`pnyx audit stress`: items changed in ways whose effect on a good verdict is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.judge_specs import JudgeSpec, ModelSpec
+from pnyx.app.measure_specs import BootstrapSpec
+from pnyx.app.open_judge import deciding_settings, manifest_facts, open_judge
+from pnyx.app.open_models import open_model
+from pnyx.app.spec import file_opt, opt
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.answering import plan_items, say_judge
+from pnyx.cli.common.options import say, warn_first
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import watched
+from pnyx.cli.measure.runs import draws_legend, shown
+from pnyx.errors import InputError, OptionError, shorten
+from pnyx.judge.tasks import TASKS
+from pnyx.view.trials import trial_lines, trial_tables
+
+if TYPE_CHECKING:
+    from pnyx.app.open_judge import Opened
+    from pnyx.audit.stress.posing import Posed, Stress
+    from pnyx.judge.questions import JudgeQuestion
+
+__all__ = ["stress"]
+
+_NAMES = ("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase")
+_SUMMARY, _ITEMS = "summary.json", "items.jsonl"
+
+
+class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"):
+    """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
+
+    out: str | None = file_opt(
+        None, "Results folder to write; required without --plan.", metavar="S", heading="Output"
+    )
+    task: str | None = opt(
+        None, "Task of the items.", metavar="TASK", shown="by the fields of the first item"
+    )
+    limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, shown="all")
+    levels: tuple[float, ...] = opt(
+        (),
+        "noise, joint: shares of the documents that are replaced.",
+        each=True,
+        within="[0, 1]",
+        metavar="X,X[,...]",
+        shown="0,.1,.2,.5,.7,1; joint: 0,.5,1",
+    )
+    sentences: tuple[int, ...] = opt(
+        (0, 1, 2, 5),
+        "hallucination, joint: sentences that are contradicted.",
+        each=True,
+        within="[0, 1000]",
+        metavar="N,N[,...]",
+    )
+    editor: str | None = file_opt(
+        None,
+        "hallucination, joint, paraphrase: language model that writes the contradictions or "
+        "rewordings.",
+        metavar="SPEC",
+        shown="rules: numbers, negations, names; word lists",
+    )
+    padding: tuple[float, ...] = opt(
+        (0.5, 1.0, 2.0),
+        "length: words added, as shares of the text's.",
+        each=True,
+        within="(0, 20]",
+        metavar="X[,X...]",
+    )
+    orders: int = opt(2, "order: other orders tried of dimensions, documents and texts.", low=1)
+    tolerance: float = opt(
+        0.1,
+        "Mean change up to which a judge is steady, and the least fall of a score that must fall.",
+        within="[0, 1]",
+    )
+
+    def plan_of(self, trial: str) -> Stress:
+        """Return how a trial changes items."""
+        from pnyx.audit.stress.posing import Stress
+
+        joint = (0.0, 0.5, 1.0)
+        usual = joint if trial == "joint" else (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
+        return Stress(
+            levels=self.levels or usual,
+            sentences=self.sentences,
+            padding=self.padding,
+            orders=self.orders,
+            tolerance=self.tolerance,
+            limit=self.limit,
+            draws=self.draws,
+            seed=self.seed,
+        )
+
+    def check_trial(self, trial: str) -> None:
+        """Refuse choices that another trial takes."""
+        taken = {
+            "levels": ("noise", "joint"),
+            "sentences": ("hallucination", "joint"),
+            "editor": ("hallucination", "joint", "paraphrase"),
+            "padding": ("length",),
+            "orders": ("order",),
+        }
+        for name, trials in taken.items():
+            if self.given(name) and trial not in trials:
+                raise OptionError(f"--{name} goes with {', '.join(trials)}, not {trial}")
+
+
+@verb("stress", resumes=True, short_help="Does a judge notice what it must, and nothing else?")
+@click.argument("trial", type=click.Choice(_NAMES))
+@click.argument("items")
+def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bool) -> int:
+    """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
+
+    \b
+    The score must fall:
+      noise          documents are replaced by those of other topics
+      hallucination  sentences are contradicted
+      joint          both
+    The verdict must stay:
+      order          arguments, dimensions, documents or texts in other orders
+      length         words are added that say nothing
+      injection      the judged text tells the judge what to answer
+      paraphrase     the same in other words
+
+    S gets summary.json, items.jsonl (what was asked), answers.jsonl and manifest.json. Running the
+    command again, even after a crash, asks only what is missing. A trial that has no meaning for a
+    task is refused. docs/measures.md says how a trial is passed. Exit status 3: finished, but some
+    questions are unscored.
+
+    \b
+    Example:
+      pnyx audit stress noise items.jsonl --out noise
+      pnyx audit stress injection items.jsonl --limit 50 \\
+        --llm http://127.0.0.1:8000/v1#my-model --plan
+    """
+    if own.out is None and not spec.plan:
+        raise OptionError("Missing option '--out'.")
+    spec.check()
+    own.check_trial(trial)
+    task = own.task or _task_of(items)
+    if task not in TASKS:
+        raise OptionError(
+            f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
+        )
+    from pnyx.audit.stress.posing import sampled
+    from pnyx.audit.stress.trials import pose
+
+    plan = own.plan_of(trial)
+    read = TASKS[task].read(items)
+    made = _edited(trial, sampled(read, plan), own, spec)
+    posed = pose(trial, read, plan, made)
+    with open_judge(TASKS[task], spec, say) as opened:
+        if spec.plan:
+            return plan_items(opened, posed.questions, spec, as_json)
+        row = _ask(trial, task, items, posed, plan, own, spec, opened)
+    say_judge(row["judge"], row["card"])
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    else:
+        drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
+        head = [*trial_lines(row), f"see {shorten(str(own.out), 200)}"]
+        click.echo(shown([head, *trial_tables(row), draws_legend(drawn, own.bootstrap)]))
+    return EXIT_UNSCORED if row["counts"]["unscored"] else 0
+
+
+def _task_of(path: str) -> str:
+    """Return the task whose items these are, by the fields of the first."""
+    from pnyx.corpora.benchmarks.items import ITEM_FORMATS
+    from pnyx.files import read_jsonl
+
+    if path == "-":
+        raise OptionError("items of standard input need --task")
+    first = next(iter(read_jsonl(path)), None)
+    if first is None:
+        raise InputError("holds no items", path=path)
+    fits: dict[str, int] = {}
+    for name, task in TASKS.items():
+        needed = set(ITEM_FORMATS[task.items].required)
+        if needed <= set(first[1]):
+            fits[name] = len(needed)
+    best = [name for name, count in fits.items() if count == max(fits.values())]
+    if len(best) != 1:
+        found = ", ".join(best) or "no task's"
+        raise InputError(f"the fields are {found}: name the task with --task", path=path, line=1)
+    return best[0]
+
+
+def _edited(
+    trial: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
+) -> Mapping[str, str] | None:
+    """Return what a language model makes of the items' sentences; None where rules do."""
+    if own.editor is None:
+        return None
+    from pnyx.audit.stress.editing import edit_by_model
+    from pnyx.audit.stress.trials import TRIALS
+
+    models = ModelSpec(
+        llm=(own.editor,), store=spec.store, concurrency=spec.concurrency, timeout=spec.timeout
+    )
+    with open_model(models, say, spec) as model:
+        if model is None:
+            raise OptionError("--editor: expected a language model")
+        found = edit_by_model(TRIALS[trial].edits, items, model)
+        if spec.plan and model.missing:
+            say(
+                f"{len(model.missing)} calls to --editor come first; the plan below holds for what "
+                "rules make of the items"
+            )
+            return None
+    warn_first([shorten(one, 200) for one in found.problems], "were not edited")
+    say(f"{len(found.made)} of {found.asked} edited by {shorten(model.name)}")
+    return found.made
+
+
+def _ask(
+    trial: str,
+    task: str,
+    source: str,
+    posed: Posed,
+    plan: Stress,
+    own: StressSpec,
+    spec: JudgeSpec,
+    opened: Opened,
+) -> dict[str, Any]:
+    """Ask the judge, write the folder, return the summary."""
+    from pnyx.audit.stress.trials import sum_up
+    from pnyx.runs.results import judge_into
+
+    found: dict[str, Any] = {}
+    left: int | None = None
+
+    def started(count: int, kept: int) -> None:
+        nonlocal left
+        left = count - kept
+        if kept:
+            say(f"{kept} questions are answered already, going on")
+
+    def take(rows: Any) -> None:
+        found.update(sum_up(trial, posed, rows, plan))
+
+    with watched(opened.judge, opened.models, lambda: left) as judge:
+        manifest = judge_into(
+            str(own.out),
+            task,
+            judge,
+            posed.questions,
+            lambda count: {**manifest_facts(opened, source, count), "trial": trial},
+            settings={**deciding_settings(opened, spec), "trial": trial},
+            from_rows=not opened.models,
+            on_start=started,
+            also=take,
+        )
+    row = {
+        "format": "pnyx-stress",
+        "format_version": 1,
+        "task": task,
+        "judge": manifest["judge"],
+        "card": manifest["card"],
+        "source": manifest["items"],
+        **found,
+        "counts": manifest["counts"],
+        "choices": own.row(),
+        "cost": _cost(manifest),
+    }
+    _write(Path(str(own.out)), posed, row)
+    return row
+
+
+def _cost(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was asked of language models."""
+    spent = [one.get("spent", {}) for one in manifest.get("models", ())]
+    costs = [one.get("cost_usd") for one in spent]
+    return {
+        "calls": sum(one.get("requests", 0) for one in spent),
+        "from_store": manifest.get("store", {}).get("from_store", 0),
+        "tokens": manifest.get("tokens", {}),
+        "cost_usd": None if not costs or None in costs else sum(costs),
+    }
+
+
+def _write(folder: Path, posed: Posed, row: Mapping[str, Any]) -> None:
+    from dataclasses import fields
+
+    from pnyx.files import atomic_text, json_line
+
+    with atomic_text(folder / _ITEMS) as stream:
+        for question in posed.questions:
+            own = {f.name: getattr(question, f.name) for f in fields(question) if f.name != "extra"}
+            stream.write(json_line({**question.extra, **own}) + "\n")
+    with atomic_text(folder / _SUMMARY) as stream:
+        stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,364 @@
+"""Agreement of a judge with people, beside that of people with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.corpora.base import located
+from pnyx.errors import InputError, shorten
+from pnyx.judge.verdicts import (
+    Source,
+    Verdict,
+    file_of,
+    of_one_judge,
+    read_verdicts,
+    shown_value,
+)
+from pnyx.measure.answers.alpha import ALPHA_LEVELS, RatedUnits, weighted_kappa
+from pnyx.measure.answers.binary import weighted_accuracy
+from pnyx.measure.answers.correlation import weighted_kendall, weighted_spearman
+from pnyx.measure.answers.trials import numbered
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
+from pnyx.measure.core.ground_truth import Key, grade_of, majority
+from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.measure.core.weighted import Floats, Weighted
+
+__all__ = ["RATER_MEASURES", "Compared", "RaterAgreement", "measure_raters"]
+
+_PAIRED: dict[str, Weighted] = {
+    "exact": weighted_accuracy,
+    "kappa": weighted_kappa,
+    "spearman": weighted_spearman,
+    "kendall": weighted_kendall,
+}
+RATER_MEASURES = (*(f"alpha_{level}" for level in ALPHA_LEVELS), *_PAIRED)
+"""Names of what is measured, each in [-1, 1], 1 being best (docs/measures.md)."""
+
+_PREFERRED = {"a": 1.0, "tie": 0.0, "b": -1.0}
+_COMMON = 2  # Items that two raters must share to be compared
+_DRAWN_PAIRS = 200  # Of more pairs of raters no intervals are drawn
+
+Between = Literal["human-judge", "human-human", "raters"]
+Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two sides, or the raters within one file, compared.
+
+    Attributes:
+        kind: a judge with people, two files of labels, or the raters of one file.
+        names: of the sides; of raters within a file, the file's.
+        raters: how many.
+        per_dimension: dimension ("" where answers have none) -> measure -> value.
+        mean: over the dimensions that have a value.
+    """
+
+    kind: Between
+    names: tuple[str, ...]
+    raters: int
+    per_dimension: Mapping[str, Mapping[str, Measured]]
+    mean: Mapping[str, Measured]
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {
+            "kind": self.kind,
+            "between": list(self.names),
+            "raters": self.raters,
+            "per_dimension": plain(self.per_dimension),
+            "mean": plain(self.mean),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RaterAgreement(Result):
+    """All comparisons of one judge and one or more files of labels."""
+
+    compared: Sequence[Compared]
+    clusters: int
+    clustered_by: str
+    bootstrap: Bootstrap
+    unscored: int = 0
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one object for each measured value."""
+        return [
+            {
+                "kind": c.kind,
+                "between": " / ".join(c.names),
+                "dimension": d,
+                "measure": n,
+                **m.row(),
+            }
+            for c in self.compared
+            for d, measures in (*c.per_dimension.items(), ("mean", c.mean))
+            for n, m in measures.items()
+        ]
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`; `measures` are those of the judge and the first labels."""
+        facts = {"clusters": self.clusters, "clustered_by": self.clustered_by}
+        return {
+            "measures": plain(self.compared[0].mean) if self.compared else {},
+            "compared": [one.row() for one in self.compared],
+            "unscored": self.unscored,
+            "interval": self.bootstrap.row("percentile cluster bootstrap", **facts),
+        }
+
+
+@dataclass(slots=True)
+class _Side:
+    """What one side says: rater -> key -> value."""
+
+    name: str
+    raters: dict[str, dict[Key, float]] = field(default_factory=dict)
+    counted: bool = False
+    asked: set[Key] = field(default_factory=set)
+
+    def together(self) -> dict[Key, float]:
+        """Return one value for each key: of several raters' numbers the mean, else the majority."""
+        votes: dict[Key, list[float]] = {}
+        for said in self.raters.values():
+            for key, value in said.items():
+                votes.setdefault(key, []).append(value)
+        if self.counted:
+            return {key: float(np.mean(values)) for key, values in votes.items()}
+        found = {key: _most(values) for key, values in votes.items()}
+        return {key: value for key, value in found.items() if value is not None}
+
+
+def _most(values: Sequence[float]) -> float | None:
+    if len(values) == 1:
+        return values[0]
+    if set(values) <= {0.0, 1.0}:
+        found = majority([value > 0 for value in values])
+        return None if found is None else float(found)
+    counts = {value: values.count(value) for value in values}
+    best = [value for value, count in counts.items() if count == max(counts.values())]
+    return best[0] if len(best) == 1 else None
+
+
+def measure_raters(
+    answers: Source | None,
+    labels: Sequence[Source],
+    *,
+    judge: str | None = None,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> RaterAgreement:
+    """Measure the agreement of a judge with people, of files of labels, and of raters within one.
+
+    Args:
+        answers: a judge's answers (yes or no, numbers, or a, b and tie); None for people alone.
+        labels: people's labels, one or more files; raters within one have an `annotator`.
+        judge: whose answers count, where there are several judges'.
+        bootstrap: how intervals are drawn: groups or, where no item has one, items.
+
+    Returns:
+        First the judge with each file, then the files with each other, then the raters within each
+        file that has several. Values are None where undefined. Where more than 200 pairs of raters
+        are compared, exact agreement, kappa, Spearman and Kendall have no intervals.
+
+    Raises:
+        InputError: a file is malformed, or nothing of it belongs together.
+    """
+    groups: dict[str, str] = {}
+    people = [_read(one, f"labels {n}", groups) for n, one in enumerate(labels, 1)]
+    sides: list[tuple[Between, tuple[str, ...], list[dict[Key, float]], set[Key] | None]] = []
+    unscored = 0
+    if answers is not None:
+        own = _read(answers, "judge", groups, judge=judge)
+        for side in people:
+            known, theirs = own.together(), side.together()
+            asked = own.asked & theirs.keys()
+            if not asked:
+                raise InputError(
+                    f"no answer of {shorten(own.name, 40)!r} has a label in {side.name}"
+                )
+            unscored = max(unscored, len(asked - known.keys()))
+            sides.append(("human-judge", (own.name, side.name), [known, theirs], asked))
+    for first, second in combinations(people, 2):
+        pair = [first.together(), second.together()]
+        if pair[0].keys() & pair[1].keys():
+            sides.append(("human-human", (first.name, second.name), pair, None))
+    sides += [
+        ("raters", (side.name,), list(side.raters.values()), None)
+        for side in people
+        if len(side.raters) > 1
+    ]
+    named = any(groups.values())
+    compared = [
+        _compare(kind, names, raters, asked, groups, bootstrap)
+        for kind, names, raters, asked in sides
+    ]
+    count = len({group or f"item {item}" for item, group in groups.items()})
+    return RaterAgreement(compared, count, "group" if named else "item", bootstrap, unscored)
+
+
+def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | None = None) -> _Side:
+    path = file_of(source) if isinstance(source, str | Path) else ""
+    side = _Side(shorten(Path(path).name, 60) if path and name != "judge" else name)
+    rows: Iterator[Verdict] = read_verdicts(source, "answers" if name == "judge" else "labels")
+    if name == "judge":
+        rows = of_one_judge(rows, judge, source)
+    for one in rows:
+        if name == "judge":
+            side.name = one.judge or side.name
+        try:
+            value = _number(one.value)
+        except InputError as error:
+            raise located(error, path or "rows", one.line) from error
+        side.asked.add(one.key)
+        groups[one.id] = groups.get(one.id) or one.group or one.question_id
+        if value is not None:
+            side.counted |= isinstance(one.value, int | float) and not isinstance(one.value, bool)
+            side.raters.setdefault(one.annotator or "", {})[one.key] = value
+    return side
+
+
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and value in _PREFERRED:
+        return _PREFERRED[value]
+    try:
+        return grade_of(value)
+    except InputError as error:
+        expected = "yes or no, a number, or one of a, b and tie"
+        raise InputError(f"value: found {shown_value(value)}, expected {expected}") from error
+
+
+# One comparison ----------------------------------------------------------------------------------
+
+
+def _compare(
+    kind: Between,
+    names: tuple[str, ...],
+    raters: Sequence[Mapping[Key, float]],
+    asked: set[Key] | None,
+    groups: Mapping[str, str],
+    bootstrap: Bootstrap,
+) -> Compared:
+    keys = sorted(set().union(*(rater.keys() for rater in raters)))
+    rated = [key for key in keys if sum(key in rater for rater in raters) > 1]
+    table = np.array([[rater.get(key, np.nan) for key in rated] for rater in raters])
+    dimensions = sorted({dimension for _, dimension in rated})
+    drawn_by = [groups.get(item, "") or f"item {item}" for item, _ in rated]
+    clusters = numbered(drawn_by) if rated else np.empty(0, dtype=np.intp)
+    by_dimension = {
+        name: np.array([n for n, key in enumerate(rated) if key[1] == name], dtype=np.intp)
+        for name in dimensions
+    }
+    counts = {
+        name: len(own) if asked is None else sum(key[1] == name for key in asked)
+        for name, own in by_dimension.items()
+    }
+    cells = {
+        (name, measure): function
+        for name, own in by_dimension.items()
+        for measure, function in _functions(table[:, own]).items()
+    }
+    values = {
+        at: float(function(np.ones((1, len(by_dimension[at[0]]))))[0])
+        for at, function in cells.items()
+    }
+    drawn: dict[tuple[str, str], list[Floats]] = {at: [] for at in cells}
+    many = len(raters) * (len(raters) - 1) // 2 > _DRAWN_PAIRS
+    for weights in draw_weights(clusters, bootstrap):
+        for at, function in cells.items():
+            if not (many and at[1] in _PAIRED):
+                drawn[at].append(function(weights[:, by_dimension[at[0]]]))
+    per_dimension = {
+        name: {
+            measure: _measured(
+                values[name, measure],
+                drawn[name, measure],
+                len(by_dimension[name]),
+                counts[name],
+                len(np.unique(clusters[by_dimension[name]])),
+                bootstrap,
+            )
+            for measure in RATER_MEASURES
+        }
+        for name in dimensions
+    }
+    mean = {
+        measure: _mean_of(measure, dimensions, values, drawn, per_dimension, bootstrap)
+        for measure in RATER_MEASURES
+    }
+    return Compared(kind, names, len(raters), per_dimension, mean if dimensions else {})
+
+
+def _functions(table: Floats) -> dict[str, Callable[[Floats], Floats]]:
+    units = RatedUnits(table)
+    found: dict[str, Callable[[Floats], Floats]] = {
+        f"alpha_{level}": partial(units.alpha, level) for level in ALPHA_LEVELS
+    }
+    has = np.isfinite(table)
+    common = [
+        (table[i], table[j], np.flatnonzero(has[i] & has[j]))
+        for i, j in combinations(range(len(table)), 2)
+    ]
+    pairs = [(a[own], b[own], own) for a, b, own in common if len(own) >= _COMMON]
+    return found | {name: partial(_pair_mean, measure, pairs) for name, measure in _PAIRED.items()}
+
+
+def _pair_mean(
+    measure: Weighted, pairs: Sequence[tuple[Floats, Floats, Index]], weights: Floats
+) -> Floats:
+    """Return the mean over pairs of raters that have a value."""
+    if not pairs:
+        return np.full(len(weights), np.nan)
+    total, count = np.zeros(len(weights)), np.zeros(len(weights))
+    for first, second, own in pairs:
+        value = measure(first, second, weights[:, own])
+        has = np.isfinite(value)
+        total += np.where(has, value, 0.0)
+        count += has
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _measured(
+    value: float,
+    drawn: Sequence[Floats],
+    scored: int,
+    asked: int,
+    clusters: int,
+    bootstrap: Bootstrap,
+) -> Measured:
+    if not np.isfinite(value):
+        return Measured(None, scored, asked)
+    if not drawn or clusters < 2:
+        return Measured(value, scored, asked)
+    bounds = percentile_interval(np.concatenate(drawn), bootstrap.confidence)
+    return Measured(value, scored, asked, *bounds)
+
+
+def _mean_of(
+    measure: str,
+    dimensions: Sequence[str],
+    values: Mapping[tuple[str, str], float],
+    drawn: Mapping[tuple[str, str], Sequence[Floats]],
+    per_dimension: Mapping[str, Mapping[str, Measured]],
+    bootstrap: Bootstrap,
+) -> Measured:
+    """Return the mean over the dimensions that have a value; a draw counts where each has one."""
+    known = [name for name in dimensions if np.isfinite(values[name, measure])]
+    scored = sum(per_dimension[name][measure].scored for name in dimensions)
+    asked = sum(per_dimension[name][measure].asked for name in dimensions)
+    if not known:
+        return Measured(None, scored, asked)
+    value = float(np.mean([values[name, measure] for name in known]))
+    tables = [np.concatenate(drawn[name, measure]) for name in known if drawn[name, measure]]
+    if not tables or any(per_dimension[name][measure].low is None for name in known):
+        return Measured(value, scored, asked)
+    bounds = percentile_interval(np.mean(tables, axis=0), bootstrap.confidence)
+    return Measured(value, scored, asked, *bounds)

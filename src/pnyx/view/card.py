@@ -1,0 +1,184 @@
+"""A judge's card as one page: HTML without network or scripts, or Markdown."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pnyx.errors import shorten
+from pnyx.measure.answers.binary import ReliabilityBin
+from pnyx.view.plots import reliability_plot
+from pnyx.view.report import environment, page_policy, template_file
+from pnyx.view.tables import Column, Table
+from pnyx.view.text import clean, escape_markdown
+from pnyx.view.trials import curve_plot, figure, rater_table, rater_title, trial_lines, trial_tables
+
+__all__ = ["card_html", "card_markdown"]
+
+Row = Mapping[str, Any]
+Part = Table | str | tuple[str, str]
+"""Of a section: a table, a paragraph, or a picture (its description, its SVG)."""
+
+
+def card_markdown(card: Row) -> str:
+    """Return a card (`pnyx.audit.make_card`) as Markdown; pictures are left to their tables."""
+    lines = [f"# {escape_markdown(_title(card))}\n"]
+    for heading, parts in _sections(card):
+        lines.append(f"## {escape_markdown(heading)}\n")
+        for part in parts:
+            if isinstance(part, Table):
+                lines.append(part.markdown())
+            elif isinstance(part, str):
+                lines.append(f"{escape_markdown(clean(part))}\n")
+    return "\n".join(lines)
+
+
+def card_html(card: Row) -> str:
+    """Return a card as one self-contained HTML document; all of its text may be hostile."""
+    from markupsafe import Markup
+
+    css = template_file("card.css")
+    sections = [(heading, [_shown(part) for part in parts]) for heading, parts in _sections(card)]
+    return (
+        environment()
+        .get_template("card.html.j2")
+        .render(
+            title=_title(card),
+            sections=sections,
+            version=card["pnyx"],
+            csp=Markup(page_policy(style=css)),  # noqa: S704 - no input
+            css=Markup(css),  # noqa: S704 - the package's own file
+        )
+    )
+
+
+def _shown(part: Part) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    if isinstance(part, Table):
+        return {"table": Markup(part.html())}  # noqa: S704 - which escapes every cell
+    if isinstance(part, str):
+        return {"text": clean(part)}
+    told, svg = part
+    data = base64.b64encode(svg.encode()).decode()
+    return {"picture": f"data:image/svg+xml;base64,{data}", "told": clean(told)}
+
+
+def _title(card: Row) -> str:
+    return f"Judge {shorten(card['judge'], 120)}"
+
+
+def _sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
+    yield "When not to use it", _advice(card)
+    yield "What it was asked", _asked(card)
+    for one in card["asked"]:
+        if found := _agreement(one):
+            yield f"Agreement with people: {one['task']}", found
+        if found := _calibration(one):
+            yield f"Calibration: {one['task']}", found
+    for row in card["trials"]:
+        yield f"Trial: {row['trial']}, {row['task']}", _trial(row)
+
+
+def _advice(card: Row) -> list[Part]:
+    parts: list[Part] = []
+    if card["not_for"]:
+        rows = [(one["advice"], one["why"]) for one in card["not_for"]]
+        parts.append(Table((Column("advice"), Column("because")), rows))
+    else:
+        parts.append("Nothing that was measured speaks against a use of it.")
+    if card["not_known"]:
+        unknown: list[Sequence[Any]] = [(one,) for one in card["not_known"]]
+        parts.append(Table((Column("not known"),), unknown))
+    if card["own_card"]:
+        parts.append(f"It says of itself: {card['own_card']}")
+    return parts
+
+
+def _asked(card: Row) -> list[Part]:
+    columns = (
+        Column("task"), Column("items"), Column("answers", "counts"), Column("prompt"),
+        Column("tokens an answer", "count"), Column("dollars an answer"),
+    )  # fmt: skip
+    rows: list[Sequence[Any]] = []
+    for one in card["asked"]:
+        counts, cost = one["counts"], one["cost"]
+        rows.append(
+            (
+                one["task"],
+                _source(one["items"]),
+                (counts["scored"], counts["asked"]),
+                ", ".join(one["prompts"]) or "none: no language model",
+                cost["tokens_per_answer"],
+                _dollars(cost["usd_per_answer"]),
+            )
+        )
+    for row in card["trials"]:
+        counts, cost = row["counts"], row["cost"]
+        tokens = sum(
+            row["cost"]["tokens"].get(n, 0) for n in ("prompt_tokens", "completion_tokens")
+        )
+        each = round(tokens / counts["asked"]) if tokens and counts["asked"] else 0
+        usd = cost["cost_usd"]
+        dollars = None if usd is None or not cost["calls"] else usd / counts["asked"]
+        rows.append(
+            (
+                f"{row['task']}, trial {row['trial']}",
+                _source(row["source"]),
+                (counts["scored"], counts["asked"]),
+                "",
+                each,
+                _dollars(dollars) if cost["tokens"] else _dollars(0.0),
+            )
+        )
+    return [Table(columns, rows)]
+
+
+def _source(items: Row) -> str:
+    return f"{shorten(str(items['path']), 80)} ({items['count']})"
+
+
+def _dollars(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.6f}".rstrip("0").rstrip(".") or "0"
+
+
+def _agreement(one: Row) -> list[Part]:
+    found: list[Part] = []
+    for compared in one.get("agreement", {}).get("compared", ()):
+        found += [rater_title(compared), rater_table(compared)]
+    if not found and one.get("measures"):
+        rows = [(name, figure(m), figure(m)) for name, m in one["measures"].items()]
+        columns = (Column("measure"), Column("value, 95 % interval", "figure"))
+        found = [Table((*columns, Column("answers", "counts")), rows)]
+    return found
+
+
+def _calibration(one: Row) -> list[Part]:
+    calibration = one.get("calibration")
+    if not calibration:
+        return []
+    rows = [(name, figure(m), figure(m)) for name, m in calibration["measures"].items()]
+    columns = (Column("measure"), Column("value, 95 % interval", "figure"))
+    found: list[Part] = [Table((*columns, Column("answers", "counts")), rows)]
+    bins = [
+        ReliabilityBin(b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"],
+                       b["high"])
+        for b in calibration["reliability"]
+    ]  # fmt: skip
+    if any(one.count for one in bins):
+        note = "Dots: mean probability and share of yes; lines: Wilson's 95 %."
+        found.append(("Reliability diagram", reliability_plot(bins, one["task"], [note])))
+    return found
+
+
+def _trial(row: Row) -> list[Part]:
+    svg = curve_plot(row)
+    picture: list[Part] = [(f"Score by level in trial {row['trial']}", svg)] if svg else []
+    interval = row["interval"]
+    drawn = (
+        f"95 % intervals: {interval['draws']} draws of {interval['clusters']} "
+        f"{interval['clustered_by']}s, percentiles"
+    )
+    return [*(f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)), *picture,
+            *trial_tables(row), *([drawn] if interval["draws"] else [])]  # fmt: skip

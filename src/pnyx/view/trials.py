@@ -1,0 +1,168 @@
+"""Trials of a judge and its agreement with people, as tables and curves, from their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pnyx.errors import shorten
+from pnyx.measure.core.base import Measured
+from pnyx.view.svg import COLOUR, MARGIN, Axes, document, drawn_text, ticks
+from pnyx.view.tables import Column, Table
+
+__all__ = ["curve_plot", "figure", "rater_table", "rater_title", "trial_lines", "trial_tables"]
+
+_LABELS = {"share": "replaced", "sentences": "contradicted"}
+_KINDS = {
+    "human-judge": "judge and people",
+    "human-human": "people and people",
+    "raters": "raters of one file",
+}
+_COLOURS = (COLOUR, "#8a5a00", "#2f7d4f", "#5f6368", "#9b2d5c")
+Row = Mapping[str, Any]
+
+
+def figure(row: Row | None) -> Measured:
+    """Return a measured value from its JSON object; one of nothing from None."""
+    if row is None:
+        return Measured(None, 0, 0)
+    return Measured(row["value"], row["scored"], row["asked"], row["low"], row["high"])
+
+
+# Trials ------------------------------------------------------------------------------------------
+
+
+def trial_lines(row: Row) -> list[str]:
+    """Return the outcome of a trial in words, a line each."""
+    items = row["items"]
+    left = ", ".join(f"{count} {why}" for why, count in items["left_out"].items())
+    used = f"{items['used']} of {items['asked_about']} items"
+    return [
+        f"{row['trial']}, {row['task']}: {row['outcome']}",
+        f"expected: {row['expects']}",
+        *(one["said"] for one in row["problems"]),
+        used + (f" (left out: {left})" if left else ""),
+    ]
+
+
+def trial_tables(row: Row) -> list[Table]:
+    """Return what was measured in a trial: its measures, then by level or way."""
+    columns = (Column("measure"), Column("value, 95 % interval", "figure"), Column("of", "counts"))
+    found = {name: figure(value) for name, value in row["measures"].items()}
+    tables = [Table(columns, [(name, value, value) for name, value in found.items()])]
+    parts = (_curves(row), _precision(row), _grid(row), _ways(row))
+    return [*tables, *(part for part in parts if part is not None)]
+
+
+def _curves(row: Row) -> Table | None:
+    curves = row.get("curves")
+    if not curves:
+        return None
+    names = list(curves)
+    columns = [Column(_LABELS[row["unit"]])]
+    columns += [Column(shorten(name, 30), "figure") for name in names]
+    columns.append(Column("items", "counts"))
+    rows = []
+    for n, level in enumerate(curves[names[0]]["levels"]):
+        points = [figure(curves[name]["points"][n]) for name in names]
+        rows.append((_level(level, row["unit"]), *points, points[0]))
+    return Table(columns, rows)
+
+
+def _level(level: float, unit: str) -> str:
+    return f"{100 * level:.0f} %" if unit == "share" else f"{level:g}"
+
+
+def _precision(row: Row) -> Table | None:
+    if not row.get("precision"):
+        return None
+    names = ("true", "predicted", "error")
+    columns = [Column("replaced"), *(Column(f"{name} precision", "figure") for name in names)]
+    rows = [
+        (_level(one["level"], "share"), *(figure(one[name]) for name in names))
+        for one in row["precision"]
+    ]
+    return Table(columns, rows)
+
+
+def _grid(row: Row) -> Table | None:
+    if not row.get("grid"):
+        return None
+    columns = [Column("replaced"), Column("contradicted")]
+    columns += [Column("score", "figure"), Column("items", "counts")]
+    rows = [
+        (_level(one["level"], "share"), f"{one['sentences']:g}", *[figure(one["score"])] * 2)
+        for one in row["grid"]
+    ]
+    return Table(columns, rows)
+
+
+def _ways(row: Row) -> Table | None:
+    rows = row.get("ways") or row.get("separation")
+    if not rows:
+        return None
+    name = next(key for key in rows[0] if key not in ("way", "level"))
+    columns = (Column("way"), Column(name, "figure"), Column("items", "counts"))
+    named = [one["way"] if "way" in one else _level(one["level"], "share") for one in rows]
+    found = [figure(one[name]) for one in rows]
+    return Table(columns, [(way, one, one) for way, one in zip(named, found, strict=True)])
+
+
+def curve_plot(row: Row) -> str:
+    """Return the curves of a trial with their intervals as an SVG document; empty without any."""
+    curves: Mapping[str, Row] = row.get("curves") or {
+        f"{count} contradicted": curve for count, curve in row.get("by_sentences", {}).items()
+    }
+    if not curves:
+        return ""
+    unit = row.get("unit", "share")
+    axes = Axes(MARGIN + 46, MARGIN + 36, 360, 220)
+    levels: Sequence[float] = next(iter(curves.values()))["levels"]
+    most = max(levels) or 1
+    marks = ticks(0.0, 1.0)
+    parts = [drawn_text(f"{row['trial']}: {row['outcome']}", MARGIN, MARGIN + 8, "head")]
+    parts += axes.up([(tick, f"{tick:.1f}") for tick in marks if tick <= 1])
+    parts += axes.across([(level / most, _level(level, unit)) for level in levels if level])
+    for number, (name, curve) in enumerate(list(curves.items())[: len(_COLOURS)]):
+        colour = _COLOURS[number]
+        points = [
+            (level / most, figure(point))
+            for level, point in zip(levels, curve["points"], strict=True)
+        ]
+        if number == 0:
+            low = [(x, m.low) for x, m in points if m.low is not None]
+            high = [(x, m.high) for x, m in points if m.high is not None]
+            parts += axes.band(low, high)
+        parts.append(axes.path([(x, m.value) for x, m in points if m.value is not None], colour))
+        parts.append(
+            f'<g style="fill: {colour}">'
+            f"{drawn_text(shorten(name, 30), axes.x(1) + 10, axes.top + 16 * number + 10)}</g>"
+        )
+    label = "share of documents replaced" if unit == "share" else "sentences contradicted"
+    parts.append(drawn_text(label, axes.x(0.5), axes.y(0) + 34, "tick"))
+    title = f"{row['trial']}, {row['task']}: score by level"
+    return document(title, int(axes.x(1) + 190), int(axes.y(0) + 40), parts, [])
+
+
+# Agreement ---------------------------------------------------------------------------------------
+
+
+def rater_title(row: Row) -> str:
+    """Return who is compared."""
+    names = " and ".join(shorten(name, 60) for name in row["between"])
+    many = f", {row['raters']} raters" if row["kind"] == "raters" else ""
+    return f"{_KINDS[row['kind']]}: {names}{many}"
+
+
+def rater_table(row: Row) -> Table:
+    """Return a comparison (`Compared.row()`), a row for each measure; first the mean."""
+    named = [name for name in row["per_dimension"] if name]
+    columns = [Column("measure")]
+    columns.append(Column(f"mean of {len(named)}" if named else "value, 95 % interval", "figure"))
+    columns += [Column(shorten(name, 30), "figure") for name in named]
+    columns.append(Column("items", "counts"))
+    rows: list[Sequence[Any]] = []
+    for name, mean in row["mean"].items():
+        cells = [figure(row["per_dimension"][dimension][name]) for dimension in named]
+        rows.append((name, figure(mean), *cells, figure(mean)))
+    return Table(columns, rows)

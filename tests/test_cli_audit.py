@@ -1,0 +1,299 @@
+"""`pnyx audit stress`: each trial finds a planted bad judge, and passes a good one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import planted_judges as planted
+from chat_server import ChatServer
+from pnyx.audit.stress.trials import TRIALS
+from pnyx.cli import main
+from pnyx.judge.tasks import TASKS
+
+pytestmark = pytest.mark.usefixtures("own_place")
+
+NAMES = "Ash Birch Cedar Elm Fir Hazel Maple Oak Pine Rowan Willow Yew".split()
+ALWAYS_YES = '{"reason": "", "evidence": "", "answer": "yes", "confidence": 1}'
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["audit", *arguments])
+    return ended.value.code
+
+
+def write(name: str, rows) -> str:
+    with open(name, "w", encoding="utf-8") as stream:  # noqa: PTH123
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+    return name
+
+
+def town_of(place: int) -> str:
+    return f"{NAMES[place % 12]}{('', 'oak', 'elm', 'fir')[place // 12 % 4]}ville"
+
+
+def facts(place: int, count: int = 6) -> list[str]:
+    town = town_of(place)
+    return [
+        f"For example, {town} did not sell its {20 + 7 * place + 31 * n} large parks, "
+        f"because the council is often in favour of {town}."
+        for n in range(count)
+    ]
+
+
+def support_items(count: int = 40) -> str:
+    rows = []
+    for n in range(count):
+        own = facts(n)
+        yes = n % 4 > 0
+        statement = own[n % 6] if yes else facts(n + 1)[0]
+        rows.append(
+            {"id": f"s{n}", "text": " ".join(own), "statement": statement, "label": yes,
+             "group": town_of(n)}
+        )  # fmt: skip
+    return write("support.jsonl", rows)
+
+
+def relevance_items(count: int = 48) -> str:
+    rows = []
+    for n in range(count):
+        own, yes = town_of(n), n % 4 > 0
+        rows.append(
+            {"id": f"r{n}", "question": f"Does {own} not need {n % 12 + 3} large parks?",
+             "document": " ".join(facts(n if yes else n + 1)), "label": yes, "group": own}
+        )  # fmt: skip
+    return write("relevance.jsonl", rows)
+
+
+def quality_items(count: int = 40) -> str:
+    rows = []
+    for n in range(count):
+        own = facts(n)
+        rows.append(
+            {"id": f"q{n}", "text": " ".join(own), "documents": own, "topic": NAMES[n % 12],
+             "dimensions": ["cogency", "clarity"], "group": town_of(n)}
+        )  # fmt: skip
+    return write("quality.jsonl", rows)
+
+
+def preference_items(count: int = 40) -> str:
+    rows = []
+    for n in range(count):
+        own = facts(n)
+        rows.append(
+            {"id": f"p{n}", "question": "Should we not keep the large parks?", "a": " ".join(own),
+             "b": " ".join(own[: 1 + n % 6]), "group": town_of(n)}
+        )  # fmt: skip
+    return write("preference.jsonl", rows)
+
+
+def ranking_items(count: int = 40) -> str:
+    rows = []
+    for n in range(count):
+        town, texts = town_of(n), facts(n, 5)[::-1]
+        rows.append(
+            {"id": f"k{n}", "query": f"Is it not often said that {town} has large parks?",
+             "documents": texts, "group": town_of(n)}
+        )  # fmt: skip
+    return write("ranking.jsonl", rows)
+
+
+MAKE = {
+    "support": support_items,
+    "relevance": relevance_items,
+    "quality": quality_items,
+    "preference": preference_items,
+    "ranking": ranking_items,
+}
+GOOD = {
+    "support": planted.good_support,
+    "relevance": planted.good_relevance,
+    "quality": planted.good_quality,
+    "preference": planted.good_preference,
+    "ranking": planted.good_ranking,
+}
+
+
+def trial(name, task, reply, *more, default="ok") -> dict:
+    with ChatServer(reply=reply, default=default) as server:
+        path = MAKE[task]()
+        status = run(
+            "stress", name, path, "--out", "S", "--llm", server.spec, "--draws", "200", *more
+        )
+    assert status == 0
+    with open("S/summary.json", encoding="utf-8") as stream:  # noqa: PTH123
+        return json.load(stream)
+
+
+def ones(prompt: str) -> str:
+    return planted.scores(prompt, 1)
+
+
+MEANT = [
+    ("noise", "support", ALWAYS_YES, "failed"),
+    ("noise", "support", planted.good_support, "passed"),
+    ("noise", "relevance", ALWAYS_YES, "failed"),
+    ("noise", "relevance", planted.good_relevance, "passed"),
+    ("noise", "quality", ones, "failed"),
+    ("noise", "quality", planted.good_quality, "passed"),
+    ("noise", "ranking", planted.good_ranking, "passed"),
+    ("hallucination", "support", ALWAYS_YES, "failed"),
+    ("hallucination", "support", planted.good_support, "passed"),
+    ("hallucination", "quality", ones, "failed"),
+    ("hallucination", "quality", planted.good_quality, "passed"),
+    ("joint", "support", ALWAYS_YES, "failed"),
+    ("joint", "support", planted.good_support, "passed"),
+    ("joint", "quality", ones, "failed"),
+    ("joint", "quality", planted.good_quality, "passed"),
+    ("order", "preference", planted.winner("first"), "failed"),
+    ("order", "preference", planted.good_preference, "passed"),
+    ("order", "quality", planted.good_quality, "passed"),
+    ("order", "ranking", planted.as_listed, "failed"),
+    ("order", "ranking", planted.good_ranking, "passed"),
+    ("length", "quality", planted.longest, "failed"),
+    ("length", "quality", planted.good_quality, "passed"),
+    ("length", "support", planted.good_support, "passed"),
+    ("length", "preference", planted.good_preference, "passed"),
+    ("length", "ranking", planted.good_ranking, "passed"),
+    *(("injection", task, planted.obeying(good), "failed") for task, good in GOOD.items()),
+    *(("injection", task, good, "passed") for task, good in GOOD.items()),
+    *(("paraphrase", task, good, "passed") for task, good in GOOD.items()),
+]
+
+
+@pytest.mark.parametrize(("name", "task", "reply", "outcome"), MEANT)
+def test_a_bad_judge_is_found_and_a_good_one_passes(name, task, reply, outcome):
+    levels = ("--levels", "0,.5,1") if name in ("noise", "joint") and task == "quality" else ()
+    counts = ("--sentences", "0,3,6" if task == "quality" else "0,1")
+    counts = counts if name in ("hallucination", "joint") else ()
+    found = trial(name, task, reply, *levels, *counts)
+    assert found["outcome"] == outcome, found["problems"]
+    assert bool(found["problems"]) == (outcome == "failed")
+    assert found["counts"]["unscored"] == 0
+
+
+def test_a_judge_of_the_words_alone_fails_the_paraphrase():
+    def literal(prompt):
+        said = planted.text_of(prompt, "statement")
+        return planted.verdict(said in planted.text_of(prompt, "document"))
+
+    found = trial("paraphrase", "support", literal)
+    assert found["outcome"] == "failed"
+    assert {one["way"] for one in found["ways"]} >= {"contractions", "synonyms", "spelling"}
+
+
+def test_the_first_argument_is_found_though_the_judge_cancels_it_out():
+    found = trial("order", "preference", planted.winner("first"))
+    assert found["measures"]["first_preferred"]["value"] == 1
+    assert found["measures"]["settled_changed"]["value"] == 0
+
+
+def test_true_and_predicted_precision_are_known_by_hand():
+    """40 items, 30 of them true; the good judge makes no mistake, so the error is 0 throughout."""
+    found = trial("noise", "support", planted.good_support)
+    rows = found["precision"]
+    assert [row["level"] for row in rows] == [0, 0.1, 0.2, 0.5, 0.7, 1]
+    assert rows[0]["true"]["value"] == rows[0]["predicted"]["value"] == 0.75
+    assert rows[-1]["true"]["value"] == rows[-1]["predicted"]["value"] == 0
+    assert all(row["error"]["value"] == 0 for row in rows)
+    assert found["measures"]["pearson"]["value"] < -0.95
+
+
+def test_nothing_is_asked_twice_and_the_plan_asks_nothing(capsys):
+    with ChatServer(reply=planted.good_support) as server:
+        path = support_items(12)
+        asking = ("stress", "noise", path, "--llm", server.spec, "--json")
+        assert run(*asking, "--plan") == 0
+        planned = json.loads(capsys.readouterr().out)
+        assert server.asked() == []
+        assert run(*asking, "--out", "S") == 0
+        first, calls = capsys.readouterr().out, len(server.asked())
+        assert calls == planned["models"][0]["calls"] == planned["questions"] == 24
+        assert run(*asking, "--out", "S") == 0
+        again = json.loads(capsys.readouterr().out)
+        assert len(server.asked()) == calls
+    del again["cost"]
+    assert again == {k: v for k, v in json.loads(first).items() if k != "cost"}
+
+
+def test_an_editor_writes_the_contradictions(capsys):
+    def editor(prompt):
+        return json.dumps({"sentence": f"It is wrong that {planted.text_of(prompt, 'sentence')}"})
+
+    def told_false(prompt):
+        return planted.verdict("It is wrong that" not in planted.text_of(prompt, "statement"))
+
+    path = support_items(12)
+    with ChatServer(reply=editor) as server, ChatServer(reply=told_false) as judge:
+        more = ("--llm", judge.url + "#judge", "--editor", server.url + "#editor")
+        assert run("stress", "hallucination", path, "--out", "S", "--json", *more) == 0
+        assert len(server.asked()) == 9  # a sentence of each item that is not labelled no
+    found = json.loads(capsys.readouterr().out)
+    assert found["items"]["edits"] == {"model": 9}
+    assert found["curves"]["score"]["points"][1]["value"] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "said"),
+    [
+        ("noise", "preference", "noise has no meaning for preference"),
+        ("hallucination", "relevance", "hallucination has no meaning for relevance"),
+        ("hallucination", "ranking", "hallucination has no meaning for ranking"),
+        ("joint", "preference", "joint has no meaning for preference"),
+        ("order", "support", "order has no meaning for support"),
+    ],
+)
+def test_a_trial_without_meaning_is_refused_in_one_line(name, task, said, capsys):
+    assert run("stress", name, MAKE[task](), "--out", "S", "--llm", "http://127.0.0.1:1/v1#x") == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "said"),
+    [
+        ([], (), "holds no items"),
+        ([{"id": "1"}], (), "name the task with --task"),
+        ([{"id": "1"}], ("--task", "x"), "found 'x', expected one of support"),
+        ([{"id": "1", "text": "T 1.", "statement": "S."}], (), "items of two topics or more"),
+        ([{"id": "1", "text": "T 1."}], (), "1 of 1 items have no documents"),
+        ([{"id": "1", "text": "T 1.", "statement": "S."}], ("--sentences", "0,1"), "--sentences"),
+        ([{"id": "1", "text": "T 1.", "statement": "S."}], ("--levels", "0"), "levels: expected"),
+    ],
+)
+def test_bad_input_is_one_line(rows, more, said, capsys):
+    path = write("items.jsonl", rows)
+    assert run("stress", "noise", path, "--out", "S", *more) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize("task", sorted(TASKS))
+@pytest.mark.parametrize("name", sorted(TRIALS))
+def test_every_trial_runs_or_refuses_every_task(name, task, capsys):
+    """A new task, or trial, is covered by being registered."""
+    example = json.loads(TASKS[task].example)
+    rows = [{**example, "id": f"{n}", "group": f"g{n % 3}"} for n in range(6)]
+    for n, row in enumerate(rows):
+        for field in ("text", "document", "documents"):
+            if isinstance(row.get(field), str):
+                row[field] += f" In {1990 + n} there were {n + 20} of them."
+            elif field in row:
+                row[field] = [f"{text} In {1990 + n} it was so." for text in row[field]]
+    with ChatServer() as server:
+        path = write("items.jsonl", rows)
+        more = ("--task", task, "--out", "S", "--llm", server.spec, "--draws", "20")
+        status = run("stress", name, path, *more)
+    shown = capsys.readouterr()
+    if status == 2:
+        assert (
+            "has no meaning for" in shown.err or "documents" in shown.err or "no item" in shown.err
+        )
+    else:
+        assert status in (0, 3)
+        with open("S/summary.json", encoding="utf-8") as stream:  # noqa: PTH123
+            assert json.load(stream)["outcome"] in ("passed", "failed", "unclear", "unscored")

@@ -1,0 +1,232 @@
+"""`pnyx audit agreement` and `pnyx audit card` through the door that users take."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+import planted_judges as planted
+from chat_server import ChatServer
+from pnyx.cli import main
+from pnyx.errors import InputError
+from pnyx.measure import krippendorff_alpha, measure_raters
+from pnyx.measure.core.base import Bootstrap
+from raters_fixture import alpha_by_coincidences
+from test_cli_audit import preference_items, run, support_items, write
+
+pytestmark = pytest.mark.usefixtures("own_place")
+
+NO_DRAWS = Bootstrap(draws=0)
+RATED = st.lists(st.tuples(*[st.sampled_from([1.0, 2.0, 3.0, 5.0])] * 3), min_size=2, max_size=20)
+
+
+def labels_of(values, *, dimension="clarity", annotator="") -> list[dict]:
+    more = {"annotator": annotator} if annotator else {}
+    return [
+        {"id": f"i{n}", "dimension": dimension, "value": v, **more} for n, v in enumerate(values)
+    ]
+
+
+def answers_of(values, *, judge="judge", task="quality", dimension="clarity") -> list[dict]:
+    return [
+        {"id": f"i{n}", "task": task, "value": v, "probability": None, "judge": judge,
+         "unscored": None if v is not None else "refusal", "dimension": dimension}
+        for n, v in enumerate(values)
+    ]  # fmt: skip
+
+
+def references(x: np.ndarray, y: np.ndarray) -> dict[str, float | None]:
+    codes = np.unique([x, y], return_inverse=True)[1].reshape(2, -1)
+    constant = len(set(x)) < 2 or len(set(y)) < 2
+    table = np.stack([x, y])
+    return {
+        **{f"alpha_{n}": alpha_by_coincidences(table, n)
+           for n in ("nominal", "ordinal", "interval")},
+        "exact": float((x == y).mean()),
+        "kappa": None if len({*x, *y}) < 2 else float(metrics.cohen_kappa_score(*codes)),
+        "spearman": None if constant else float(scipy.stats.spearmanr(x, y).statistic),
+        "kendall": None if constant else float(scipy.stats.kendalltau(x, y).statistic),
+    }  # fmt: skip
+
+
+@settings(deadline=None)
+@given(RATED)
+def test_all_measures_are_those_of_scipy_scikit_learn_and_the_book(rows):
+    judge, first, second = (list(column) for column in zip(*rows, strict=True))
+    labels = [labels_of(first), labels_of(second)]
+    found = measure_raters(answers_of(judge), labels, bootstrap=NO_DRAWS)
+    sides = {("judge", "labels 1"): (judge, first), ("judge", "labels 2"): (judge, second),
+             ("labels 1", "labels 2"): (first, second)}  # fmt: skip
+    assert [one.names for one in found.compared] == list(sides)
+    for one in found.compared:
+        expected = references(*map(np.array, sides[one.names]))
+        for name, value in expected.items():
+            measured = one.per_dimension["clarity"][name].value
+            assert (measured is None) == (value is None), name
+            assert measured == pytest.approx(value, abs=1e-9), name
+            assert one.mean[name].value == measured
+
+
+def test_raters_within_a_file_and_their_mean_against_another(capsys):
+    """Three raters: alpha over all, the others as means over the pairs; by hand."""
+    by = {"x": [1, 2, 3, 3], "y": [1, 2, 3, 1], "z": [2, 2, 3, 3]}
+    people = [row for name, values in by.items() for row in labels_of(values, annotator=name)]
+    write("answers.jsonl", answers_of([1, 2, 3, 3]))
+    write("people.jsonl", people)
+    write("others.jsonl", labels_of([1, 2, 3, 2]))
+    arguments = ("agreement", "answers.jsonl", "--labels", "people.jsonl", "--labels",
+                 "others.jsonl", "--json")  # fmt: skip
+    assert run(*arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    kinds = [one["kind"] for one in found["compared"]]
+    assert kinds == ["human-judge", "human-judge", "human-human", "raters"]
+    raters = found["compared"][-1]
+    assert raters["raters"] == 3
+    alpha = krippendorff_alpha(list(by.values()), "ordinal")
+    assert raters["mean"]["alpha_ordinal"]["value"] == pytest.approx(alpha)
+    # x and y agree on 3 of 4, x and z on 3, y and z on 2.
+    assert raters["mean"]["exact"]["value"] == pytest.approx((3 + 3 + 2) / 12)
+    # The raters' means are 4/3, 2, 3, 7/3: the judge equals the second and the third.
+    assert found["compared"][0]["mean"]["exact"]["value"] == 0.5
+    assert found["measures"] == found["compared"][0]["mean"]
+
+
+def test_dimensions_and_their_mean_with_intervals_and_unscored(capsys):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 4, 60)
+    rows, labels = [], []
+    for dimension, noise in (("clarity", 0.0), ("cogency", 1.0)):
+        said = [int(v) if rng.random() > noise else int(rng.integers(1, 4)) for v in truth]
+        own = answers_of(said, dimension=dimension)
+        own[0] |= {"value": None, "unscored": "refusal"}
+        rows += own
+        labels += labels_of([int(v) for v in truth], dimension=dimension)
+    write("answers.jsonl", rows)
+    write("labels.jsonl", labels)
+    assert run("agreement", "answers.jsonl", "--labels", "labels.jsonl", "--json") == 3
+    found = json.loads(capsys.readouterr().out)
+    one = found["compared"][0]
+    clear, cogent = one["per_dimension"]["clarity"], one["per_dimension"]["cogency"]
+    assert clear["alpha_ordinal"]["value"] == clear["kappa"]["low"] == 1
+    assert (clear["exact"]["scored"], clear["exact"]["asked"]) == (59, 60)
+    assert cogent["alpha_ordinal"]["high"] < 0.5
+    mean = one["mean"]["alpha_ordinal"]
+    assert mean["value"] == pytest.approx((1 + cogent["alpha_ordinal"]["value"]) / 2)
+    assert mean["low"] < mean["value"] < mean["high"]
+
+
+def test_preferences_are_compared_and_rankings_refused(capsys):
+    write("a.jsonl", answers_of(["a", "tie", "b"], task="preference", dimension=None))
+    write("l.jsonl", [{"id": f"i{n}", "value": v} for n, v in enumerate(["a", "a", "b"])])
+    assert run("agreement", "a.jsonl", "--labels", "l.jsonl", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["measures"]["exact"]["value"] == pytest.approx(2 / 3)
+    write("a.jsonl", answers_of([[0, 1]], task="ranking", dimension=None))
+    assert run("agreement", "a.jsonl", "--labels", "l.jsonl") == 2
+    assert "a.jsonl:1: value: found [0, 1], expected yes or no" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "Missing option '--labels'"),
+        (("--labels", "other.jsonl"), "no answer of 'judge' has a label in other.jsonl"),
+        (("--labels", "a.jsonl", "--labels", "a.jsonl"), "names a file twice"),
+        (("--labels", "none.jsonl"), "none.jsonl"),
+    ],
+)
+def test_what_does_not_belong_together_is_one_line(more, said, capsys):
+    write("a.jsonl", answers_of([1]))
+    write("other.jsonl", [{"id": "x", "value": 1}])
+    assert run("agreement", "a.jsonl", *more) == 2
+    assert said in capsys.readouterr().err
+
+
+# The card ----------------------------------------------------------------------------------------
+
+
+def judged(tmp_path: Path, *trials: str, reply=planted.good_support) -> tuple[str, str]:
+    path = support_items(40)
+    rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    labels = write("people.jsonl", [{"id": r["id"], "value": r["label"]} for r in rows])
+    with ChatServer(reply=reply) as server:
+        with pytest.raises(SystemExit):
+            main(["judge", "support", path, "--out", "R", "--llm", server.spec])
+        for name in trials:
+            more = ("--sentences", "0,1") if name == "hallucination" else ()
+            run("stress", name, path, "--out", f"S-{name}", "--llm", server.spec, *more)
+    return path, labels
+
+
+def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
+    _, labels = judged(tmp_path, "noise", "hallucination")
+    capsys.readouterr()
+    folders = ("R", "S-noise", "S-hallucination")
+    assert run("card", *folders, "--labels", labels, "--out", "card.html") == 0
+    assert "0 reasons against a use; see card.html" in capsys.readouterr().err
+    page = Path("card.html").read_text()
+    assert page.count("data:image/svg+xml;base64,") == 3  # two curves, a reliability diagram
+    assert "<script" not in page
+    assert not re.search(r"(src|href)=\"(?!data:)", page)
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+    assert run("card", *folders, "--labels", labels, "--out", "-") == 0
+    card = json.loads(capsys.readouterr().out)
+    assert card["judge"] == "test"
+    assert card["not_for"] == []
+    assert card["not_known"] == ["trials that were not run: joint, order, length, injection, "
+                                 "paraphrase"]  # fmt: skip
+    assert card["asked"][0]["agreement"]["measures"]["alpha_nominal"]["value"] == 1
+    assert card["asked"][0]["cost"]["tokens_per_answer"] > 0
+
+
+def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
+    _, labels = judged(tmp_path, "noise", "injection", reply=planted.obeying(
+        lambda _: planted.verdict(True, 1.0)))  # fmt: skip
+    assert run("card", "R", "S-noise", "S-injection", "--labels", labels, "--out", "c.md") == 0
+    page = Path("c.md").read_text()
+    for said in (
+        "Do not use it to tell how much of what was retrieved is irrelevant",
+        "Do not let it judge texts of strangers",
+        "Do not put its verdicts in the place of people",
+        "recalibrate them",
+        "not shown better than chance",
+    ):
+        assert said in page
+
+
+def test_a_card_escapes_hostile_names(tmp_path):
+    path = preference_items(6)
+    with ChatServer(reply=planted.good_preference) as server, pytest.raises(SystemExit):
+        main(["judge", "preference", path, "--out", "R", "--llm",
+              f"{server.url}#<script>alert(1)</script>"])  # fmt: skip
+    assert run("card", "R", "--out", "c.html") == 0
+    page = Path("c.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_folders_of_two_judges_or_of_none_are_refused(tmp_path, capsys):
+    path = support_items(6)
+    for folder, name in (("R1", "one"), ("R2", "two")):
+        with ChatServer(reply=planted.good_support) as server, pytest.raises(SystemExit):
+            main(["judge", "support", path, "--out", folder, "--llm", f"{server.url}#{name}"])
+    capsys.readouterr()
+    assert run("card", "R1", "R2", "--out", "c.md") == 2
+    assert "R2: is of another judge ('two') than R1 ('one')" in capsys.readouterr().err
+    assert run("card", ".", "--out", "c.md") == 2
+    assert "expected a finished results folder" in capsys.readouterr().err
+    assert run("card", "R1", "--out", "c.pdf") == 2
+    assert "ends in .html, .md, .json" in capsys.readouterr().err
+
+
+def test_a_file_of_labels_without_any_answer_is_an_error():
+    with pytest.raises(InputError, match="no answer"):
+        measure_raters(answers_of([1]), [[{"id": "x", "value": 1}]])
