@@ -85,7 +85,7 @@ def argue(
     return replace(
         case,
         quality=quality if of_all else {},
-        weighed=weighed and weighed.weighed,
+        weighed=weighed.weighed if weighed else None,
         judges={**cards, **(weighed.cards if weighed else {}), **case.judges},
         settings={"search": found.described(searcher, question), "writer": writer.name},
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
