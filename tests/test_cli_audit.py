@@ -9,7 +9,7 @@ import pytest
 import planted_judges as planted
 from chat_server import ChatServer
 from pnyx.audit.stress.trials import TRIALS
-from pnyx.cli import main
+from pnyx.cli import app, main
 from pnyx.judge.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -163,6 +163,7 @@ MEANT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "task", "reply", "outcome"), MEANT)
 def test_a_bad_judge_is_found_and_a_good_one_passes(name, task, reply, outcome):
     levels = ("--levels", "0,.5,1") if name in ("noise", "joint") and task == "quality" else ()
@@ -272,6 +273,12 @@ def test_bad_input_is_one_line(rows, more, said, capsys):
     assert "Traceback" not in shown
 
 
+def test_the_command_offers_every_trial():
+    stress = app.get_command(None, "audit").commands["stress"]
+    assert next(p for p in stress.params if p.name == "trial").type.choices == tuple(TRIALS)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("task", sorted(TASKS))
 @pytest.mark.parametrize("name", sorted(TRIALS))
 def test_every_trial_runs_or_refuses_every_task(name, task, capsys):

@@ -261,21 +261,19 @@ def _compare(
         name: len(own) if asked is None else sum(key[1] == name for key in asked)
         for name, own in by_dimension.items()
     }
-    cells = {
-        (name, measure): function
-        for name, own in by_dimension.items()
-        for measure, function in _functions(table[:, own]).items()
-    }
+    found = {name: _functions(table[:, own]) for name, own in by_dimension.items()}
     values = {
-        at: float(function(np.ones((1, len(by_dimension[at[0]]))))[0])
-        for at, function in cells.items()
+        (name, measure): float(function(np.ones((1, len(by_dimension[name]))))[0])
+        for name, functions in found.items()
+        for measure, function in functions.items()
     }
-    drawn: dict[tuple[str, str], list[Floats]] = {at: [] for at in cells}
     many = len(raters) * (len(raters) - 1) // 2 > _DRAWN_PAIRS
+    drawn: dict[tuple[str, str], list[Floats]] = {at: [] for at in values}
     for weights in draw_weights(clusters, bootstrap):
-        for at, function in cells.items():
-            if not (many and at[1] in _PAIRED):
-                drawn[at].append(function(weights[:, by_dimension[at[0]]]))
+        for name, measure in values:
+            if not (many and measure in _PAIRED):
+                own = weights[:, by_dimension[name]]
+                drawn[name, measure].append(found[name][measure](own))
     per_dimension = {
         name: {
             measure: _measured(
