@@ -197,8 +197,8 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 
 def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
-    from pnyx.view.build import doubts, label_notes
     from pnyx.view.model import measure_wording
+    from pnyx.view.notes import doubts, label_notes
 
     lines, judges = [], case.judges.items()
     for side in case.sides:

@@ -1,0 +1,106 @@
+"""What a page says of a case in a sentence: its doubts, its labels, what became of passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pnyx.errors import shorten
+from pnyx.search.topics import LabelledTopic
+from pnyx.view.model import SIDES
+from pnyx.view.text import one_line
+from pnyx.write.case import ArguedSide, Case
+
+__all__ = ["doubts", "label_notes", "said_of_placing", "why_empty"]
+
+_DOUBTFUL = 0.65
+"""Expected share of a side's passages on it below which a reader is warned."""
+
+_OFF = 0.5
+"""Expected share about the question below which a reader is warned: more often wrong than right."""
+
+
+def why_empty(case: Case, side: ArguedSide) -> str:
+    """Say why a side has no sentences."""
+    if side.considered == 0 and case.unscored:
+        count = "one passage" if case.unscored == 1 else f"{case.unscored} passages"
+        reason = shorten(one_line(case.unscored_reason), 200)
+        return f"No passage was put on this side; on {count} a verdict is missing: {reason}."
+    if side.considered == 0 and case.undecided:
+        found = "one passage is" if len(case.undecided) == 1 else f"{len(case.undecided)} are"
+        return f"No passage is on this side surely enough; of those found {found} undecided."
+    if side.considered == 0:
+        return "No passage about the question was found for this side."
+    count = "one passage" if side.considered == 1 else f"{side.considered} passages"
+    fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
+    return f"There is no argument for this side: {count} served it, but {fault}."
+
+
+def said_of_placing(case: Case) -> str:
+    """Say where the retrieved passages went, in one sentence."""
+    parts = [f"{side.considered} on the {side.side} side" for side in case.sides]
+    parts.append(f"{len(case.undecided)} on neither")
+    text = f"Passages were put {', '.join(parts)}"
+    if case.passed_over:
+        text += f"; {case.passed_over} are not about the question"
+    if case.unscored:
+        text += f"; on {case.unscored} of them a verdict is missing"
+    return text + ". One that serves both sides is counted on each."
+
+
+_SHOWN_TOPICS = 5
+_NEAR = 0.3
+"""Least probability with which a topic whose labels do not count is named."""
+
+
+def doubts(case: Case) -> tuple[str, ...]:
+    """Warn of what a model could not tell, of passages that hardly belong here, of empty sides."""
+    lines = [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
+    for side in case.sides:
+        about = side.measures.get("on_the_question")
+        if about is not None and about.value is not None and about.value < _OFF:
+            lines.append(
+                f"{SIDES[side.side].name}: it is doubtful that these passages are about the "
+                f"question; about {about.value:.0%} of them are expected to be."
+            )
+        sure = side.measures.get("on_this_side")
+        if sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
+            lines.append(
+                f"{SIDES[side.side].name}: it is doubtful that these passages are on this side; "
+                f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
+            )
+        elif not side.response.sentences and case.undecided:
+            lines.append(
+                f"{SIDES[side.side].name}: not argued, because no passage is on this side surely "
+                f"enough; {_passages(len(case.undecided))} about the question: see undecided."
+            )
+    return tuple(lines)
+
+
+def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
+    """Say which labels of the corpus count and why, then which nearly do; a line each."""
+    lines = []
+    others = 0
+    for match, count in topics:
+        said = f"“{shorten(one_line(match.topic), 100)}” ({_passages(count)})"
+        if match.used:
+            lines.append(f"Labels on {said} count: the topic {match.reason}.")
+        elif match.same + match.opposite >= _NEAR and len(lines) < _SHOWN_TOPICS:
+            sure = f"same {match.same:.2f}, opposite {match.opposite:.2f}"
+            lines.append(
+                f"Labels on {said} do not count: it is too unsure whether the topic asks the same "
+                f"({sure}); --topic names it."
+            )
+        else:
+            others += count
+    if others:
+        verb = (
+            "has a label on another topic, which does"
+            if others == 1
+            else ("have labels on other topics, which do")
+        )
+        lines.append(f"{_passages(others).capitalize()} {verb} not count.")
+    return tuple(lines)
+
+
+def _passages(count: int) -> str:
+    return "one passage" if count == 1 else f"{count} passages"
