@@ -99,7 +99,7 @@ def test_each_task_takes_its_example(task, tmp_path):
     path.write_text(TASKS[task].example + "\n")
     with ChatServer() as server:
         assert run(task, str(path), "--out", "out", "--llm", server.spec) == 0
-        assert len(server.asked()) == (2 if task == "preference" else 1)
+        assert len(server.asked()) == (2 if task in ("preference", "sides") else 1)
     assert answers(tmp_path / "out")[0]["task"] == task
 
 
@@ -345,6 +345,6 @@ def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
 def test_help_shows_an_example_and_every_task(capsys):
     assert run("--help") == 0
     out = capsys.readouterr().out
-    assert "{support|relevance|stance|quality|preference|ranking}" in out
+    assert "pnyx judge [OPTIONS] TASK [ITEMS]" in out
     assert all(f"\n  {name} " in out for name in TASKS)
     assert "pnyx judge support a.jsonl --out results" in out

@@ -95,7 +95,7 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
 
 
 @verb("judge", resumes=True)
-@click.argument("task", type=click.Choice(list(TASKS)))
+@click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
 @click.argument("items", required=False)
 def command(
     task: str,

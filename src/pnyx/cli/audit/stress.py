@@ -113,7 +113,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
 
 
 @verb("stress", resumes=True, short_help="Does a judge notice what it must, and nothing else?")
-@click.argument("trial", type=click.Choice(_NAMES))
+@click.argument("trial", type=click.Choice(_NAMES), metavar="TRIAL")
 @click.argument("items")
 def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bool) -> int:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
