@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA python tools/train_quality.py      # some minutes; needs scikit-learn
 
-Writes src/pnyx/search/weights/quality.json and quality.npz; with the same data and versions the
+Writes src/pnyx/students/weights/surface.json and surface.npz; with the same data and versions the
 bytes are the same. What was compared, and why this model: docs/decisions/quality-model.md. The
 figures are printed by benchmarks/search/quality.py, which trains with the functions below: settings
 are chosen on the very rows that are trained on, by leaving topics of them out, so nothing is chosen
@@ -25,8 +25,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pnyx.search.quality.model import Head, QualityModel
-from pnyx.search.quality.text_features import SURFACE, VERSION, Features
 from pnyx.search.quality.training import (
     PENALTIES,
     SURFACE_SCALE,
@@ -36,9 +34,11 @@ from pnyx.search.quality.training import (
     ridge_inputs,
     scaled_model,
 )
+from pnyx.students.quality.surface import Head, QualityModel
+from pnyx.students.quality.text_features import SURFACE, VERSION, Features
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
-OUT = Path(__file__).parents[1] / "src" / "pnyx" / "search" / "weights"
+OUT = Path(__file__).parents[1] / "src" / "pnyx" / "students" / "weights"
 
 NAME = "surface-words@2"
 SHORTEST = (4.0, 8.0)
@@ -292,8 +292,8 @@ def save(model: QualityModel, settings: Settings, folder: Path, trained_on: dict
         "intercepts": {"long": model.long.intercept, "short": model.short.intercept},
         "surface": list(SURFACE),
     }
-    (folder / "quality.npz").write_bytes(data)
-    (folder / "quality.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    (folder / "surface.npz").write_bytes(data)
+    (folder / "surface.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     print(f"{model.name}: {len(data):,} bytes, sha256 {manifest['sha256']}")
 
 
