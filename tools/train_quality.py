@@ -157,8 +157,10 @@ def train_and_choose(
     head = fit_head(inputs, target, penalty)
     heads = [fit_head(ours, long.quality, one) for one in PENALTIES]
     settings = choose(
-        Seen(long, left_out(ours, long.quality, long.topics), [_scores(head, ours)] * len(heads)),
-        Seen(short, [_scores(one, inputs) for one in heads], [unseen] * len(heads), target),
+        Seen(
+            long, left_out(ours, long.quality, long.topics), [heads_scores(head, ours)] * len(heads)
+        ),
+        Seen(short, [heads_scores(one, inputs) for one in heads], [unseen] * len(heads), target),
         penalty,
     )
     model = dataclasses.replace(
@@ -217,7 +219,7 @@ class Seen:
         return np.array([one.words for one in self.rated.seen])
 
     def value(self, place: int, settings: Settings) -> np.ndarray:
-        share = _share(self.words, settings.gate)
+        share = share_of(self.words, settings.gate)
         short = settings.base + settings.spread * self.short[place]
         return np.clip((1 - share) * self.long[place] + share * short, 0, 1)
 
@@ -237,8 +239,8 @@ def choose(long: Seen, short: Seen, short_penalty: float) -> Settings:
         for full, none in itertools.product(FULL_UNTIL, NONE_FROM):
             if full < none:
                 gate = (*SHORTEST, full, none)
-                share = _share(long.words, gate)
-                base, spread = _share_fit(
+                share = share_of(long.words, gate)
+                base, spread = share_fit(
                     long.rated.quality, long.long[place], long.short[place], share
                 )
                 one = Settings(penalty, short_penalty, base, spread, gate)
@@ -247,11 +249,11 @@ def choose(long: Seen, short: Seen, short_penalty: float) -> Settings:
     return max(found, key=lambda one: one[0])[1]
 
 
-def _share(words: np.ndarray, gate: tuple[float, ...]) -> np.ndarray:
+def share_of(words: np.ndarray, gate: tuple[float, ...]) -> np.ndarray:
     return np.interp(np.log1p(words), np.log1p(gate), [0.0, 1.0, 1.0, 0.0])
 
 
-def _share_fit(
+def share_fit(
     quality: np.ndarray, long: np.ndarray, short: np.ndarray, share: np.ndarray
 ) -> tuple[float, float]:
     """Return base and spread of least squares; a spread below 0 would turn the short head round."""
@@ -261,7 +263,7 @@ def _share_fit(
     return round(float(base), 2), max(0.01, round(float(spread), 2))
 
 
-def _scores(head: Head, inputs: np.ndarray) -> np.ndarray:
+def heads_scores(head: Head, inputs: np.ndarray) -> np.ndarray:
     surface = inputs[:, : len(SURFACE)].toarray() / SURFACE_SCALE
     return head.intercept + surface @ head.surface + inputs[:, len(SURFACE) :] @ head.words
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pnyx.errors import PnyxError
 from pnyx.students.quality.text_features import HASH_BITS, SURFACE, VERSION, Features, extract
 
-__all__ = ["Head", "QualityModel", "TextQuality", "predictions", "read_model"]
+__all__ = ["Head", "QualityModel", "TextQuality", "head_score", "predictions", "read_model"]
 
 MAX_DEVIATION = 6.0
 
@@ -96,15 +96,17 @@ class QualityModel:
     def score(self, text: str) -> float | None:
         """Return the quality of one text in [0, 1], None where it holds no word."""
         seen = extract(text)
-        if seen is None:
-            return None
+        return None if seen is None else self.value(seen)
+
+    def value(self, seen: Features) -> float:
+        """Return the quality, in [0, 1], of a text with these features."""
         surface, words = self.inputs(seen)
         share = self.short_share(seen.words)
         value = 0.0
         if share < 1.0:
-            value += (1.0 - share) * _apply(self.long, surface, seen.slots, words)
+            value += (1.0 - share) * head_score(self.long, surface, seen.slots, words)
         if share > 0.0:
-            short = _apply(self.short, surface, seen.slots, words)
+            short = head_score(self.short, surface, seen.slots, words)
             value += share * (self.base + self.spread * short)
         return min(1.0, max(0.0, value))
 
@@ -128,7 +130,8 @@ def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.fl
     return np.array(filled, dtype=np.float32), found.count(None)
 
 
-def _apply(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
+def head_score(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
+    """Return what a head says of a text as `QualityModel.inputs` gives it, its slots distinct."""
     return (
         head.intercept
         + float((head.surface * surface).sum())
