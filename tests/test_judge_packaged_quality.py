@@ -58,25 +58,32 @@ def overall(text, scale=(1, 3)):
     return answer
 
 
-def test_quality_without_a_language_model_is_rated_overall_and_on_no_other_dimension(
-    tmp_path, capsys
-):
+def test_quality_without_a_language_model_is_rated_overall(tmp_path, capsys):
     path = items(tmp_path / "items.jsonl", {"id": "1", "text": GOOD}, {"id": "2", "text": BAD})
     status, _, error = run(capsys, "judge", "quality", path, "--out", tmp_path / "out")
     assert status == 0
     rows = rows_of(tmp_path / "out")
-    names = list(dimensions_of("quality"))
-    assert [row["dimension"] for row in rows] == names * 2
-    scored = [row for row in rows if row["value"] is not None]
-    assert [(row["id"], row["dimension"]) for row in scored] == [("1", OVERALL), ("2", OVERALL)]
-    assert all(1 <= row["value"] <= 3 and row["unscored"] is None for row in scored)
-    assert scored[0]["value"] > scored[1]["value"]
-    reasons = {row["unscored"] for row in rows if row["dimension"] != OVERALL}
-    assert reasons == {"dimension: the packaged judge rates overall quality only"}
+    assert [(row["id"], row["dimension"]) for row in rows] == [("1", OVERALL), ("2", OVERALL)]
+    assert all(1 <= row["value"] <= 3 and not row.get("unscored") for row in rows)
+    assert rows[0]["value"] > rows[1]["value"]
     model = load_overall_quality()
     assert {row["judge"] for row in rows} == {model.name}
-    assert f"judge {model.name}: " in error
-    assert "chosen" in error
+    assert f"judge {model.name}: {model.card[:40]}" in error
+    left_out = [name for name in dimensions_of("quality") if name != OVERALL]
+    said = " ".join(error.split())
+    assert f"the packaged judge rates overall only; {', '.join(left_out)} need --llm" in said
+
+
+def test_dimensions_that_an_item_names_are_unscored_with_the_reason(tmp_path, capsys):
+    row = {"id": "1", "text": GOOD, "dimensions": ["cogency", OVERALL, "clarity"]}
+    path = items(tmp_path / "items.jsonl", row)
+    status, _, _ = run(capsys, "judge", "quality", path, "--out", tmp_path / "out")
+    assert status == 3  # some are unscored
+    rows = {row["dimension"]: row for row in rows_of(tmp_path / "out")}
+    reason = "dimension: the packaged judge rates overall quality only"
+    assert {rows[name]["unscored"] for name in ("cogency", "clarity")} == {reason}
+    assert rows["cogency"]["value"] is None
+    assert rows[OVERALL]["value"] > 1
 
 
 def test_an_item_may_ask_for_the_overall_quality_alone(tmp_path, capsys):
@@ -163,7 +170,7 @@ def test_a_hostile_text_is_rated_like_any_other():
 def test_the_score_is_the_documented_formula():
     model = load_overall_quality()
     seen = extract(SHORT_GOOD)
-    assert seen.words == 11  # between 8 and 30 words the heads for short texts count alone
+    assert seen.words == 12  # between 8 and 30 words the heads for short texts count alone
     states = load_encoder().states([SHORT_GOOD]).reshape(-1).astype(float)
     seen_by_head = np.clip((states - model.mean) / model.deviation, -6, 6)
     own = model.short.intercept + float(seen_by_head @ model.short.weights)

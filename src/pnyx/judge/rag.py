@@ -28,7 +28,7 @@ RAG_DIMENSIONS = ("context_relevance", "answer_relevance", "groundedness", "pref
 TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
 """Dimensions that follow from verdicts of relevance and support."""
 
-_OVERALL = "overall"
+_OVERALL = "overall_quality"
 
 
 def dimensions_for(argument: str, other: str) -> tuple[str, ...]:

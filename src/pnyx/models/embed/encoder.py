@@ -109,7 +109,8 @@ class Encoder:
             layers = [layer[0] for layer in session.run(_LAYERS, feeds)]
             return np.stack([(one.mean(0), one.max(0), one.std(0)) for one in layers])
 
-        self._fill(out, texts, pooled)
+        if texts:
+            self._fill(out, texts, pooled)
         return out
 
     @functools.cached_property

@@ -112,7 +112,7 @@ class OverallQuality:
 
     def standardised(self, states: NDArray[np.float32]) -> Floats:
         """Return states as the heads see them, float64 [texts, states]."""
-        flat = states.reshape(len(states), -1).astype(np.float64)
+        flat = states.reshape(len(states), len(self.mean)).astype(np.float64)
         return np.clip((flat - self.mean) / self.deviation, -MAX_DEVIATION, MAX_DEVIATION)
 
     def of(self, seen: Features, states: Floats) -> OverallScore:
@@ -155,10 +155,9 @@ def read_overall_quality(manifest: Mapping[str, Any], data: bytes) -> OverallQua
         raise PnyxError("the judge of quality is of another version of pnyx: reinstall pnyx")
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name].astype(np.float64) for name in file.files}
-    heads = {
-        name: StatesHead(manifest["intercepts"][name], arrays[name]) for name in ("long", "short")
-    }
-    mixes = {f"{name}_mix": Mix(**manifest["mixes"][name]) for name in heads}
-    named: dict[str, Any] = {k: manifest[k] for k in ("name", "card", "base", "spread")}
-    scale = {name: arrays[name] for name in ("mean", "deviation")}
-    return OverallQuality(surface=surface, **named, **scale, **heads, **mixes)
+    fields: dict[str, Any] = {k: manifest[k] for k in ("name", "card", "base", "spread")}
+    fields |= {name: arrays[name] for name in ("mean", "deviation")}
+    for name in ("long", "short"):
+        fields[name] = StatesHead(manifest["intercepts"][name], arrays[name])
+        fields[f"{name}_mix"] = Mix(**manifest["mixes"][name])
+    return OverallQuality(surface=surface, **fields)
