@@ -77,6 +77,15 @@ def instance(schema: Mapping[str, Any], seed: str, path: str = "") -> Any:
     return f"Made up from hash {number:08x}."
 
 
+def favouring(value: Any, which: str) -> Any:
+    """Return a reply that prefers the first or the second throughout, and scores it higher."""
+    if isinstance(value, dict):
+        found = {name: favouring(part, which) for name, part in value.items()}
+        numbers = {name for name in ("first", "second") if isinstance(found.get(name), int)}
+        return found | {name: 5 if name == which else 1 for name in numbers}
+    return which if value in ("first", "second", "tie") else value
+
+
 def entries(value: Mapping[str, Any]) -> int:
     """Return how many questions a reply speaks of: each has an object of its own."""
     objects = [part for part in value.values() if isinstance(part, dict)]

@@ -28,7 +28,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from chat_replies import entries, logprobs_of, reply_to, with_extra, with_repeated, without_last
+from chat_replies import (
+    entries,
+    favouring,
+    logprobs_of,
+    reply_to,
+    with_extra,
+    with_repeated,
+    without_last,
+)
 
 HTML = (
     b"<!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>"
@@ -57,7 +65,10 @@ class ChatServer(ThreadingHTTPServer):
             event `unread` takes back the last `answered` of its key: the client went away
             without reading it.
 
+        tokenizes: which server's `/tokenize` it has, `vllm` or `llama`; its tokens are characters.
+
     Attributes:
+        tokenized: requests to `/tokenize`.
         billed: tokens of every completion that was made, whatever became of it on the way.
     """
 
@@ -79,6 +90,7 @@ class ChatServer(ThreadingHTTPServer):
         logprobs: str | None = None,
         spellings: Mapping[str, float] | None = None,
         log: str | None = None,
+        tokenizes: str | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.script = list(script)
@@ -97,6 +109,8 @@ class ChatServer(ThreadingHTTPServer):
         self.closing = threading.Event()
         self._seen: Counter[str] = Counter()
         self._heads: set[str] = set()
+        self.tokenizes = tokenizes
+        self.tokenized = 0
         self._log_path = log
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=lambda: self.serve_forever(0.02), daemon=True)
@@ -193,6 +207,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.body: dict[str, Any] = json.loads(raw)
+        if self.path.endswith("/tokenize"):
+            return self.tokenize()
         self.prompt = "\n".join(m["content"] for m in self.body["messages"])
         limit = self.body.get("max_tokens", self.body.get("max_completion_tokens"))
         self.key = key_of(self.body["messages"], limit)
@@ -211,11 +227,11 @@ class Handler(BaseHTTPRequestHandler):
             headers=str(self.headers),
         )
         if self.refused():
-            return
+            return None
         slots = self.server.slots
         if slots is not None and not slots.acquire(blocking=self.server.queue):
             self.do_429()
-            return
+            return None
         self.at_work = True
         self.server.working(1)
         try:
@@ -223,6 +239,15 @@ class Handler(BaseHTTPRequestHandler):
             self.behave(behaviour)
         finally:
             self.rest()
+
+    def tokenize(self) -> None:
+        self.server.tokenized += 1
+        field = {"vllm": "prompt", "llama": "content"}.get(self.server.tokenizes or "")
+        if field is None or self.path != "/tokenize":
+            return self.send_error_json(404, "there is no such path")
+        tokens = list(map(ord, self.body[field]))
+        more = {"count": len(tokens), "max_model_len": 4096} if field == "prompt" else {}
+        return self.send_json({"tokens": tokens, **more})
 
     def rest(self) -> None:
         """Give the place back: once, and before the last bytes of an answer go out, or else the
@@ -279,7 +304,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_first(self) -> None:
         """Prefers whatever comes first."""
-        self.complete('{"reason": "It came first.", "winner": "first"}')
+        self.complete(json.dumps(favouring(self.answer(), "first")))
+
+    def do_good(self) -> None:
+        """Prefers the argument in which GOOD stands, wherever it comes."""
+        second = re.search(r"<<<second (\w+)\n.*?GOOD.*?\nsecond \1>>>", self.prompt, re.DOTALL)
+        text = json.dumps(favouring(self.answer(), "second" if second else "first"))
+        score = 5 if second is None and "GOOD" in self.prompt else 1
+        self.complete(re.sub(r'"score": \d+', f'"score": {score}', text))
 
     # --- trouble in the text
 

@@ -69,7 +69,7 @@ def test_quality_without_a_language_model_is_rated_overall(tmp_path, capsys):
     model = load_overall_quality()
     assert {row["judge"] for row in rows} == {model.name}
     assert f"judge {model.name}: {model.card[:40]}" in error
-    left_out = [name for name in dimensions_of("quality") if name != OVERALL]
+    left_out = [name for name in dimensions_of("quality") if name != "overall_quality"]
     said = " ".join(error.split())
     assert f"the packaged judge rates overall only; {', '.join(left_out)} need --llm" in said
 
@@ -106,6 +106,14 @@ def test_a_rating_is_the_same_share_of_every_scale(name, low, high, tmp_path, ca
     (score,) = load_overall_quality().score([GOOD])
     assert row["value"] == pytest.approx(low + score.value * (high - low), abs=1e-4)
     assert row["normalised"] == pytest.approx(score.value, abs=1e-4)
+
+
+def test_the_dimension_has_two_names(tmp_path, capsys):
+    row = {"id": "1", "text": GOOD, "dimensions": [OVERALL, "overall_quality"]}
+    path = items(tmp_path / "items.jsonl", row)
+    assert run(capsys, "judge", "quality", path, "--out", tmp_path / "out")[0] == 0
+    one, two = rows_of(tmp_path / "out")
+    assert one["value"] == two["value"]
 
 
 def test_answers_are_measured_against_labels(tmp_path, capsys):

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.records import Argument, Document, Premise
-from pnyx.write.generate import WORDS_PER_TOKEN, pack
+from chat_server import ChatServer
+from pnyx.judge.base import run_blocking
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import endpoint_from
+from pnyx.records import Argument, Document, Premise, Question
+from pnyx.write.generate import LlmWriter
+from pnyx.write.packing import WORDS_PER_TOKEN, pack, pack_for, words_per_token
+from test_models_local import pytestmark as needs_local
 
 texts = st.lists(st.text(max_size=400), min_size=1, max_size=12)
 
@@ -50,3 +61,77 @@ def test_an_argument_is_shown_whole() -> None:
     argument = Argument("a", "Vote.", (Premise("It counts."),), topic="t")
     packed, _ = pack([argument], 100)
     assert (packed[0].id, packed[0].text) == ("a", "Vote. It counts.")
+
+
+# --- by the model's own count
+
+
+@pytest.mark.parametrize("kind", ["vllm", "llama"])
+def test_each_is_cut_by_the_same_share_of_its_own_tokens(kind: str, tmp_path: Path) -> None:
+    """Tokens of the test server are characters: 500 + 250 + 50, a context of 400: half of each."""
+    documents = [Document(str(n), "word " * (n // 5 - 1) + "word.") for n in (500, 250, 50)]
+    with ChatServer(tokenizes=kind) as server, Store(tmp_path / "s.sqlite") as store:
+        model = StoredModel(endpoint_from(server.spec), store)
+        packed = run_blocking(pack_for(model, documents, 400, WORDS_PER_TOKEN))
+        whole = run_blocking(pack_for(model, documents, 800, WORDS_PER_TOKEN))
+    assert (packed.counted, packed.trimmed) == (True, 3)
+    lengths = [len(d.text) for d in packed.documents]
+    for length, budget in zip(lengths, (250, 125, 25), strict=True):
+        assert budget - 12 <= length <= budget
+    assert (whole.documents, whole.trimmed, whole.counted) == (documents, 0, True)
+
+
+def test_a_server_without_a_tokenizer_is_asked_once_and_then_estimated(tmp_path: Path) -> None:
+    documents = [Document(str(n), "many words " * 300) for n in range(3)]
+    with ChatServer() as server, Store(tmp_path / "s.sqlite") as store:
+        model = StoredModel(endpoint_from(server.spec), store)
+        for _ in range(2):
+            packed = run_blocking(pack_for(model, documents, 300, WORDS_PER_TOKEN))
+        assert server.tokenized == 1
+    assert not packed.counted
+    assert packed.documents == pack(documents, 300)[0]
+
+
+def test_an_estimate_is_corrected_by_what_the_server_counted_and_asks_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    """The test server bills a token for 4 characters; "many words " is 2 words of 11."""
+    documents = [Document(str(n), "many words " * 300) for n in range(3)]
+    reply = json.dumps({"points": []})
+    with ChatServer(reply=reply) as server, Store(tmp_path / "s.sqlite") as store:
+
+        def write(name: str, side: str) -> None:
+            model = StoredModel(endpoint_from(server.spec), store)
+            writer = LlmWriter(model, context=300)
+            run_blocking(writer.write(Question("q", name), side, documents))  # type: ignore[arg-type]
+
+        for number in range(6):
+            write(f"Should {number} be free?", "pro")
+        model = StoredModel(endpoint_from(server.spec), store)
+        first, learnt = words_per_token(model)
+        assert first == WORDS_PER_TOKEN
+        assert learnt == pytest.approx(0.75, abs=0.15)  # of prompts, most of them other words
+        before = len(server.asked())
+        write("Should 0 be free?", "pro")  # asked by the first estimate: still known
+        assert len(server.asked()) == before
+        write("Should 9 be free?", "pro")
+        write("Should 9 be free?", "pro")
+        assert len(server.asked()) == before + 1
+
+
+@needs_local
+def test_the_packaged_model_counts_its_own_tokens(tmp_path: Path) -> None:
+    from pnyx.models.local.model import open_local
+
+    local = open_local("local")
+    with Store(tmp_path / "s.sqlite") as store:
+        model = StoredModel(local, store)
+        one, two, none = run_blocking(model.count_tokens(["Buses.", "Buses. Buses.", ""])) or []
+        documents = [Document("a", "Buses fill up. " * 80), Document("b", "Fares fell. " * 40)]
+        packed = run_blocking(pack_for(model, documents, 100, WORDS_PER_TOKEN))
+        counts = run_blocking(model.count_tokens([d.text for d in packed.documents])) or []
+    local.close()
+    assert 0 == none < one < two <= 2 * one + 1
+    assert packed.counted
+    assert sum(counts) <= 100
+    assert min(counts) > 10

@@ -21,7 +21,7 @@ from pnyx.judge.store.store import Store
 from pnyx.models.chat.endpoint import RetryPolicy, endpoint_from
 from pnyx.records import Document, Question
 from pnyx.write.case import Draft
-from pnyx.write.generate import LlmWriter, read_examples
+from pnyx.write.generate import LlmWriter, WorkedExample, choose_examples, read_examples
 
 QUESTION = Question("q", "Should voting be compulsory?")
 DOCUMENTS = [
@@ -136,7 +136,9 @@ def test_trimming_is_reported(store: Store) -> None:
         endpoint = endpoint_from(server.spec)
         writer = LlmWriter(StoredModel(endpoint, store), context=100)
         draft = run_blocking(writer.write(QUESTION, "con", documents))
-    assert draft.problems == ("3 of 3 documents were trimmed to fit the context",)
+    assert draft.problems == (
+        "3 of 3 documents were trimmed to fit the context, by an estimate of tokens",
+    )
     assert (draft.sentences, draft.failed) == ((), False)
 
 
@@ -180,3 +182,29 @@ def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: in
     assert [t for _, t, _ in parsed] == [
         s["text"] for p in reply["points"] for s in (p["conclusion"], *p["premises"])
     ]
+
+
+def _example(number: int, side: Any, question: str = "") -> WorkedExample:
+    return WorkedExample(question or f"Should {number} be allowed?", side, ("A.",), ())
+
+
+def test_examples_are_of_the_same_side_first_and_never_on_the_question_itself() -> None:
+    pool = [_example(n, "pro" if n % 2 else "con") for n in range(12)]
+    pool.append(_example(0, "pro", "should VOTING be compulsory"))
+    pro = choose_examples(pool, QUESTION.text, "pro")
+    assert [one.side for one in pro] == ["pro"] * 3
+    assert choose_examples(pool, "Should tea be free?", "pro", 12)[:3] != ()
+    assert set(pro) <= set(choose_examples(pool, QUESTION.text, "pro", 6))
+    everything = choose_examples(pool, QUESTION.text, "con", 50)
+    assert [one.side for one in everything] == ["con"] * 6 + ["pro"] * 6
+    assert all(one.question != pool[-1].question for one in everything)
+    # Another question sees the same ones, in the same order.
+    assert choose_examples(pool, "Should tea be free?", "con") == everything[:3]
+
+
+def test_no_more_examples_are_shown_than_wanted(store: Store) -> None:
+    pool = tuple(_example(n, "pro") for n in range(5))
+    with ChatServer(reply=GOOD) as server:
+        _write(server, store, examples=pool, shots=2)
+        (asked,) = server.asked()
+    assert [m["role"] for m in asked["messages"]] == ["system", *["user", "assistant"] * 2, "user"]

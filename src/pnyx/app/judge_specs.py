@@ -132,7 +132,7 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
     )
 
 
-class FormatSpec(Spec, heading="Asking", rare="nuggets"):
+class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
     """The format in which a task's items are put to a language model."""
 
     format: str | None = opt(

@@ -294,7 +294,14 @@ class _Maker:
         from pnyx.judge.llm.prompting import load_prompt
 
         rest = [*form.prompts[1:], *filter(None, [form.rubric])]
-        return [self._prompt() or load_prompt(form.prompts[0]), *map(load_prompt, rest)]
+        usual = load_prompt(form.prompts[0])
+        own = self._prompt() or usual
+        if own.form != usual.form and not form.plain(self.task.prompts[0]):
+            raise InputError(
+                f"--prompt {shorten(own.name)}: its form is {shorten(own.form, 40)}; --format "
+                f"{form.name} takes prompts of the form {usual.form}"
+            )
+        return [own, *map(load_prompt, rest)]
 
     def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
         from pnyx.judge.llm.judge import Asking, LlmJudge

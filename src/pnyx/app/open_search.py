@@ -161,4 +161,6 @@ def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
     from pnyx.write.generate import LlmWriter, read_examples
 
     examples = read_examples(spec.examples) if spec.examples else ()
-    return LlmWriter(model, points=spec.points, context=spec.context, examples=examples)
+    return LlmWriter(
+        model, points=spec.points, context=spec.context, examples=examples, shots=spec.shots
+    )

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
-from pnyx.write.plan import CONTEXT, POINTS, Plan
+from pnyx.write.plan import CONTEXT, POINTS, SHOTS, Plan
 
 __all__ = ["ArgueSpec", "FeatureSpec", "ScoringSpec", "SearchSpec", "StageSpec"]
 
@@ -150,7 +150,7 @@ class SearchSpec(StageSpec, ScoringSpec):
     """A whole search."""
 
 
-class ArgueSpec(Spec, heading="Argument", rare="certainty writer context examples"):
+class ArgueSpec(Spec, heading="Argument", rare="certainty writer context examples shots"):
     """How both sides are argued; see `pnyx.write.arguing.Plan`."""
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
@@ -168,7 +168,14 @@ class ArgueSpec(Spec, heading="Argument", rare="certainty writer context example
         CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
     )
     examples: str | None = file_opt(
-        None, "JSONL of worked examples shown to the language model (few-shot)."
+        None, "JSONL of arguments written by hand, to choose worked examples from (few-shot)."
+    )
+    shots: int = opt(
+        SHOTS,
+        "Worked examples shown to the language model: of the same side first, never on the "
+        "question itself.",
+        within="[1, 50]",
+        needs="examples",
     )
 
 

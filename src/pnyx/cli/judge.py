@@ -34,8 +34,10 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         "--run",
         metavar="RUN",
     )
-    index: str | None = file_opt(None, "Index that holds the documents of --run.", metavar="INDEX")
-    topics: str | None = file_opt(None, "relevance: the questions of --run.")
+    index: str | None = file_opt(
+        None, "Index that holds the documents of --run, or of responses.", metavar="INDEX"
+    )
+    topics: str | None = file_opt(None, "relevance, rag: the questions of --run, or of responses.")
     perspectives: str | None = file_opt(
         None, "support: the perspectives on the questions of --run (JSONL; also BERDS's)."
     )
@@ -59,6 +61,8 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         self.check_needs()
         if self.as_perspectives and task != "support":
             raise OptionError(f"--as-perspectives goes with support, not {task}")
+        if task == "rag" and items is not None and not self.runs and self.perspectives is None:
+            return items, self._arguments(items)
         place = (self.index, self.topics, self.perspectives)
         if items is not None and not self.runs and place == (None, None, None):
             return items, TASKS[task].read(items)
@@ -80,6 +84,16 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         words = PASSAGE_WORDS if self.words is None else self.words
         pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
         return ", ".join(self.runs), pairs
+
+    def _arguments(self, items: str) -> Sequence[JudgeQuestion]:
+        """Return the arguments of an items file, or of a file of responses."""
+        from pnyx.runs.responses import holds_responses, items_of_responses
+
+        if holds_responses(items):
+            return items_of_responses(items, self.index, self.topics)
+        if self.index is not None or self.topics is not None:
+            raise OptionError("--index and --topics go with a file of responses, as of pnyx argue")
+        return TASKS["rag"].read(items)
 
 
 @verb("judge", resumes=True)
@@ -119,6 +133,8 @@ def command(
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered
       pnyx judge support pairs.jsonl --as-perspectives --out detected
+      pnyx judge rag answer.jsonl --index my.index --format rag-direct \\
+        --llm http://127.0.0.1:8000/v1#my-model --out judged
     """
     needs_out(results.out, spec)
     form = asked.chosen(TASKS[task], spec)
@@ -154,7 +170,7 @@ def _overall(questions: Sequence[JudgeQuestion]) -> list[JudgeQuestion]:
         unnamed = isinstance(question, Rating) and question.dimensions == every
         asked.append(replace(question, dimensions=(OVERALL,)) if unnamed else question)
     if asked != list(questions):
-        others = ", ".join(name for name in every if name != OVERALL)
+        others = ", ".join(name for name in every if name != "overall_quality")
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
     return asked
 

@@ -40,6 +40,7 @@ NOTES: dict[str, str] = {
     "sentences": "of a rating by support: each sentence, whether it is borne out, and the "
     "probability for each document it was held against, by number",
     "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
+    "yes": "of a rating by support: dimension -> share of the scored verdicts that are yes",
     "other": "of a rating of two texts: dimension -> the number for the second text",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",

@@ -118,7 +118,8 @@ class Format:
 
         def shape(question: Any) -> JudgeQuestion:
             shaped: Any = self.shape(question)
-            return replace(shaped, nuggets=count)
+            sized: Rating = replace(shaped, nuggets=count)
+            return sized
 
         return replace(self, shape=shape)
 

@@ -13,7 +13,7 @@ from pnyx.corpora.benchmarks.items import LABEL_WORDS
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, Value, verdict_fields
 from pnyx.judge.combining import votes
-from pnyx.judge.dimensions import aspect_of, dimensions_of, normalised
+from pnyx.judge.dimensions import aspect_of, known_dimensions, normalised
 
 __all__ = [
     "JudgeQuestion",
@@ -218,7 +218,7 @@ class Rating(_Kind):
         return self.dimensions
 
     def fault(self) -> str:  # noqa: D102
-        known = dimensions_of(self.task)
+        known = known_dimensions(self.task)
         unknown = [name for name in self.dimensions if name not in known]
         return f"task: {self.task} has no dimension {shorten(unknown[0], 40)!r}" if unknown else ""
 
@@ -286,7 +286,7 @@ class Rating(_Kind):
         return lines
 
 
-_OF_SOME = ("counted", "documents", "orders", "other", "rubric", "sentences")
+_OF_SOME = ("counted", "documents", "orders", "other", "rubric", "sentences", "yes")
 """Notes of a rating that are by dimension, and not of each."""
 
 

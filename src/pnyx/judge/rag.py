@@ -10,23 +10,20 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from pnyx.corpora.text.citations import cited_sentences
 from pnyx.judge.answers import Answer, Judged, Missing, Unscored
 from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.formats import Format, Part
-from pnyx.judge.questions import Preference, Rating, Support
+from pnyx.judge.grounding import SUPPORT_FORMAT
+from pnyx.judge.questions import Preference, Rating
 
-__all__ = ["NUGGETS", "RAG_DIMENSIONS", "RAG_FORMATS", "TOLD_BY_SUPPORT", "dimensions_for"]
+__all__ = ["NUGGETS", "RAG_DIMENSIONS", "RAG_FORMATS", "dimensions_for"]
 
 NUGGETS = 20
 """Points that a rubric has where it is made for the question (Appendix D.4, D.5)."""
 
 RAG_DIMENSIONS = ("context_relevance", "answer_relevance", "groundedness", "preference")
 """The RAG triad and the preference between two arguments."""
-
-TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
-"""Dimensions that follow from verdicts of relevance and support."""
 
 _OVERALL = "overall_quality"
 
@@ -55,12 +52,6 @@ def _with_quality(question: Rating) -> Rating:
     return replace(shaped, dimensions=(*usual, *dimensions_of("quality")))
 
 
-def _only_told(question: Rating) -> Rating:
-    """Keep the dimensions that verdicts of support tell, unless none would be left."""
-    kept = tuple(name for name in question.dimensions if name in TOLD_BY_SUPPORT)
-    return replace(question, scale=(0, 1), dimensions=kept or question.dimensions)
-
-
 def _about(question: Rating, name: str) -> Rating:
     """Return the question about one dimension, with what that is about and nothing else."""
     asked = replace(question, dimensions=(name,), other="", turned=False)
@@ -84,7 +75,8 @@ def _preferring(question: Rating, criterion: str, rubric: Sequence[str] = ()) ->
 
 
 def _by_metric(
-    preference: Callable[[Rating], Part], rubric: Callable[[Rating, str], Sequence[str]]
+    preference: Callable[[Rating], Part],
+    rubric: Callable[[Rating, str], Sequence[str]] | None = None,
 ) -> Callable[[Rating], list[Part]]:
     """Return what asks for each dimension on its own; the preference of two in both orders."""
 
@@ -92,8 +84,8 @@ def _by_metric(
         found = []
         for name in question.dimensions:
             if name != "preference":
-                asked = replace(_about(question, name), rubric=tuple(rubric(question, name)))
-                found.append(Part(asked))
+                points = tuple(rubric(question, name)) if rubric else ()
+                found.append(Part(replace(_about(question, name), rubric=points)))
             elif question.other:
                 found.append(preference(question))
         return found
@@ -140,48 +132,6 @@ def _one_by_one(question: Rating) -> list[Part]:
     if _OVERALL not in rated:
         own = replace(own, dimensions=(*rated, _OVERALL))
     return [Part(own), Part(replace(own, text=question.other))]
-
-
-def _of_support(question: Rating) -> list[Part]:
-    """Ask whether each document helps, and whether each sentence follows from what it cites."""
-    found = []
-    if "context_relevance" in question.dimensions:
-        found += [Part(one, "relevance") for one in _relevances(question)]
-    if "groundedness" in question.dimensions:
-        found += [Part(one) for _, _, some in _supports(question) for one in some]
-    return found
-
-
-def _relevances(question: Rating) -> list[Support]:
-    from pnyx.judge.tasks import ask_relevance
-
-    return [
-        ask_relevance(f"{question.id}/document {n}", question.question, text, group=question.group)
-        for n, text in enumerate(question.documents, 1)
-    ]
-
-
-def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
-    """Return each sentence of the argument, the documents asked about, and what is asked.
-
-    Those that it cites; all of them where it cites none that is there.
-    """
-    found = []
-    count = len(question.documents)
-    for place, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
-        known = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
-        asked = [
-            Support(
-                id=f"{question.id}/{place}/{n}",
-                text=question.documents[n - 1],
-                statement=sentence,
-                question=question.question,
-                group=question.group,
-            )
-            for n in known
-        ]
-        found.append((sentence, known, asked))
-    return found
 
 
 # --- what is made of the answers
@@ -302,73 +252,6 @@ def _better(question: Rating, own: Any, other: Any) -> Any:
     return high if own > other else low if own < other else fmean(question.scale)
 
 
-def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return the share of documents that help, and that of sentences that are borne out."""
-    by_id = {answer.question.id: answer for answer in answers if answer.question is not None}
-    cells: dict[str, Any] = {}
-    notes: dict[str, Any] = {}
-    if "context_relevance" in question.dimensions:
-        verdicts = [by_id[one.id] for one in _relevances(question)]
-        cells["context_relevance"] = _share(verdicts)
-        notes["documents"] = {"context_relevance": [_chance(one) for one in verdicts]}
-        notes["counted"] = {"context_relevance": _counted(verdicts)}
-    if "groundedness" in question.dimensions:
-        sentences = []
-        verdicts = []
-        for text, documents, asked in _supports(question):
-            found = [by_id[one.id] for one in asked]
-            verdicts.append(_any(found))
-            chances = map(_chance, found)
-            sentences.append(
-                {
-                    "text": text,
-                    "supported": verdicts[-1].value if _is_judged(verdicts[-1]) else None,
-                    "documents": dict(zip(map(str, documents), chances, strict=True)),
-                }
-            )
-        cells["groundedness"] = _share(verdicts)
-        notes["sentences"] = {"groundedness": sentences}
-        notes.setdefault("counted", {})["groundedness"] = _counted(verdicts)
-    all_cells = [
-        cells.get(name, Missing(f"format: support tells no {name}")) for name in question.dimensions
-    ]
-    provenance = provenance_of(judge, "support", answers)
-    return question.compose(all_cells, provenance, notes=notes)
-
-
-def _is_judged(answer: Any) -> bool:
-    return isinstance(answer, Judged)
-
-
-def _chance(answer: Answer) -> float | None:
-    return answer.probability if isinstance(answer, Judged) else None
-
-
-def _any(answers: Sequence[Answer]) -> Any:
-    """Return a yes of several verdicts if there is one, else one that is missing, else a no."""
-    for answer in answers:
-        if isinstance(answer, Judged) and answer.value is True:
-            return answer
-    return next((one for one in answers if isinstance(one, Unscored)), answers[0])
-
-
-def _counted(answers: Sequence[Any]) -> list[int]:
-    return [sum(map(_is_judged, answers)), len(answers)]
-
-
-def _share(answers: Sequence[Any]) -> Any:
-    """Return the share of yes among the verdicts that are scored."""
-    scored = [float(one.value) for one in answers if _is_judged(one)]
-    if scored:
-        return fmean(scored)
-    reason = next((one.reason for one in answers), "blank: there is no sentence to judge")
-    return Missing(reason)
-
-
-def _none(question: Rating, name: str) -> Sequence[str]:
-    return ()
-
-
 RAG_FORMATS = (
     Format(
         "rag-direct",
@@ -383,7 +266,7 @@ RAG_FORMATS = (
         "a dimension a call, 0 to 10",
         ("rag-metric", "preference"),
         shape=_scaled(0, 10),
-        parts=_by_metric(_directly, _none),
+        parts=_by_metric(_directly),
         join=_joined,
     ),
     Format(
@@ -399,7 +282,7 @@ RAG_FORMATS = (
         "a dimension a call, by written steps, 1 to 5",
         ("rag-metric-steps", "preference"),
         shape=_scaled(1, 5),
-        parts=_by_metric(_in_steps, _none),
+        parts=_by_metric(_in_steps),
         join=_joined,
     ),
     Format(
@@ -407,7 +290,7 @@ RAG_FORMATS = (
         "nuggets of the question first; then a dimension a call, 1 to 5 for each nugget",
         ("rag-metric-nuggets", "preference-points"),
         shape=_scaled(1, 5, NUGGETS),
-        parts=_by_metric(_by_nuggets, lambda question, name: question.rubric),
+        parts=_by_metric(_by_nuggets, lambda question, _: question.rubric),
         join=_joined,
         rubric="nuggets",
         makes_points=True,
@@ -437,14 +320,6 @@ RAG_FORMATS = (
         parts=_one_by_one,
         join=_joined_apart,
     ),
-    Format(
-        "support",
-        "each document: does it help? each sentence and citation: does it follow?",
-        ("support", "relevance"),
-        shape=_only_told,
-        parts=_of_support,
-        join=_joined_support,
-        packaged=True,
-    ),
+    SUPPORT_FORMAT,
 )
 """The ways to judge an argument with its documents, the usual one first."""

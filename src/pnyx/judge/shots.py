@@ -84,10 +84,7 @@ class RatedPool:
         words = question.text.split()
         chosen = []
         for part in _parts(ranked, self._count):
-            middle = len(part) // 2
-            near = sorted(range(len(part)), key=lambda place, at=middle: abs(place - at))
-            other = (t for t in (part[n] for n in near) if not _same(t, question.id, words))
-            text = next(other, None)
+            text = next((t for t in _outwards(part) if not _same(t, question.id, words)), None)
             if text is None:
                 raise InputError(
                     f"found {len(ranked)} texts that are rated on each dimension asked about, too "
@@ -115,6 +112,12 @@ def _same(text: RatedText, identifier: str, words: Sequence[str]) -> bool:
 def _parts(ranked: Sequence[RatedText], count: int) -> list[Sequence[RatedText]]:
     edges = [len(ranked) * part // count for part in range(count + 1)]
     return [ranked[start:end] for start, end in pairwise(edges)]
+
+
+def _outwards(part: Sequence[RatedText]) -> list[RatedText]:
+    """Return texts from the middle of their order outwards."""
+    middle = len(part) // 2
+    return [part[n] for n in sorted(range(len(part)), key=lambda place: abs(place - middle))]
 
 
 def _mean(text: RatedText, dimensions: frozenset[str]) -> float:

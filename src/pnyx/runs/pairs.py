@@ -28,6 +28,7 @@ __all__ = [
     "pairs_of_perspectives",
     "pairs_of_run",
     "pairs_of_views",
+    "questions_by_id",
 ]
 
 
@@ -101,7 +102,7 @@ def pairs_of_run(
     Raises:
         InputError: a file is broken, or names a topic or document that is not there.
     """
-    questions = _by_id(topics)
+    questions = questions_by_id(topics)
     opened = Index.open(index)
     digest = file_hash(run)
     wanted = [
@@ -129,7 +130,7 @@ def pairs_of_corpus(index: str | Path, topics: str) -> PairSource:
     Raises:
         InputError: a question's id comes twice, or a file is broken.
     """
-    questions = _by_id(topics)
+    questions = questions_by_id(topics)
     opened = Index.open(index)
 
     def make() -> Iterator[Support]:
@@ -202,7 +203,8 @@ def _first(
         yield topic, documents[:depth]
 
 
-def _by_id(topics: str) -> dict[str, Question]:
+def questions_by_id(topics: str) -> dict[str, Question]:
+    """Read questions by their ids; InputError where one comes twice."""
     questions: dict[str, Question] = {}
     for question in read_questions(topics):
         if question.id in questions:

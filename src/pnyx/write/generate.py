@@ -6,6 +6,8 @@ Nothing of a reply that cannot be read is guessed at: the side is then reported 
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -13,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pnyx.corpora.text.citations import without_marks
-from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
 from pnyx.judge.claims import claims
@@ -23,12 +24,13 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
-from pnyx.write.plan import CONTEXT, POINTS
+from pnyx.write.packing import Packed, pack_for, words_per_token
+from pnyx.write.plan import CONTEXT, POINTS, SHOTS
 
 if TYPE_CHECKING:
     import pydantic
 
-__all__ = ["WORDS_PER_TOKEN", "LlmWriter", "WorkedExample", "pack", "read_examples"]
+__all__ = ["LlmWriter", "WorkedExample", "choose_examples", "read_examples"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,32 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
     return tuple(examples)
 
 
+def choose_examples(
+    examples: Sequence[WorkedExample], question: str, side: Side, count: int = SHOTS
+) -> tuple[WorkedExample, ...]:
+    """Return the `count` examples that are shown before a question and a side.
+
+    They are the first of one shuffled order, the same for all questions, that are on other
+    questions: those that argue the same side, and others where these are too few. So nearly all
+    questions see the same ones in the same order, which servers can reuse.
+    """
+    shuffled = list(examples)
+    random.Random(0).shuffle(shuffled)
+    words = _words(question)
+    others = [one for one in shuffled if _words(one.question) != words]
+    return tuple(sorted(others, key=lambda one: one.side != side)[:count])
+
+
+def _words(question: str) -> list[str]:
+    return re.findall(r"\w+", question.casefold())
+
+
 class LlmWriter:
     """Asks a language model for one side of a question; a side in its store is not paid again.
 
-    It writes at most `points` conclusions from documents of `context` tokens, all together
-    (estimated); worked `examples` go before the question.
+    It writes at most `points` conclusions from documents of `context` tokens, all together, by the
+    model's own count where it can be had (`pack_for`); `shots` of the worked `examples`, each with
+    documents of as many tokens, go before the question (`choose_examples`).
     """
 
     def __init__(
@@ -80,11 +103,14 @@ class LlmWriter:
         points: int = POINTS,
         context: int = CONTEXT,
         examples: Sequence[WorkedExample] = (),
+        shots: int = SHOTS,
     ) -> None:
         self.model = model
         self.points = points
         self.context = context
         self.examples = tuple(examples)
+        self.shots = shots
+        self._rates: tuple[float, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -93,11 +119,15 @@ class LlmWriter:
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Ask for the argument; a failed or unreadable reply gives a failed draft, no guess."""
-        shown, trimmed = pack(documents, self.context)
-        problems = []
-        if trimmed:
-            problems.append(f"{trimmed} of {len(shown)} documents were trimmed to fit the context")
-        request, reply = await self.model.whole(self._request(question, side, shown))
+        request, packed = await self._request(question, side, documents)
+        shown, problems = packed.documents, []
+        if packed.trimmed:
+            counted = "the model's own count" if packed.counted else "an estimate"
+            problems.append(
+                f"{packed.trimmed} of {len(shown)} documents were trimmed to fit the context, by "
+                f"{counted} of tokens"
+            )
+        request, reply = await self.model.whole(request)
         fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if fault is None and isinstance(reply, Reply):
             try:
@@ -107,15 +137,33 @@ class LlmWriter:
                 fault = f"schema: {error}"
         return Draft((), (*problems, f"{self.model.name} wrote nothing usable: {fault}"), True)
 
-    def _request(self, question: Question, side: Side, shown: Sequence[Document]) -> ChatRequest:
-        request = self._render(question.text, side, [d.text for d in shown])
-        system, user = request.messages
+    async def _request(
+        self, question: Question, side: Side, documents: Sequence[Evidence]
+    ) -> tuple[ChatRequest, Packed]:
+        """Return what is asked: what was asked before at another estimate, if it was answered."""
+        if self._rates is None:
+            self._rates = words_per_token(self.model)
+        for rate in self._rates:
+            packed = await pack_for(self.model, documents, self.context, rate)
+            turns = await self._turns(question.text, side, rate)
+            request = self._render(question.text, side, [d.text for d in packed.documents])
+            system, user = request.messages
+            request = replace(request, messages=(system, *turns, user))
+            if packed.counted or self.model.store.get(self.model.key(request)) is not None:
+                break
+        return request, packed
+
+    async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
+        """Return the chosen examples, each as a question and the reply to it."""
         turns: list[Message] = []
-        for shot in self.examples:
+        for shot in choose_examples(self.examples, question, side, self.shots):
+            given = [Document(str(n), text) for n, text in enumerate(shot.documents, 1)]
+            packed = await pack_for(self.model, given, self.context, rate)
+            texts = [one.text for one in packed.documents]
             answer = json.dumps({"points": shot.points}, ensure_ascii=False)
-            turns.append(self._render(shot.question, shot.side, shot.documents).messages[1])
+            turns.append(self._render(shot.question, shot.side, texts).messages[1])
             turns.append(Message("assistant", answer))
-        return replace(request, messages=(system, *turns, user))
+        return turns
 
     def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
         numbered = (f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
@@ -170,32 +218,3 @@ def _reply_model() -> type[pydantic.BaseModel]:
         "Point", __config__=strict, conclusion=(one, ...), premises=(list[one], ...)
     )
     return pydantic.create_model("Reply", __config__=strict, points=(list[point], ...))
-
-
-WORDS_PER_TOKEN = 0.7
-"""English words for each token, on the low side: an estimate, since tokenizers differ."""
-
-
-def pack(documents: Sequence[Evidence], max_tokens: int) -> tuple[list[Document], int]:
-    """Trim every document by the same proportion to fit `max_tokens` (estimated); count those.
-
-    None is dropped while each can keep a word: that would silence whole sources (ConQRet, 3.2.2).
-    """
-    budget = max(len(documents), int(max_tokens * WORDS_PER_TOKEN))
-    plain = [_plain(d) for d in documents]
-    # A "word" without spaces can be arbitrarily long, so words are weighed by their letters too.
-    sizes = [word_weight(d.text) for d in plain]
-    total = sum(sizes)
-    if total <= budget:
-        return plain, 0
-    trimmed = [
-        replace(d, text=trim(d.text, max(1, size * budget // total)))
-        for d, size in zip(plain, sizes, strict=True)
-    ]
-    return trimmed, sum(a.text != b.text for a, b in zip(plain, trimmed, strict=True))
-
-
-def _plain(document: Evidence) -> Document:
-    if isinstance(document, Document):
-        return document
-    return Document(document.id, document.text, document.title, document.url, document.source)

@@ -8,13 +8,16 @@ from typing import Final
 from pnyx.records import SIDES, Side
 from pnyx.search.plan import CERTAINTY
 
-__all__ = ["CONTEXT", "POINTS", "Plan"]
+__all__ = ["CONTEXT", "POINTS", "SHOTS", "Plan"]
 
 POINTS: Final = 4
 """How many conclusions a side has at most."""
 
 CONTEXT: Final = 6000
-"""Tokens of documents that a language model is shown for a side, all together (estimated)."""
+"""Tokens of documents that a language model is shown for a side, all together."""
+
+SHOTS: Final = 3
+"""Worked examples that are shown before a question (ConQRet, 3.2.2)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,11 @@ def _report(found: Agreement) -> list[Part]:
             (name, SUMMARY.get(name, "mean of the four"), m) for name, m in found.summary.items()
         ]
         parts.append(Table(columns, rows))
-    for title, part in (("dimension", found.per_dimension), ("group", found.per_group)):
+    for title, part in (
+        ("dimension", found.per_dimension),
+        ("aspect", found.per_aspect),
+        ("group", found.per_group),
+    ):
         if part:
             names = [name for name in found.measures if "@" not in name]
             parts.append(_grid(title, part, names))

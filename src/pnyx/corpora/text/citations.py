@@ -16,7 +16,7 @@ _BEHIND = re.compile(rf"([.!?…][\"'”’)]*)((?:\s*{_MARKS})+)")
 
 
 def without_marks(
-    text: str, known: Callable[[int], bool] = lambda number: True
+    text: str, known: Callable[[int], bool] = lambda _: True
 ) -> tuple[str, list[int]]:
     """Return a text without its citation marks, and their numbers in order.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -16,8 +16,10 @@ __all__ = [
     "Dimension",
     "Scale",
     "aspect_of",
+    "aspects_of",
     "definition",
     "dimensions_of",
+    "known_dimensions",
     "normalised",
     "scale_of",
     "scales_of",
@@ -137,9 +139,17 @@ def dimensions_of(task: str) -> dict[str, Dimension]:
     return own | (dimensions_of(table["includes"]) if "includes" in table else {})
 
 
+@cache
+def known_dimensions(task: str) -> dict[str, Dimension]:
+    """Return the dimensions of a task, and those that are others by another name."""
+    found = dimensions_of(task)
+    also = _table(task).get("also", {})
+    return found | {name: replace(found[one], name=name) for name, one in also.items()}
+
+
 def definition(task: str, name: str) -> str:
     """Return what a dimension means; InputError where the task has no such dimension."""
-    known = dimensions_of(task)
+    known = known_dimensions(task)
     if name not in known:
         raise InputError(
             f"dimension {shorten(name, 40)!r}: task {task} has {', '.join(sorted(known))}"
@@ -147,7 +157,16 @@ def definition(task: str, name: str) -> str:
     return known[name].definition
 
 
+@cache
+def aspects_of(task: str) -> dict[str, tuple[str, ...]]:
+    """Return the branches of a task's taxonomy, each with its dimensions; none without one."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, one in dimensions_of(task).items() if _table(task) else ():
+        if one.aspect:
+            found[one.aspect] = (*found.get(one.aspect, ()), name)
+    return found
+
+
 def aspect_of(task: str, name: str) -> str:
     """Return the branch of the task's taxonomy that a dimension belongs to; empty for none."""
-    known = dimensions_of(task) if _table(task) else {}
-    return known[name].aspect if name in known else ""
+    return next((aspect for aspect, names in aspects_of(task).items() if name in names), "")

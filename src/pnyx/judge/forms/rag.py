@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pnyx.judge.answers import Missing
 from pnyx.judge.combining.votes import most_frequent
 from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.forms.base import Form, Reading, strict
+from pnyx.judge.forms.base import Reading, strict
 from pnyx.judge.forms.kinds import (
     NAMES,
     PreferenceForm,
@@ -113,20 +113,23 @@ class PointsForm(EvidenceForm):
 
 
 class PreferredPointsForm(PreferenceForm):
-    """Asks of each point which of two serves it better; the most frequent answer counts."""
+    """Asks of each point which of two serves it better; the most frequent answer counts.
+
+    Of a question without a rubric, the points are the criteria of preference.
+    """
 
     inputs = {**PreferenceForm.inputs, "rubric": True}  # noqa: RUF012
 
     def reply(self, question: Preference) -> type[BaseModel]:
         """Return the reply's type: a reason, and a winner on each point."""
-        return _points(len(question.rubric), "better")
+        return _points(len(_compared_by(question)), "better")
 
     def put(
         self, prompt: Prompt, questions: Sequence[Preference], sample: int
     ) -> tuple[dict[str, Any], Sequence[str]]:
         """See `Form.put`."""
         inputs, _ = super().put(prompt, questions, sample)
-        return inputs, ()
+        return {**inputs, "rubric": _compared_by(questions[0])}, ()
 
     def read(
         self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
@@ -134,7 +137,7 @@ class PreferredPointsForm(PreferenceForm):
         """See `Form.read`."""
         (question,) = questions
         said: Any = validated(self.reply(question), text)
-        values = {p: NAMES[w] for p, w in _values(said, question.rubric).items()}
+        values = {p: NAMES[w] for p, w in _values(said, _compared_by(question)).items()}
         notes = {"rubric": values}
         return [Reading(value=_preferred(values.values()), explanation=said.reason, notes=notes)]
 
@@ -188,35 +191,25 @@ class TriadPointsForm(EvidenceForm):
         """See `Form.read`."""
         (question,) = questions
         said: Any = validated(self.reply(question), text)
-        count = max(1, question.nuggets)
+        numbers = [str(number) for number in range(1, max(1, question.nuggets) + 1)]
         tables = {
-            name: [getattr(getattr(said, name), str(n)) for n in range(1, count + 1)]
+            name: [getattr(getattr(said, name), number) for number in numbers]
             for name in ("nuggets", "findings")
             if hasattr(said, name)
         }
-        own, others = ("second", "first") if question.turned else ("first", "second")
         scores: list[Any] = []
-        notes: dict[str, dict[str, Any]] = {"rubric": {}, "other": {}}
-        missing = {}
+        notes: dict[str, dict[str, Any]] = {}
         for name in question.dimensions:
-            table, column = _READ.get(name, ("", ""))
-            column = own if column == "own" else column
-            found = _graded(tables.get(table, ()), column)
-            if not found:
-                missing[name] = "format: it rates no " + name
+            found = _read_table(question, name, tables)
+            if isinstance(found, Missing):
                 scores.append(None)
+                notes.setdefault("dimensions", {})[name] = str(found)
                 continue
-            notes["rubric"][name] = found
-            if column == "better":
-                scores.append(_preference_score(question, _preferred(found.values())))
-                continue
-            scores.append(fmean(found.values()))
-            if column == own and question.other:
-                notes["other"][name] = fmean(_graded(tables[table], others).values())
-        if missing:
-            notes["dimensions"] = missing
-        value = scores if len(scores) > 1 else scores[0]
-        return [Reading(value=value, notes={k: v for k, v in notes.items() if v})]
+            score, told = found
+            scores.append(score)
+            for note, what in told.items():
+                notes.setdefault(note, {})[name] = what
+        return [Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
 
 
 _READ = {
@@ -226,6 +219,23 @@ _READ = {
     "preference": ("nuggets", "better"),
 }
 """Dimension -> the list of nuggets that tells it, and what is said there."""
+
+
+def _read_table(
+    question: Rating, name: str, tables: Mapping[str, Sequence[Any]]
+) -> tuple[float, dict[str, Any]] | Missing:
+    """Return the score on a dimension by a list of nuggets, and what was said of each."""
+    own, others = ("second", "first") if question.turned else ("first", "second")
+    table, column = _READ.get(name, ("", ""))
+    found = _graded(tables.get(table, ()), own if column == "own" else column)
+    if not found:
+        return Missing(f"format: it rates no {name} here")
+    if column == "better":
+        return _preference_score(question, _preferred(found.values())), {"rubric": found}
+    told: dict[str, Any] = {"rubric": found}
+    if column == "own" and question.other:
+        told["other"] = fmean(_graded(tables[table], others).values())
+    return fmean(found.values()), told
 
 
 class ByDocumentForm(TriadForm):
@@ -259,6 +269,10 @@ class ByDocumentForm(TriadForm):
             f"[{number}] {part.reason}" for number, part in enumerate(parts, 1) if part.reason
         )
         return fmean(scores), {"reasons": reasons, "documents": scores}
+
+
+def _compared_by(question: Preference) -> list[str]:
+    return list(question.rubric or dimensions_of("rag")["preference"].criteria.values())
 
 
 def _documents(question: Rating) -> list[str]:
@@ -321,16 +335,16 @@ def _triad(count: int, text: bool, other: bool) -> type[BaseModel]:
     grade: Any = (whole_number(*_GRADES), ...)
     arguments = {**({"first": grade} if text else {}), **({"second": grade} if other else {})}
     better = {"better": (winner_word(), ...)} if other else {}
-    nugget: Any = create_model(
-        "Nugget", __config__=strict(), nugget=(str, ...), documents=grade, **arguments, **better
-    )
-    finding: Any = create_model("Finding", __config__=strict(), nugget=(str, ...), **arguments)
+    graded: dict[str, Any] = {"nugget": (str, ...), "documents": grade, **arguments, **better}
+    nugget = create_model("Nugget", __config__=strict(), **graded)
+    found: dict[str, Any] = {"nugget": (str, ...), **arguments}
+    finding = create_model("Finding", __config__=strict(), **found)
 
     def table(name: str, row: Any) -> Any:
         rows: dict[str, Any] = {str(n): (row, ...) for n in range(1, count + 1)}
         return create_model(name, __config__=strict(), **rows), ...
 
-    tables = {"nuggets": table("Nuggets", nugget)}
+    tables: dict[str, Any] = {"nuggets": table("Nuggets", nugget)}
     if arguments:
         tables["findings"] = table("Findings", finding)
     return create_model("Triad", __config__=strict(), **tables)

@@ -31,7 +31,7 @@ class _Asked(NamedTuple):
 
     question: str
     stance: str
-    count: int
+    size: int
 
 
 class NuggetJudge:
@@ -68,14 +68,15 @@ class NuggetJudge:
             await run_all(dict.fromkeys(asked), make, workers=self._model.concurrency)
             ready: list[tuple[int, Any]] = []
             planned: list[Any] = []
-            for position, (one, question) in enumerate(zip(asked, questions, strict=True)):
+            for position, one in enumerate(asked):
+                question: Any = questions[position]
                 found = points[one]
                 if not isinstance(found, str):
                     ready.append((position, replace(question, rubric=tuple(found))))
                     continue
                 emit(position, Unscored(found, Provenance(self.name)))
                 if self._model.offline and found.startswith(_NOT_ASKED):
-                    rubric = tuple(f"{_PLACEHOLDER} ({n})." for n in range(1, one.count + 1))
+                    rubric = tuple(f"{_PLACEHOLDER} ({n})." for n in range(1, one.size + 1))
                     planned.append(replace(question, rubric=rubric))
 
             def put(place: int, answer: Answer) -> None:
@@ -89,13 +90,13 @@ class NuggetJudge:
         """Return the points, no two of the same words, or why there are none."""
         if not any(character.isalnum() for character in one.question):
             return "blank: the question has no words"
-        inputs = {"topic": one.question, "stance": one.stance, "count": str(one.count)}
-        request = self._prompt.request(inputs, items=one.count)
-        reply, problems = await ask_structured(self._model, request, _reply_model(one.count))
+        inputs = {"topic": one.question, "stance": one.stance, "count": str(one.size)}
+        request = self._prompt.request(inputs, items=one.size)
+        reply, problems = await ask_structured(self._model, request, _reply_model(one.size))
         if reply is None:
             return problems[-1]
         found: dict[tuple[str, ...], str] = {}
-        for number in range(1, one.count + 1):
+        for number in range(1, one.size + 1):
             text = " ".join(getattr(reply, str(number)).split())
             words = tuple(re.findall(r"\w+", text.casefold()))
             if words:

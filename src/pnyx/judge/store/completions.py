@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.store.store import Store, request_key
-from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, Reply
+from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, CountsTokens, Reply
 
 if TYPE_CHECKING:
     import anyio
@@ -126,6 +126,12 @@ class StoredModel:
                 if flight.outcome is not None:
                     self.counts.shared += 1
                     return flight.outcome
+
+    async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens each text has by the model's own tokenizer; None: not known."""
+        if self.offline or not isinstance(self.endpoint, CountsTokens):
+            return None
+        return await self.endpoint.count_tokens(texts)
 
     async def whole(
         self, request: ChatRequest, most: int | None = None

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.judge.dimensions import aspects_of
 from pnyx.judge.verdicts import Source
 from pnyx.measure.answers.binary import ReliabilityBin, reliability
 from pnyx.measure.answers.registry import (
@@ -36,11 +37,11 @@ class Agreement(Result):
     """How well one judge's answers agree with labels, by the measures that these allow.
 
     `measures` are over all pairs, ranking measures as means over the groups; `macro` the means over
-    the groups that have a value (`macro_groups` many). `per_group` has no intervals;
-    `per_dimension` and `dimension_mean` are of quality, the `reliability` bins of other tasks,
-    `summary` (DIRAS's dimensions and their mean) of relevance. The bootstrap draws `clusters`,
-    groups or, where no pair has one, items; `undefined_draws` counts draws without a value
-    (`macro.f1`, `cogency.spearman`).
+    the groups that have a value (`macro_groups` many). `per_group` has no intervals. Of quality are
+    `per_dimension`, `dimension_mean` and `per_aspect` (the means over each branch of the taxonomy,
+    and over `all` but its root), the `reliability` bins of other tasks, `summary` (DIRAS's
+    dimensions and their mean) of relevance. The bootstrap draws `clusters`, groups or, where no
+    pair has one, items; `undefined_draws` counts draws without a value (`cogency.spearman`).
     """
 
     joined: Joined
@@ -50,6 +51,7 @@ class Agreement(Result):
     per_group: Mapping[str, Mapping[str, Measured]]
     per_dimension: Mapping[str, Mapping[str, Measured]]
     dimension_mean: Mapping[str, Measured]
+    per_aspect: Mapping[str, Mapping[str, Measured]]
     clusters: int
     clustered_by: str
     reliability: Sequence[ReliabilityBin]
@@ -94,6 +96,7 @@ class Agreement(Result):
             "per_group": self.per_group,
             "per_dimension": self.per_dimension,
             "dimension_mean": self.dimension_mean,
+            "per_aspect": self.per_aspect,
             "summary": self.summary,
             "reliability": self.reliability,
             "interval": {**interval, "undefined_draws": self.undefined_draws},
@@ -267,7 +270,8 @@ class _Agreeing:
                 dimension: self._measured(cells, f"{dimension}.")
                 for dimension, cells in by_dimension.items()
             },
-            dimension_mean=self._dimension_mean(pooled, by_dimension),
+            dimension_mean=self._dimension_mean("dimension_mean", pooled, by_dimension),
+            per_aspect=self._aspects(by_dimension),
             clusters=int(self.clusters.max()) + 1,
             clustered_by="group" if any(self.groups) else "item",
             reliability=() if quality else reliability(yes[stated], probability[stated]),
@@ -358,8 +362,35 @@ class _Agreeing:
             means[name] = _group_mean(values, firsts, cell.asked, cell.scored)
         return means
 
+    def _aspects(
+        self, by_dimension: Mapping[str, Mapping[str, _Cell]]
+    ) -> dict[str, dict[str, Measured]]:
+        """Return the means over the dimensions of each aspect, and of all that have one."""
+        aspects = {
+            aspect: {name: by_dimension[name] for name in names if name in by_dimension}
+            for aspect, names in aspects_of(self.joined.task).items()
+        }
+        aspects = {aspect: own for aspect, own in aspects.items() if own}
+        if aspects:
+            aspects["all"] = {name: one for own in aspects.values() for name, one in own.items()}
+        return {
+            aspect: self._dimension_mean(
+                f"per_aspect.{aspect}",
+                self._cells(np.concatenate([self._places(name) for name in own])),
+                own,
+            )
+            for aspect, own in aspects.items()
+        }
+
+    def _places(self, dimension: str) -> Index:
+        named = [pair.verdict.dimension == dimension for pair in self.joined.pairs]
+        return np.flatnonzero(np.array(named, dtype=np.bool_))
+
     def _dimension_mean(
-        self, pooled: Mapping[str, _Cell], by_dimension: Mapping[str, Mapping[str, _Cell]]
+        self,
+        part: str,
+        pooled: Mapping[str, _Cell],
+        by_dimension: Mapping[str, Mapping[str, _Cell]],
     ) -> dict[str, Measured]:
         """Return the means over dimensions; a draw counts where each has a value."""
         means: dict[str, Measured] = {}
@@ -368,5 +399,5 @@ class _Agreeing:
             value = defined_mean(numbers([c.value for c in cells]))
             drawn = [c.drawn for c in cells if len(c.drawn)]
             mean = np.mean(drawn, axis=0) if drawn else np.empty(0)
-            means[name] = self._with_interval(f"dimension_mean.{name}", value, mean, cells, cell)
+            means[name] = self._with_interval(f"{part}.{name}", value, mean, cells, cell)
         return means

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.models.chat.ledger import BudgetReached, Ledger, Reservation
@@ -36,6 +37,8 @@ _LEAST_GIVEN_UP = 20
 _SILENT_TIMEOUTS, _LEAST_SILENCE = 3, 60.0
 _FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"
 _OPENAI_URL = "https://api.openai.com/v1"
+_TOKENIZED = 50_000
+"""Characters whose tokens are counted at once."""
 _RESUMES = "what was answered is kept, and the same command resumes"
 
 
@@ -64,6 +67,7 @@ class ChatEndpoint(Endpoint):
         self.dialect = Dialect()
         self.replies = 0
         self._given_up_in_a_row = 0
+        self._tokenizes = self.base_url != _OPENAI_URL
 
     @property
     def response_format(self) -> str:
@@ -94,6 +98,42 @@ class ChatEndpoint(Endpoint):
             if isinstance(outcome, Retryable):
                 return await self._given_up(wire, outcome, attempts, self.replies > before)
             return outcome
+
+    async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens each text has by the model's own tokenizer.
+
+        None where the server does not tell: vLLM and llama.cpp do, at `/tokenize` beside `/v1`.
+        """
+        if not self._tokenizes:
+            return None
+        async with self.connected() as wire:
+            counts = []
+            for text in texts:
+                count = 0
+                for start in range(0, len(text), _TOKENIZED):
+                    some = await self._tokens(wire, text[start : start + _TOKENIZED])
+                    if some is None:
+                        self._tokenizes = False
+                        return None
+                    count += some
+                counts.append(count)
+        return counts
+
+    async def _tokens(self, wire: HttpTransport, text: str) -> int | None:
+        content = printable(text)
+        # vLLM reads `prompt`, llama.cpp `content`; each ignores the other.
+        body: dict[str, Any] = {"model": self.model, "prompt": content, "content": content}
+        body |= {"add_special_tokens": False, "add_special": False}
+        path = urlsplit(self.base_url).path.rstrip("/").removesuffix("/v1") + "/tokenize"
+        answer = await wire.post_to(path, json.dumps(body).encode())
+        if not isinstance(answer, HttpResponse) or answer.status != 200:
+            return None
+        try:
+            said = json.loads(answer.text)
+        except (ValueError, RecursionError):
+            return None
+        tokens = said.get("tokens") if isinstance(said, dict) else None
+        return len(tokens) if isinstance(tokens, list) else None
 
     # One attempt at a time, for who has several endpoints to choose from.
 

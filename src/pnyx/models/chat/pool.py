@@ -150,6 +150,10 @@ class EndpointPool:
                 await stack.enter_async_context(endpoint.connected())
             yield
 
+    async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens each text has; see `ChatEndpoint.count_tokens`."""
+        return await (self.usable or self.endpoints)[0].count_tokens(texts)
+
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring_ascii as _as_json
@@ -22,6 +22,7 @@ __all__ = [
     "CallFailed",
     "ChatModel",
     "ChatRequest",
+    "CountsTokens",
     "Message",
     "Reply",
     "Token",
@@ -166,6 +167,14 @@ class ChatModel(Protocol):
         `keep` is called with the reply as soon as it is read, so that it can be stored before
         anything else happens.
         """
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """A chat model whose own tokenizer can be asked."""
+
+    async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens each text has, or None where that cannot be told."""
 
 
 def read_reply(

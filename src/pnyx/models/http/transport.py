@@ -139,6 +139,12 @@ class HttpTransport:
         headers = [*self._headers, ("Content-Length", str(len(body)))]
         return await self._send("POST", self._url, headers, body, on_whole)
 
+    async def post_to(self, path: str, body: bytes) -> HttpResponse | NoResponse:
+        """Send a request to another path of the same server, e.g. `/tokenize`."""
+        url = self._url.copy_with(raw_path=path.encode())
+        headers = [*self._headers, ("Content-Length", str(len(body)))]
+        return await self._send("POST", url, headers, body)
+
     async def get(self, path: str) -> HttpResponse | NoResponse:
         """Read a path that the same server publishes, e.g. `/v1/models`."""
         url = self._url.copy_with(raw_path=path.encode())

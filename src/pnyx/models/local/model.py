@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +35,8 @@ _SLOTS = 1
 _LEAST_TIMEOUT = 600.0
 _LOAD_SECONDS, _LOAD_BYTES_PER_SECOND = 60.0, 20e6
 _SAY_AFTER = 3.0
+_BRIEF = 300
+"""Characters of a reason or a point, at most; the model is held to it by its grammar."""
 
 _CHANCE = (
     "the packaged model (SmolLM2, 135 million parameters) judges at chance: AUROC .55 on BERDS and "
@@ -172,6 +174,10 @@ class LocalModel:
                     return outcome
             return CallFailed("server_error: the local model's process ended twice on this request")
 
+    async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens each text has; see `ChatEndpoint.count_tokens`."""
+        return await (await self._get()).count_tokens(texts)
+
     def close(self) -> None:
         """End the process; the next question starts another."""
         with self._lock:
@@ -266,10 +272,28 @@ class _LlamaEndpoint(ChatEndpoint):
         shape = body.get("response_format", {}).get("json_schema")
         if shape is None:
             return body
-        grammar = await _aside(lambda: self.worker.grammar(shape["schema"]))
+        schema = _shortened(shape["schema"])
+        grammar = await _aside(lambda: self.worker.grammar(schema))
         if grammar is None:
             return body
         return {**{k: v for k, v in body.items() if k != "response_format"}, "grammar": grammar}
+
+
+def _shortened(schema: Any) -> Any:
+    """Bound the texts that explain a verdict: a small model does not end them of itself."""
+    if isinstance(schema, list):
+        return [_shortened(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: _shortened(part) for name, part in schema.items()}
+    for name, part in (found.get("properties") or {}).items():
+        if part.get("type") == "string" and "enum" not in part and _is_brief(name):
+            found["properties"][name] = {**part, "maxLength": _BRIEF}
+    return found
+
+
+def _is_brief(name: str) -> bool:
+    return name in ("reason", "nugget") or name.isdecimal()
 
 
 async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) -> T:

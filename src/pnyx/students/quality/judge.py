@@ -17,7 +17,9 @@ from pnyx.students.quality.model import OverallQuality, OverallScore, load_overa
 __all__ = ["OVERALL", "QualityJudge"]
 
 OVERALL = "overall"
-"""The dimension that it rates."""
+"""The dimension that it rates; `overall_quality`, its name among the fifteen, is the same."""
+
+_RATED = {OVERALL, "overall_quality"}
 
 _ONLY = Missing("dimension: the packaged judge rates overall quality only")
 _CHUNK = 32
@@ -64,7 +66,7 @@ class QualityJudge:
             return Unscored("blank: the text has no words", self._provenance())
         low, high = question.scale
         value = round(low + score.value * (high - low), 4)
-        cells = [value if name == OVERALL else _ONLY for name in question.dimensions]
+        cells = [value if name in _RATED else _ONLY for name in question.dimensions]
         shown = f"{score.value:.2f} of 1, by surface and words alone {score.surface:.2f}"
         details = {"quality": score.value, "surface": score.surface, "short": score.short}
         return question.compose(cells, self._provenance(**details), explanation=shown)
@@ -78,6 +80,6 @@ def _problem(question: Rating) -> str:
         return problem
     if question.task != "quality":
         return f"task: it answers quality, not {shorten(question.task, 40)!r}"
-    if OVERALL not in question.dimensions:
+    if not _RATED & set(question.dimensions):
         return str(_ONLY)
     return ""

@@ -1,0 +1,162 @@
+"""The format in which an argument is judged by verdicts on its parts, sentence by sentence.
+
+Any judge of relevance and support answers it, the packaged one too. It tells which documents help
+and which sentences follow from what they cite, and nothing of answer relevance or preference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from pnyx.corpora.text.citations import cited_sentences
+from pnyx.judge.answers import Answer, Judged, Missing, Unscored
+from pnyx.judge.combining.votes import provenance_of
+from pnyx.judge.formats import Format, Part
+from pnyx.judge.questions import Rating, Support
+
+__all__ = ["SUPPORT_FORMAT", "TOLD_BY_SUPPORT"]
+
+TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
+"""Dimensions that follow from verdicts of relevance and support."""
+
+
+def _only_told(question: Rating) -> Rating:
+    """Keep the dimensions that verdicts of support tell, unless none would be left."""
+    kept = tuple(name for name in question.dimensions if name in TOLD_BY_SUPPORT)
+    return replace(question, scale=(0, 1), dimensions=kept or question.dimensions)
+
+
+def _of_support(question: Rating) -> list[Part]:
+    """Ask whether each document helps, and whether each sentence follows from what it cites."""
+    found = []
+    if "context_relevance" in question.dimensions:
+        found += [Part(one, "relevance") for one in _relevances(question)]
+    if "groundedness" in question.dimensions:
+        found += [Part(one) for _, _, some in _supports(question) for one in some]
+    return found
+
+
+def _relevances(question: Rating) -> list[Support]:
+    from pnyx.judge.tasks import ask_relevance
+
+    return [
+        ask_relevance(f"{question.id}/document {n}", question.question, text, group=question.group)
+        for n, text in enumerate(question.documents, 1)
+    ]
+
+
+def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
+    """Return each sentence of the argument, the documents asked about, and what is asked.
+
+    Those that it cites; all of them where it cites none that is there.
+    """
+    found = []
+    count = len(question.documents)
+    for place, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
+        known = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
+        asked = [
+            Support(
+                id=f"{question.id}/{place}/{n}",
+                text=question.documents[n - 1],
+                statement=sentence,
+                question=question.question,
+                group=question.group,
+            )
+            for n in known
+        ]
+        found.append((sentence, known, asked))
+    return found
+
+
+def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
+    """Return the expected share of documents that help, and of sentences that are borne out.
+
+    It is the mean probability: without a threshold it follows added noise more closely
+    (docs/decisions/rag-formats.md). The share of those called so is noted.
+    """
+    by_id = {answer.question.id: answer for answer in answers if answer.question is not None}
+    verdicts: dict[str, list[Answer]] = {}
+    notes: dict[str, Any] = {}
+    if "context_relevance" in question.dimensions:
+        found = [by_id[one.id] for one in _relevances(question)]
+        verdicts["context_relevance"] = found
+        notes["documents"] = {"context_relevance": list(map(_chance, found))}
+    if "groundedness" in question.dimensions:
+        sentences = []
+        for text, documents, asked in _supports(question):
+            if not asked:
+                continue
+            found = [by_id[one.id] for one in asked]
+            verdicts.setdefault("groundedness", []).append(_any(found))
+            sentences.append(_sentence_row(text, documents, found))
+        notes["sentences"] = {"groundedness": sentences}
+    notes["counted"] = {
+        name: [sum(isinstance(one, Judged) for one in found), len(found)]
+        for name, found in verdicts.items()
+    }
+    notes["yes"] = {
+        name: share
+        for name, found in verdicts.items()
+        if not isinstance(share := _mean(found, _said_yes), Missing)
+    }
+    cells = [
+        _mean(verdicts.get(name, ()), _expected)
+        if name in TOLD_BY_SUPPORT
+        else Missing(f"format: support tells no {name}")
+        for name in question.dimensions
+    ]
+    provenance = provenance_of(judge, "support", answers)
+    composed: Answer = question.compose(cells, provenance, notes=notes)
+    return composed
+
+
+def _sentence_row(text: str, documents: Sequence[int], answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return what is noted of a sentence: whether it is borne out, and how likely by which."""
+    verdict = _any(answers)
+    chances = zip(map(str, documents), map(_chance, answers), strict=True)
+    supported = verdict.value if isinstance(verdict, Judged) else None
+    return {"text": text, "supported": supported, "documents": dict(chances)}
+
+
+def _chance(answer: Answer) -> float | None:
+    return answer.probability if isinstance(answer, Judged) else None
+
+
+def _any(answers: Sequence[Answer]) -> Answer:
+    """Return the likeliest yes of several verdicts, else one that is missing, else a no."""
+    judged = [one for one in answers if isinstance(one, Judged)]
+    likeliest = max(judged, key=lambda one: (one.value is True, _expected(one)), default=None)
+    if likeliest is not None and likeliest.value is True:
+        return likeliest
+    return next((one for one in answers if isinstance(one, Unscored)), likeliest or answers[0])
+
+
+def _expected(answer: Judged) -> float:
+    return _said_yes(answer) if answer.probability is None else answer.probability
+
+
+def _said_yes(answer: Judged) -> float:
+    return float(answer.value is True)
+
+
+def _mean(answers: Sequence[Answer], number: Callable[[Judged], float]) -> Any:
+    """Return the mean over the verdicts that are scored, or why there is none."""
+    scored = [number(one) for one in answers if isinstance(one, Judged)]
+    if scored:
+        return fmean(scored)
+    reasons = (one.reason for one in answers if isinstance(one, Unscored))
+    return Missing(next(reasons, "blank: there is nothing to judge"))
+
+
+SUPPORT_FORMAT = Format(
+    "support",
+    "each document: does it help? each sentence and citation: does it follow?",
+    ("support", "relevance"),
+    shape=_only_told,
+    parts=_of_support,
+    join=_joined_support,
+    packaged=True,
+)

@@ -1,0 +1,94 @@
+"""Responses with citations as items of `pnyx judge rag`: arguments with the documents they cite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pnyx.corpora import read_responses, sniff
+from pnyx.corpora.reading import FORMATS
+from pnyx.errors import InputError, shorten
+from pnyx.judge.questions import Rating
+from pnyx.judge.rag import dimensions_for
+from pnyx.records import SIDES, Response, judged_text
+from pnyx.runs.pairs import questions_by_id
+from pnyx.search.index import Index
+
+__all__ = ["holds_responses", "items_of_responses"]
+
+
+def holds_responses(path: str) -> bool:
+    """Tell whether a file is one of responses; standard input, which is read once, is not."""
+    if path == "-" or not Path(path).is_file():
+        return False
+    try:
+        return FORMATS[sniff(path)].kind == "responses"
+    except (InputError, KeyError):
+        return False
+
+
+def items_of_responses(
+    path: str, index: str | Path | None = None, topics: str | None = None
+) -> list[Rating]:
+    """Return an item for each response that lists references: its text, and their texts, in order.
+
+    Each sentence is on a line of its own, with the numbers of the documents it cites as marks; an
+    item's id is `RUN/TOPIC`, its group the topic, its side the `stance` of the metadata.
+
+    Args:
+        path: responses, in any layout.
+        index: holds the documents that the responses do not embed.
+        topics: the questions, where the responses do not say theirs.
+
+    Raises:
+        InputError: a file is broken, or a question or a document is not there, or no response
+            lists references.
+    """
+    opened = None if index is None else Index.open(index)
+    questions = {} if topics is None else questions_by_id(topics)
+    known = {name: question.text for name, question in questions.items()}
+    items = [_item(one, opened, known) for one in read_responses(path) if one.references]
+    if not items:
+        raise InputError("no response lists references, expected some to judge it by", path=path)
+    return items
+
+
+def _item(response: Response, index: Index | None, known: Mapping[str, str]) -> Rating:
+    name = f"{response.run_id}/{response.topic_id}"
+    question = known.get(response.topic_id) or response.topic
+    if not question.strip():
+        raise InputError(f"{shorten(name, 60)}: no question; --topics names a file of them")
+    text = "\n".join(_lines(response))
+    stance = response.metadata.get("stance")
+    return Rating(
+        id=name,
+        text=text,
+        dimensions=dimensions_for(text, ""),
+        scale=(0, 1),
+        task="rag",
+        question=question,
+        stance=stance if stance in SIDES else "",
+        documents=tuple(_texts(response, index, name)),
+        group=response.topic_id,
+        extra={"doc_ids": list(response.references), "run_id": response.run_id},
+    )
+
+
+def _lines(response: Response) -> Iterator[str]:
+    places = {doc_id: number for number, doc_id in enumerate(response.references, 1)}
+    for sentence in response.sentences:
+        cited = [str(places[c.doc_id]) for c in sentence.citations if c.doc_id in places]
+        marks = f" [{', '.join(cited)}]" if cited else ""
+        yield " ".join(sentence.text.split()) + marks
+
+
+def _texts(response: Response, index: Index | None, name: str) -> Iterator[str]:
+    for doc_id in response.references:
+        document = response.documents.get(doc_id)
+        if document is not None and document.text.strip():
+            yield judged_text(document)
+            continue
+        if index is None:
+            found = f"{shorten(name, 60)}: the text of {shorten(doc_id, 40)!r} is not in the file"
+            raise InputError(f"{found}; --index names an index that holds it")
+        yield judged_text(index.fetch([doc_id])[0])

@@ -1,0 +1,130 @@
+"""Documents cut to a context: all by the same proportion, by the model's own count of tokens."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from pnyx.corpora.text.segment import trim, word_weight
+from pnyx.judge.store.completions import StoredModel
+from pnyx.records import Document, Evidence
+
+__all__ = ["WORDS_PER_TOKEN", "Packed", "pack", "pack_for", "words_per_token"]
+
+WORDS_PER_TOKEN = 0.7
+"""English words for each token, on the low side: an estimate, since tokenizers differ."""
+
+_LEAST_SEEN, _MOST_SEEN = 5, 200
+"""Stored replies that an estimate is corrected by."""
+_STEP = 0.05
+"""Corrected estimates are rounded down to it, so that a few more replies change no request."""
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Documents that fit a context.
+
+    Attributes:
+        trimmed: how many of them were cut.
+        counted: whether the model's own tokenizer counted, not an estimate.
+    """
+
+    documents: list[Document]
+    trimmed: int
+    counted: bool = False
+
+
+async def pack_for(
+    model: StoredModel, documents: Sequence[Evidence], max_tokens: int, rate: float
+) -> Packed:
+    """Trim every document by the same proportion of its tokens to fit `max_tokens`.
+
+    The tokens are those of the model's own tokenizer where it can be asked; else of the estimate
+    that a token is `rate` words. None is dropped while each can keep a word: that would silence
+    whole sources (ConQRet, 3.2.2).
+    """
+    plain = [_plain(d) for d in documents]
+    counts = await model.count_tokens([d.text for d in plain])
+    if counts is None:
+        return Packed(*pack(documents, max_tokens, rate))
+    total = sum(counts)
+    if total <= max_tokens:
+        return Packed(plain, 0, True)
+    budgets = [max(1, count * max_tokens // total) for count in counts]
+    texts = await _cut(model, [d.text for d in plain], counts, budgets)
+    cut = [replace(d, text=text) for d, text in zip(plain, texts, strict=True)]
+    return Packed(cut, sum(a.text != b.text for a, b in zip(plain, cut, strict=True)), True)
+
+
+async def _cut(
+    model: StoredModel, texts: Sequence[str], counts: Sequence[int], budgets: Sequence[int]
+) -> list[str]:
+    """Return the beginning of each text that has at most so many tokens (but one word at least)."""
+    sizes = [word_weight(text) for text in texts]
+    kept = [
+        max(1, size * budget // max(1, count))
+        for size, count, budget in zip(sizes, counts, budgets, strict=True)
+    ]
+    for _ in range(_ROUNDS):
+        cut = [trim(text, size) for text, size in zip(texts, kept, strict=True)]
+        found = await model.count_tokens(cut)
+        if found is None:
+            break
+        over = [f > b and k > 1 for f, b, k in zip(found, budgets, kept, strict=True)]
+        if not any(over):
+            break
+        kept = [
+            max(1, min(k - 1, k * b // f)) if o else k
+            for k, b, f, o in zip(kept, budgets, found, over, strict=True)
+        ]
+    return [trim(text, size) for text, size in zip(texts, kept, strict=True)]
+
+
+def words_per_token(model: StoredModel) -> tuple[float, ...]:
+    """Return the estimates of words a token to try: the usual one, and one learnt from replies.
+
+    That is the median over stored replies of this model that tell how many tokens their prompts
+    had. It comes last and counts, unless what was asked by the usual one was answered before.
+    """
+    rates = []
+    rows = model.store.rows(model=model.name, skip_damaged=True)
+    for row in islice(rows, _MOST_SEEN):
+        tokens = row.reply.usage.get("prompt_tokens", 0)
+        words = sum(word_weight(message.content) for message in row.request.messages)
+        if tokens > 0 and words > 0:
+            rates.append(words / tokens)
+    if len(rates) < _LEAST_SEEN:
+        return (WORDS_PER_TOKEN,)
+    learnt = math.floor(min(2.0, statistics.median(rates)) / _STEP) * _STEP
+    return (WORDS_PER_TOKEN, max(_STEP, round(learnt, 2)))
+
+
+def pack(
+    documents: Sequence[Evidence], max_tokens: int, rate: float = WORDS_PER_TOKEN
+) -> tuple[list[Document], int]:
+    """Trim every document by the same proportion to fit `max_tokens` (estimated); count those.
+
+    A token is taken for `rate` words. None is dropped while each can keep a word.
+    """
+    budget = max(len(documents), int(max_tokens * rate))
+    plain = [_plain(d) for d in documents]
+    # A "word" without spaces can be arbitrarily long, so words are weighed by their letters too.
+    sizes = [word_weight(d.text) for d in plain]
+    total = sum(sizes)
+    if total <= budget:
+        return plain, 0
+    trimmed = [
+        replace(d, text=trim(d.text, max(1, size * budget // total)))
+        for d, size in zip(plain, sizes, strict=True)
+    ]
+    return trimmed, sum(a.text != b.text for a, b in zip(plain, trimmed, strict=True))
+
+
+def _plain(document: Evidence) -> Document:
+    if isinstance(document, Document):
+        return document
+    return Document(document.id, document.text, document.title, document.url, document.source)
