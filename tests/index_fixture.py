@@ -12,8 +12,9 @@ from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.clusters import cluster_documents
 from pnyx.search.features.vectors import embed_documents
-from pnyx.search.quality.model import QualityModel, score_documents
+from pnyx.search.quality.documents import score_documents
 from pnyx.search.ranking.dense import build_ann
+from pnyx.students.quality.surface import QualityModel
 
 # Not by importing it: whoever does so before onnxruntime crashes the process (`pnyx.native`).
 HAS_GRAPHS = importlib.util.find_spec("usearch") is not None

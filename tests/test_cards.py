@@ -35,6 +35,6 @@ def test_the_line_of_each_packaged_judge_says_so_too():
 
 
 def test_the_quality_model_names_the_settings_that_were_chosen():
-    path = PACKAGE / "search" / "weights" / "quality.json"
+    path = PACKAGE / "students" / "weights" / "surface.json"
     kept = json.loads(path.read_text(encoding="utf-8"))
     assert set(kept["chosen"]["penalties"]) == {"long", "short"}

@@ -49,12 +49,12 @@ def test_what_is_installed(call, tmp_path):
     assert "pnyx judge          packaged(minilm-int8@1, student:perspectives@" in out
     assert "300 ChatReportRetrieve pairs" in " ".join(out.split())
     assert "student:perspectives@" in out
-    assert "quality, preference, ranking need one" in out
+    assert "preference, ranking need one" in out
     assert not (tmp_path / "store.sqlite").exists()
     code, out, _ = call("--json")
     found = json.loads(out)
     assert found["dependencies"]["click"]["version"] == metadata.version("click")
-    assert found["packaged"]["tasks"] == ["support", "relevance", "stance"]
+    assert found["packaged"]["tasks"] == ["support", "relevance", "stance", "quality", "rag"]
     assert found["packaged"]["perspectives"]["judge"].startswith("student:perspectives@")
     assert (found["endpoints"], found["problems"]) == ([], [])
     assert found["will_use"]["writer"] == "extractive"

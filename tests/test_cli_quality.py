@@ -17,9 +17,9 @@ from pnyx.cli import main
 from pnyx.corpora.benchmarks.rated import read_rated
 from pnyx.errors import InputError
 from pnyx.search.index import Index
+from pnyx.search.quality.documents import FEATURE, HOW
 from pnyx.search.quality.files import read_quality_model
 from pnyx.search.quality.making import make_quality_model
-from pnyx.search.quality.model import FEATURE, HOW
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

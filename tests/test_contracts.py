@@ -85,6 +85,7 @@ from pnyx.students.judge import (
     StudentJudge,
     load_perspective_student,
 )
+from pnyx.students.quality.judge import QualityJudge
 from pnyx.write.arguing import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
@@ -104,7 +105,7 @@ SUPPORTS = [
 ]
 QUESTIONS: dict[type, list[Any]] = {
     Support: SUPPORTS,
-    Rating: [Rating("r", TEXT, ("cogency",), (1, 3), question=CLAIM, nuggets=3)],
+    Rating: [Rating("r", TEXT, ("overall",), (1, 3), question=CLAIM, nuggets=3)],
     Preference: [Preference("p", TEXT, "Bananas.", "Should voting be compulsory?")],
     Ranking: [Ranking("k", "voting", (TEXT, "Bananas.", "Ballots."))],
 }
@@ -125,6 +126,10 @@ def _side_judge(_: ExitStack, __: Any) -> Judge:
     return SideJudge(load_perspective_student())
 
 
+def _quality_judge(_: ExitStack, __: Any) -> Judge:
+    return QualityJudge()
+
+
 def _llm_judge(stack: ExitStack, folder: Any) -> Judge:
     server = stack.enter_context(ChatServer())
     store = stack.enter_context(Store(folder / "store.sqlite"))
@@ -134,7 +139,7 @@ def _llm_judge(stack: ExitStack, folder: Any) -> Judge:
 def _label_judge(_: ExitStack, folder: Any) -> Judge:
     path = folder / "labels.jsonl"
     rows = [
-        {"id": q.id, "value": LABELS[kind], "dimension": "cogency" if kind is Rating else None}
+        {"id": q.id, "value": LABELS[kind], "dimension": "overall" if kind is Rating else None}
         for kind, questions in QUESTIONS.items()
         for q in questions
     ]
@@ -188,6 +193,7 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     PackagedJudge: _packaged_judge,
     SideJudge: _side_judge,
+    QualityJudge: _quality_judge,
     LlmJudge: _llm_judge,
     HumanLabels: _label_judge,
     Lookup: _lookup,
@@ -273,7 +279,7 @@ def test_answers_fit_their_questions_and_do_not_depend_on_order_or_repetition(ju
     questions = questions_for(judge)
     stages = {part.name for part in judge.judges} if isinstance(judge, Cascade) else set()
     if isinstance(judge, PackagedJudge):  # the model that gave an answer signs it
-        stages = {PackagedJudge(task).name for task in ("support", "relevance", "stance")}
+        stages = {PackagedJudge(task).name for task in judge.tasks}
     answers = ask(judge, questions)
     for question, answer in zip(questions, answers, strict=True):
         assert answer.provenance.judge in {judge.name, *stages}

@@ -184,7 +184,8 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     )
     detector = load_perspective_student()
     assert side.provenance.judge == PackagedJudge("stance").name == f"{detector.name}+sides"
-    assert judge.name == f"packaged({encoder.name}, {side.provenance.judge})"
+    quality = PackagedJudge("quality").name
+    assert judge.name == f"packaged({encoder.name}, {side.provenance.judge}, {quality})"
     for task in ("support", "relevance"):
         assert PackagedJudge(task).card == f"{encoder.cards[task]}; weak: hints only"
         assert encoder.cards[task] in judge.card
@@ -239,11 +240,12 @@ def test_a_side_without_an_opposite_is_unscored():
 
 
 def test_what_no_packaged_model_does_is_said_in_one_line(tmp_path, capsys):
-    (tmp_path / "items.jsonl").write_text('{"id": "1", "text": "Tea calms."}\n')
+    row = {"id": "1", "query": "Is tea healthy?", "documents": ["Tea calms.", "Tea is old."]}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     out = tmp_path / "out"
-    status, _, error = run(capsys, "judge", "quality", tmp_path / "items.jsonl", "--out", out)
+    status, _, error = run(capsys, "judge", "ranking", tmp_path / "items.jsonl", "--out", out)
     assert (status, error.count("\n")) == (2, 1)
-    assert "task quality needs a language model (--llm) or --labels" in error
+    assert "task ranking needs a language model (--llm) or --labels" in error
     assert not out.exists()
 
 

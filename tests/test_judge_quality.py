@@ -234,7 +234,7 @@ def test_the_taxonomy_is_that_of_wachsmuth_et_al_2017():
     known = dimensions_of("quality")
     assert len(known) == 15
     under = {name: {n for n, d in known.items() if d.under == name} for name in known}
-    assert under["overall_quality"] == {"cogency", "effectiveness", "reasonableness"}
+    assert under["overall"] == {"cogency", "effectiveness", "reasonableness"}
     assert under["cogency"] == {"local_acceptability", "local_relevance", "local_sufficiency"}
     assert under["reasonableness"] == {
         "global_acceptability",

@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA python tools/train_quality.py      # some minutes; needs scikit-learn
 
-Writes src/pnyx/search/weights/quality.json and quality.npz; with the same data and versions the
+Writes src/pnyx/students/weights/surface.json and surface.npz; with the same data and versions the
 bytes are the same. What was compared, and why this model: docs/decisions/quality-model.md. The
 figures are printed by benchmarks/search/quality.py, which trains with the functions below: settings
 are chosen on the very rows that are trained on, by leaving topics of them out, so nothing is chosen
@@ -25,8 +25,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pnyx.search.quality.model import Head, QualityModel
-from pnyx.search.quality.text_features import SURFACE, VERSION, Features
 from pnyx.search.quality.training import (
     PENALTIES,
     SURFACE_SCALE,
@@ -36,9 +34,11 @@ from pnyx.search.quality.training import (
     ridge_inputs,
     scaled_model,
 )
+from pnyx.students.quality.surface import Head, QualityModel
+from pnyx.students.quality.text_features import SURFACE, VERSION, Features
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
-OUT = Path(__file__).parents[1] / "src" / "pnyx" / "search" / "weights"
+OUT = Path(__file__).parents[1] / "src" / "pnyx" / "students" / "weights"
 
 NAME = "surface-words@2"
 SHORTEST = (4.0, 8.0)
@@ -157,8 +157,10 @@ def train_and_choose(
     head = fit_head(inputs, target, penalty)
     heads = [fit_head(ours, long.quality, one) for one in PENALTIES]
     settings = choose(
-        Seen(long, left_out(ours, long.quality, long.topics), [_scores(head, ours)] * len(heads)),
-        Seen(short, [_scores(one, inputs) for one in heads], [unseen] * len(heads), target),
+        Seen(
+            long, left_out(ours, long.quality, long.topics), [heads_scores(head, ours)] * len(heads)
+        ),
+        Seen(short, [heads_scores(one, inputs) for one in heads], [unseen] * len(heads), target),
         penalty,
     )
     model = dataclasses.replace(
@@ -217,7 +219,7 @@ class Seen:
         return np.array([one.words for one in self.rated.seen])
 
     def value(self, place: int, settings: Settings) -> np.ndarray:
-        share = _share(self.words, settings.gate)
+        share = share_of(self.words, settings.gate)
         short = settings.base + settings.spread * self.short[place]
         return np.clip((1 - share) * self.long[place] + share * short, 0, 1)
 
@@ -237,8 +239,8 @@ def choose(long: Seen, short: Seen, short_penalty: float) -> Settings:
         for full, none in itertools.product(FULL_UNTIL, NONE_FROM):
             if full < none:
                 gate = (*SHORTEST, full, none)
-                share = _share(long.words, gate)
-                base, spread = _share_fit(
+                share = share_of(long.words, gate)
+                base, spread = share_fit(
                     long.rated.quality, long.long[place], long.short[place], share
                 )
                 one = Settings(penalty, short_penalty, base, spread, gate)
@@ -247,11 +249,11 @@ def choose(long: Seen, short: Seen, short_penalty: float) -> Settings:
     return max(found, key=lambda one: one[0])[1]
 
 
-def _share(words: np.ndarray, gate: tuple[float, ...]) -> np.ndarray:
+def share_of(words: np.ndarray, gate: tuple[float, ...]) -> np.ndarray:
     return np.interp(np.log1p(words), np.log1p(gate), [0.0, 1.0, 1.0, 0.0])
 
 
-def _share_fit(
+def share_fit(
     quality: np.ndarray, long: np.ndarray, short: np.ndarray, share: np.ndarray
 ) -> tuple[float, float]:
     """Return base and spread of least squares; a spread below 0 would turn the short head round."""
@@ -261,7 +263,7 @@ def _share_fit(
     return round(float(base), 2), max(0.01, round(float(spread), 2))
 
 
-def _scores(head: Head, inputs: np.ndarray) -> np.ndarray:
+def heads_scores(head: Head, inputs: np.ndarray) -> np.ndarray:
     surface = inputs[:, : len(SURFACE)].toarray() / SURFACE_SCALE
     return head.intercept + surface @ head.surface + inputs[:, len(SURFACE) :] @ head.words
 
@@ -292,8 +294,8 @@ def save(model: QualityModel, settings: Settings, folder: Path, trained_on: dict
         "intercepts": {"long": model.long.intercept, "short": model.short.intercept},
         "surface": list(SURFACE),
     }
-    (folder / "quality.npz").write_bytes(data)
-    (folder / "quality.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    (folder / "surface.npz").write_bytes(data)
+    (folder / "surface.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     print(f"{model.name}: {len(data):,} bytes, sha256 {manifest['sha256']}")
 
 

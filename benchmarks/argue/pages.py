@@ -28,7 +28,8 @@ from pnyx.search.build import build_index
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.features.vectors import VECTORS, embed_documents
 from pnyx.search.index import Index
-from pnyx.search.quality.model import QualityModel, score_documents
+from pnyx.search.quality.documents import score_documents
+from pnyx.students.quality.surface import QualityModel
 
 SETS = ("debatewise", "procon", "idebate")
 

@@ -37,8 +37,9 @@ from pnyx.records import Document, Question, judged_text
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
-from pnyx.search.quality.model import QualityModel, score_documents
+from pnyx.search.quality.documents import score_documents
 from pnyx.students.judge import PackagedJudge
+from pnyx.students.quality.surface import QualityModel
 from pnyx.write.arguing import Plan, argue
 from pnyx.write.case import Writer
 from pnyx.write.extractive import ExtractiveWriter

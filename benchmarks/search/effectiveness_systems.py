@@ -21,11 +21,12 @@ from pnyx.search.index import Index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.plan import PARAMETERS
-from pnyx.search.quality.model import QualityModel, score_documents
+from pnyx.search.quality.documents import score_documents
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.diversify import mmr, of_best
 from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.scoring import Scoring, rank_documents, touche_rank
+from pnyx.students.quality.surface import QualityModel
 
 BASELINE = "Dirichlet"
 DEFAULT = f"Touché {PARAMETERS['wc'].default:g}/{PARAMETERS['wq'].default:g} (default)"

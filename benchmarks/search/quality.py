@@ -40,7 +40,7 @@ from pnyx.measure.answers.correlation import weighted_pearson, weighted_spearman
 from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.intervals import draw_weights, percentile_interval
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.search.quality.model import QualityModel
+from pnyx.students.quality.surface import QualityModel
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks" / "judging")]
@@ -319,7 +319,7 @@ def chosen(report: Report) -> None:
 
 
 def shipped() -> str:
-    path = ROOT / "src" / "pnyx" / "search" / "weights" / "quality.json"
+    path = ROOT / "src" / "pnyx" / "students" / "weights" / "surface.json"
     row = json.loads(path.read_text(encoding="utf-8"))
     penalties = ", ".join(f"{name} {value}" for name, value in row["chosen"]["penalties"].items())
     return f"{row['name']}, {penalties}, base {row['base']}, spread {row['spread']}, " + (

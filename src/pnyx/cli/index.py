@@ -23,7 +23,7 @@ from pnyx.errors import InputError, OptionError, PnyxError, shorten
 from pnyx.search.plan import FEATURES
 
 if TYPE_CHECKING:
-    from pnyx.search.quality.model import TextQuality
+    from pnyx.students.quality.surface import TextQuality
 
 __all__ = ["command"]
 
@@ -239,7 +239,7 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
 
 def _quality_model(spec: FeatureSpec) -> TextQuality:
     if spec.quality_model is None:
-        from pnyx.search.quality.model import QualityModel
+        from pnyx.students.quality.surface import QualityModel
 
         return QualityModel.load()
     from pnyx.search.quality.files import read_quality_model
@@ -248,7 +248,7 @@ def _quality_model(spec: FeatureSpec) -> TextQuality:
 
 
 def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.search.quality.model import score_documents
+    from pnyx.search.quality.documents import score_documents
 
     with counted("predicting quality", _documents(folder)) as advance:
         stats = score_documents(folder, _quality_model(spec), advance)
@@ -347,7 +347,7 @@ def _documents(folder: str) -> int:
 
 def _model_of(quality: Any) -> str:
     """Return what must be added so that the new documents are scored by the model of the others."""
-    from pnyx.search.quality.model import QualityModel
+    from pnyx.students.quality.surface import QualityModel
 
     name = quality.get("meta", {}).get("model", "")
     if name == QualityModel.load().name:

@@ -88,7 +88,11 @@ def packaged() -> dict[str, Any]:
         row["perspectives"] = {"judge": perspectives.name, "card": perspectives.card}
         row["intact"] = abs(length - 1) < 1e-3
         row["problem"] = "" if row["intact"] else f"an embedding has length {length:.3f}, not 1"
-        row["tasks"] = [name for name, task in TASKS.items() if task.kind in judge.kinds]
+        row["tasks"] = [
+            name
+            for name, task in TASKS.items()
+            if name in judge.tasks or any(form.packaged for form in task.formats)
+        ]
         row["needs_llm"] = [name for name in TASKS if name not in row["tasks"]]
     return {**row, "local": _local()}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -13,6 +14,7 @@ from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError
+from pnyx.judge.questions import Rating
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -142,6 +144,8 @@ def command(
         questions = asked.shaped(TASKS[task], questions, form)
     if form is not None:
         _say_left_out(task, form)
+    if task == "quality" and not (spec.asks_models or spec.answered_by):
+        questions = _overall(cast("Sequence[Rating]", questions))
     views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(
         results.out,
@@ -154,6 +158,22 @@ def command(
         form=form,
         settings={} if asked.nuggets is None else {"nuggets": asked.nuggets},
     )
+
+
+def _overall(questions: Sequence[Rating]) -> list[JudgeQuestion]:
+    """Ask the packaged judge of what it rates, unless an item names dimensions."""
+    from pnyx.judge.dimensions import dimensions_of
+    from pnyx.students.quality.judge import OVERALL
+
+    every = tuple(dimensions_of("quality"))
+    asked: list[JudgeQuestion] = []
+    for question in questions:
+        unnamed = question.dimensions == every
+        asked.append(replace(question, dimensions=(OVERALL,)) if unnamed else question)
+    if asked != list(questions):
+        others = ", ".join(name for name in every if name != OVERALL)
+        say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
+    return asked
 
 
 def _say_left_out(task: str, form: Format) -> None:

@@ -25,7 +25,7 @@ NUGGETS = 20
 RAG_DIMENSIONS = ("context_relevance", "answer_relevance", "groundedness", "preference")
 """The RAG triad and the preference between two arguments."""
 
-_OVERALL = "overall_quality"
+_OVERALL = "overall"
 
 
 def dimensions_for(argument: str, other: str) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from .index import Hit, Index, verify_index
 from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
 from .perspectives_index import IndexPerspectives
 from .pipeline import Found, Searcher, SearchPlan
+from .quality.documents import QualityModel, score_documents
 from .quality.files import read_quality_model
 from .quality.making import make_quality_model
-from .quality.model import QualityModel, score_documents
 from .ranking.dense import build_ann, dense_rank
 from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted

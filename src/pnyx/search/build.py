@@ -29,7 +29,7 @@ from pnyx.search.lexical.manifest import (
     writing,
 )
 from pnyx.search.lexical.segments import FIELDS, Segment, SegmentBuilder, open_segments
-from pnyx.search.quality.model import score_documents
+from pnyx.search.quality.documents import score_documents
 
 __all__ = ["add_to_index", "build_index"]
 

@@ -193,7 +193,7 @@ class Index:
 
     def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """See `Engine`."""
-        from pnyx.search.quality.model import document_quality
+        from pnyx.search.quality.documents import document_quality
 
         return document_quality(self)[self.numbers(ids)]
 
@@ -208,7 +208,7 @@ class Index:
         return np.where(np.isnan(own), np.nan, shares)
 
     def _qualities(self) -> NDArray[np.float32]:
-        from pnyx.search.quality.model import document_quality
+        from pnyx.search.quality.documents import document_quality
 
         values = document_quality(self)
         return np.sort(values[~np.isnan(values)])

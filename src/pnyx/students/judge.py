@@ -18,7 +18,7 @@ import numpy as np
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind
+from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind, refuse_other_kinds
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import NO_OPPOSITE, opposite
 from pnyx.judge.passages import pieces_of
@@ -27,6 +27,7 @@ from pnyx.students.files import Student, read_student
 
 if TYPE_CHECKING:
     from pnyx.judge.encoder import EncoderJudge
+    from pnyx.students.quality.judge import QualityJudge
 
 __all__ = [
     "SCORERS",
@@ -198,7 +199,9 @@ _SIDES_CARD = (
 
 
 class PackagedJudge:
-    """Answers Support questions of every task, each by the packaged model that is best at it.
+    """Answers Support questions of every task, and ratings of overall quality.
+
+    Each by the packaged model that is best at it.
 
     An answer's provenance names the model, which is loaded when it is first asked.
 
@@ -209,27 +212,33 @@ class PackagedJudge:
             for a perspective (BERDS, Appendix A), not that a sentence follows from it.
     """
 
-    kinds: frozenset[type] = frozenset({Support})
-
     def __init__(self, task: str | None = None, *, as_perspectives: bool = False) -> None:
         self._as_perspectives = as_perspectives
         self._models = {
             name: self._model(name)
-            for name in ("support", "relevance", "stance")
+            for name in ("support", "relevance", "stance", "quality")
             if task in (None, name)
         }
         if not self._models:
             raise InputError(
                 f"task {shorten(str(task), 40)} needs a language model (--llm) or --labels: the "
-                "packaged encoder answers yes/no questions only"
+                "packaged judge answers yes/no questions and rates overall quality only"
             )
+        self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
 
     def _model(self, task: str) -> Judge:
+        if task == "quality":
+            return _quality_judge()
         if task == "stance":
             return _side_judge()
         if task == "support" and self._as_perspectives:
             return load_perspective_student()
         return _encoder_judge()
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks whose questions it answers."""
+        return tuple(self._models)
 
     @property
     def name(self) -> str:
@@ -253,10 +262,11 @@ class PackagedJudge:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
         by_model: dict[int, tuple[Judge, list[int]]] = {}
-        for position, question in enumerate(of_kind(Support, questions, self.name)):
+        refuse_other_kinds(self, questions)
+        for position, question in enumerate(questions):
             model = self._models.get(question.task)
             problem = blank(question)
-            if model is None and not problem:
+            if (model is None or type(question) not in model.kinds) and not problem:
                 problem = f"task: no packaged model for {shorten(question.task, 40)!r}"
             if problem or model is None:
                 emit(position, Unscored(problem, Provenance(self.name)))
@@ -351,6 +361,13 @@ def _encoder_judge() -> EncoderJudge:
     from pnyx.judge.encoder import EncoderJudge
 
     return EncoderJudge()
+
+
+@functools.cache
+def _quality_judge() -> QualityJudge:
+    from pnyx.students.quality.judge import QualityJudge
+
+    return QualityJudge()
 
 
 @functools.cache

@@ -191,7 +191,8 @@ def _quality(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, f
     if of_all:
         shares = engine.quality_shares(ids)
     else:
-        from pnyx.search.quality.model import QualityModel, predictions, rated_text
+        from pnyx.search.quality.documents import rated_text
+        from pnyx.students.quality.surface import QualityModel, predictions
 
         found, _ = predictions(QualityModel.load(), [rated_text(one) for one in documents])
         shares = np.searchsorted(np.sort(found), found) / max(1, len(found))

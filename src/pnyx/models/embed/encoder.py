@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.models.embed.graph import with_outputs
 from pnyx.native import load_onnxruntime
 
 __all__ = ["Encoder", "load_encoder", "open_session"]
@@ -29,6 +30,12 @@ _REMEMBERED = 30_000
 """Embeddings kept, about 50 MB."""
 
 _MAX_REMEMBERED_CHARACTERS = 2_000
+
+_LAYERS = (
+    "/embeddings/LayerNorm/LayerNormalization_output_0",
+    *(f"/output/LayerNorm_{place}/LayerNormalization_output_0" for place in range(1, 12, 2)),
+)
+"""What the graph calls the states of its embeddings and of its six layers."""
 
 
 class Encoder:
@@ -54,7 +61,8 @@ class Encoder:
         self.max_tokens: int = manifest["max_tokens"]
         self.card = folder.joinpath("card.md").read_text(encoding="utf-8")
         self._recent: dict[str, npt.NDArray[np.float32]] = {}
-        self._session = open_session(_read(folder, "model.onnx", files["model.onnx"]))
+        self._open = functools.partial(_read, folder, "model.onnx", files["model.onnx"])
+        self._session = open_session(self._open())
         import tokenizers
 
         tokenizer = _read(folder, "tokenizer.json", files["tokenizer.json"]).decode("utf-8")
@@ -82,12 +90,32 @@ class Encoder:
                 out[i] = known
         if new:
             fresh = np.empty((len(new), self.dimensions), dtype=np.float32)
-            # Bounded, and without lone surrogates, which the tokenizer cannot take.
-            cut = (text[:_MAX_CHARACTERS].encode("utf-8", "replace") for text in new)
-            self._fill(fresh, [text.decode("utf-8") for text in cut])
+            self._fill(fresh, new, lambda feeds: self._session.run(None, feeds)[0][0])
             out[[unique[text] for text in new]] = fresh
             self._remember(new, fresh)
         return out[[unique[text] for text in texts]]
+
+    def states(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return what each layer holds of texts, over the first `max_tokens` tokens of each.
+
+        Returns:
+            Float32 [n, 7, 3, dimensions]: of the embeddings and the six layers, the mean, the
+            largest value and the standard deviation over the tokens. Equal bits as for `encode`.
+        """
+        session = self._layers
+        out = np.empty((len(texts), len(_LAYERS), 3, self.dimensions), dtype=np.float32)
+
+        def pooled(feeds: dict[str, Any]) -> npt.NDArray[np.float32]:
+            layers = [layer[0] for layer in session.run(_LAYERS, feeds)]
+            return np.stack([(one.mean(0), one.max(0), one.std(0)) for one in layers])
+
+        if texts:
+            self._fill(out, texts, pooled)
+        return out
+
+    @functools.cached_property
+    def _layers(self) -> Any:
+        return open_session(with_outputs(self._open(), _LAYERS))
 
     def _remember(self, texts: list[str], vectors: npt.NDArray[np.float32]) -> None:
         """Keep embeddings: judges and writers look at the same sentences again and again."""
@@ -98,14 +126,20 @@ class Encoder:
             if len(text) <= _MAX_REMEMBERED_CHARACTERS:
                 self._recent[text] = vector
 
-    def _fill(self, out: npt.NDArray[np.float32], texts: list[str]) -> None:
-        encoded = self._tokenizer.encode_batch_fast(texts)
+    def _fill(
+        self,
+        out: npt.NDArray[np.float32],
+        texts: Sequence[str],
+        read: Callable[[dict[str, Any]], npt.NDArray[np.float32]],
+    ) -> None:
+        # Bounded, and without lone surrogates, which the tokenizer cannot take.
+        cut = (text[:_MAX_CHARACTERS].encode("utf-8", "replace") for text in texts)
+        encoded = self._tokenizer.encode_batch_fast([text.decode("utf-8") for text in cut])
 
         # One text per run and one thread per text: docs/decisions/packaged-encoder.md says why.
         def run(row: int) -> None:
             ids = np.array([encoded[row].ids], dtype=np.int64)
-            feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-            out[row] = self._session.run(None, feeds)[0][0]
+            out[row] = read({"input_ids": ids, "attention_mask": np.ones_like(ids)})
 
         # The longest first, so that all cores end at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))

@@ -21,9 +21,9 @@ from pnyx._version import __version__
 from pnyx.corpora.fields import number, string
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
-from pnyx.search.quality.model import Head, QualityModel
-from pnyx.search.quality.text_features import HASH_BITS, SURFACE, VERSION
 from pnyx.search.quality.training import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
+from pnyx.students.quality.surface import Head, QualityModel
+from pnyx.students.quality.text_features import HASH_BITS, SURFACE, VERSION
 
 __all__ = ["CARD", "MANIFEST", "read_quality_model", "write_quality_model"]
 

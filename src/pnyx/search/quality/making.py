@@ -21,7 +21,6 @@ from pnyx.measure.core.base import Bootstrap, Measured
 from pnyx.measure.core.intervals import draw_weights, drawn_value
 from pnyx.measure.core.weighted import Weighted
 from pnyx.search.quality.files import CARD, MANIFEST, write_quality_model
-from pnyx.search.quality.model import QualityModel
 from pnyx.search.quality.training import (
     PaperModel,
     RatedTexts,
@@ -30,6 +29,7 @@ from pnyx.search.quality.training import (
     train_paper_model,
     train_surface_model,
 )
+from pnyx.students.quality.surface import QualityModel
 
 __all__ = ["MadeModel", "cross_validate", "figure_cells", "make_quality_model", "rated_texts"]
 

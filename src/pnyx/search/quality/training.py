@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.judge.calibration.curves import folds_of
-from pnyx.search.quality.model import MAX_DEVIATION, Head, QualityModel, predictions
-from pnyx.search.quality.text_features import HASH_BITS, SURFACE, Features, extract
+from pnyx.students.quality.surface import MAX_DEVIATION, Head, QualityModel, predictions
+from pnyx.students.quality.text_features import HASH_BITS, SURFACE, Features, extract
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -22,7 +22,7 @@ from pnyx.search.features.vectors import (
 from pnyx.search.index import Index
 from pnyx.search.lexical.kernels import Boosts, best
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_least, check_parameter
-from pnyx.search.quality.model import document_quality
+from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.fusion import Normalisation, RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.ranking.models import Floats

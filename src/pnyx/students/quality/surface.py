@@ -1,4 +1,4 @@
-"""Predicted argument quality of each document of an index: Q(d) of the Touché paper, Eq. 1.
+"""Argument quality from the surface and the words of a text: the Q(d) of the Touché paper, Eq. 1.
 
 The packaged model is described in docs/model-cards/quality.md: it prefers longer arguments.
 """
@@ -10,42 +10,19 @@ import hashlib
 import io
 import json
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import PnyxError
-from pnyx.records import Argument, Evidence
-from pnyx.search.features.access import put_feature
-from pnyx.search.index import Index
-from pnyx.search.lexical.manifest import damaged
-from pnyx.search.quality.text_features import HASH_BITS, SURFACE, VERSION, Features, extract
+from pnyx.students.quality.text_features import HASH_BITS, SURFACE, VERSION, Features, extract
 
-__all__ = [
-    "Head",
-    "QualityModel",
-    "QualityStats",
-    "TextQuality",
-    "document_quality",
-    "predictions",
-    "rated_text",
-    "read_model",
-    "score_documents",
-]
+__all__ = ["Head", "QualityModel", "TextQuality", "head_score", "predictions", "read_model"]
 
-FEATURE = "quality"
-"""Name of the feature; its section `values` is float32 (documents,), in [0, 1]."""
-
-HOW = "pnyx index --update INDEX --quality"
-"""The command that makes the feature, for `Index.feature`."""
-
-_BATCH = 1000
 MAX_DEVIATION = 6.0
 
 Floats = NDArray[np.float64]
@@ -119,15 +96,17 @@ class QualityModel:
     def score(self, text: str) -> float | None:
         """Return the quality of one text in [0, 1], None where it holds no word."""
         seen = extract(text)
-        if seen is None:
-            return None
+        return None if seen is None else self.value(seen)
+
+    def value(self, seen: Features) -> float:
+        """Return the quality, in [0, 1], of a text with these features."""
         surface, words = self.inputs(seen)
         share = self.short_share(seen.words)
         value = 0.0
         if share < 1.0:
-            value += (1.0 - share) * _apply(self.long, surface, seen.slots, words)
+            value += (1.0 - share) * head_score(self.long, surface, seen.slots, words)
         if share > 0.0:
-            short = _apply(self.short, surface, seen.slots, words)
+            short = head_score(self.short, surface, seen.slots, words)
             value += share * (self.base + self.spread * short)
         return min(1.0, max(0.0, value))
 
@@ -151,7 +130,8 @@ def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.fl
     return np.array(filled, dtype=np.float32), found.count(None)
 
 
-def _apply(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
+def head_score(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
+    """Return what a head says of a text as `QualityModel.inputs` gives it, its slots distinct."""
     return (
         head.intercept
         + float((head.surface * surface).sum())
@@ -161,10 +141,10 @@ def _apply(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats)
 
 @functools.cache
 def _packaged() -> QualityModel:
-    folder = resources.files("pnyx.search") / "weights"
+    folder = resources.files("pnyx.students") / "weights"
     try:
-        manifest = json.loads(folder.joinpath("quality.json").read_text(encoding="utf-8"))
-        data = folder.joinpath("quality.npz").read_bytes()
+        manifest = json.loads(folder.joinpath("surface.json").read_text(encoding="utf-8"))
+        data = folder.joinpath("surface.npz").read_bytes()
     except (OSError, ValueError) as error:
         raise PnyxError("the packaged quality model cannot be read: reinstall pnyx") from error
     return read_model(manifest, data)
@@ -187,77 +167,3 @@ def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
     fields |= {name: arrays[name] for name in ("mean", "deviation", "idf")}
     fields |= {name: manifest[name] for name in ("name", "neutral", "base", "spread")}
     return QualityModel(**fields, gate=tuple(manifest["gate"]))
-
-
-def rated_text(record: Evidence) -> str:
-    """Return the text whose quality is predicted: an argument's premises, or all."""
-    premises = record.premises if isinstance(record, Argument) else ()
-    return " ".join(p.text for p in premises if p.text.strip()) or record.text
-
-
-@dataclass(frozen=True, slots=True)
-class QualityStats:
-    """What `score_documents` did: scored documents in all, now, and without a word (neutral)."""
-
-    model: str
-    documents: int
-    added: int
-    unscored: int
-    seconds: float
-
-
-def score_documents(
-    index_folder: str | Path,
-    model: TextQuality | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> QualityStats:
-    """Predict the quality of an index's documents and keep it as the feature `quality`.
-
-    It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
-    this model, the packaged one (None) or one of `read_quality_model`, has scored before is kept.
-    `on_progress` is called now and then with how many documents have been scored.
-
-    Raises:
-        IndexFolderError: not an index, or a damaged one.
-        InputError: another process added documents meanwhile.
-        PnyxError: the disk is full or read-only, or another process is writing.
-    """
-    start = time.monotonic()
-    index = Index.open(index_folder)
-    model = model or QualityModel.load()
-    known, unscored = _known(index, model)
-    parts = [known]
-    for first in range(len(known), len(index), _BATCH):
-        numbers = range(first, min(first + _BATCH, len(index)))
-        found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
-        unscored += none
-        parts.append(found)
-        if on_progress is not None:
-            on_progress(numbers.stop)
-    added = len(index) - len(known)
-    if added:
-        meta = {"model": model.name, "neutral": model.neutral, "unscored": unscored}
-        values = {"values": np.concatenate(parts)}
-        put_feature(index.path, FEATURE, values, documents=len(index), meta=meta)
-    return QualityStats(model.name, len(index), added, unscored, time.monotonic() - start)
-
-
-def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
-    """Return what this model has said of the first documents, and how many were unscored."""
-    feature = index.known(FEATURE)
-    if feature is None or feature.meta.get("model") != model.name:
-        return np.zeros(0, dtype=np.float32), 0
-    values, unscored = feature.array("values"), feature.meta.get("unscored")
-    shape = (feature.documents,)
-    if values.shape != shape or values.dtype != np.float32 or not isinstance(unscored, int):
-        raise damaged(index.path, f"feature {FEATURE} is not understood")
-    return values, unscored
-
-
-def document_quality(index: Index) -> NDArray[np.float32]:
-    """Return the quality of each document of an index, float32 (documents,), NaN for unknown."""
-    values = index.feature(FEATURE, HOW).array("values")
-    within = np.isnan(values) | ((values >= 0) & (values <= 1))
-    if values.shape != (len(index),) or not within.all():
-        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
-    return values.astype(np.float32)

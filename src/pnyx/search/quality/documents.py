@@ -1,0 +1,101 @@
+"""Predicted argument quality of each document of an index: Q(d) of the Touché paper, Eq. 1."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.records import Argument, Evidence
+from pnyx.search.features.access import put_feature
+from pnyx.search.index import Index
+from pnyx.search.lexical.manifest import damaged
+from pnyx.students.quality.surface import QualityModel, TextQuality, predictions
+
+__all__ = ["QualityModel", "QualityStats", "document_quality", "rated_text", "score_documents"]
+
+FEATURE = "quality"
+"""Name of the feature; its section `values` is float32 (documents,), in [0, 1]."""
+
+HOW = "pnyx index --update INDEX --quality"
+"""The command that makes the feature, for `Index.feature`."""
+
+_BATCH = 1000
+
+
+def rated_text(record: Evidence) -> str:
+    """Return the text whose quality is predicted: an argument's premises, or all."""
+    premises = record.premises if isinstance(record, Argument) else ()
+    return " ".join(p.text for p in premises if p.text.strip()) or record.text
+
+
+@dataclass(frozen=True, slots=True)
+class QualityStats:
+    """What `score_documents` did: scored documents in all, now, and without a word (neutral)."""
+
+    model: str
+    documents: int
+    added: int
+    unscored: int
+    seconds: float
+
+
+def score_documents(
+    index_folder: str | Path,
+    model: TextQuality | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> QualityStats:
+    """Predict the quality of an index's documents and keep it as the feature `quality`.
+
+    It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
+    this model, the packaged one (None) or one of `read_quality_model`, has scored before is kept.
+    `on_progress` is called now and then with how many documents have been scored.
+
+    Raises:
+        IndexFolderError: not an index, or a damaged one.
+        InputError: another process added documents meanwhile.
+        PnyxError: the disk is full or read-only, or another process is writing.
+    """
+    start = time.monotonic()
+    index = Index.open(index_folder)
+    model = model or QualityModel.load()
+    known, unscored = _known(index, model)
+    parts = [known]
+    for first in range(len(known), len(index), _BATCH):
+        numbers = range(first, min(first + _BATCH, len(index)))
+        found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
+        unscored += none
+        parts.append(found)
+        if on_progress is not None:
+            on_progress(numbers.stop)
+    added = len(index) - len(known)
+    if added:
+        meta = {"model": model.name, "neutral": model.neutral, "unscored": unscored}
+        values = {"values": np.concatenate(parts)}
+        put_feature(index.path, FEATURE, values, documents=len(index), meta=meta)
+    return QualityStats(model.name, len(index), added, unscored, time.monotonic() - start)
+
+
+def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
+    """Return what this model has said of the first documents, and how many were unscored."""
+    feature = index.known(FEATURE)
+    if feature is None or feature.meta.get("model") != model.name:
+        return np.zeros(0, dtype=np.float32), 0
+    values, unscored = feature.array("values"), feature.meta.get("unscored")
+    shape = (feature.documents,)
+    if values.shape != shape or values.dtype != np.float32 or not isinstance(unscored, int):
+        raise damaged(index.path, f"feature {FEATURE} is not understood")
+    return values, unscored
+
+
+def document_quality(index: Index) -> NDArray[np.float32]:
+    """Return the quality of each document of an index, float32 (documents,), NaN for unknown."""
+    values = index.feature(FEATURE, HOW).array("values")
+    within = np.isnan(values) | ((values >= 0) & (values <= 1))
+    if values.shape != (len(index),) or not within.all():
+        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
+    return values.astype(np.float32)

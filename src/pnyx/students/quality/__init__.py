@@ -1,0 +1,1 @@
+"""The models of argument quality that are packaged, and the judge made of them."""
