@@ -159,16 +159,22 @@ def command(
     )
 
 
-def _overall(questions: Sequence[JudgeQuestion]) -> list[JudgeQuestion]:
+def _overall(
+    questions: PairSource | Sequence[JudgeQuestion],
+) -> PairSource | Sequence[JudgeQuestion]:
     """Ask the packaged judge of what it rates, unless an item names dimensions."""
     from pnyx.judge.dimensions import dimensions_of
     from pnyx.students.quality.judge import OVERALL
 
+    if not isinstance(questions, Sequence):
+        return questions
     every = tuple(dimensions_of("quality"))
-    asked: list[JudgeQuestion] = []
-    for question in questions:
-        unnamed = isinstance(question, Rating) and question.dimensions == every
-        asked.append(replace(question, dimensions=(OVERALL,)) if unnamed else question)
+    asked: list[JudgeQuestion] = [
+        replace(question, dimensions=(OVERALL,))
+        if isinstance(question, Rating) and question.dimensions == every
+        else question
+        for question in questions
+    ]
     if asked != list(questions):
         others = ", ".join(name for name in every if name != "overall_quality")
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
