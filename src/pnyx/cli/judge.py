@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -145,7 +145,7 @@ def command(
     if form is not None:
         _say_left_out(task, form)
     if task == "quality" and not (spec.asks_models or spec.answered_by):
-        questions = _overall(cast("Sequence[Rating]", questions))
+        questions = _overall(questions)
     views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(
         results.out,
@@ -160,16 +160,22 @@ def command(
     )
 
 
-def _overall(questions: Sequence[Rating]) -> list[JudgeQuestion]:
+def _overall(
+    questions: PairSource | Sequence[JudgeQuestion],
+) -> PairSource | Sequence[JudgeQuestion]:
     """Ask the packaged judge of what it rates, unless an item names dimensions."""
     from pnyx.judge.dimensions import dimensions_of
     from pnyx.students.quality.judge import OVERALL
 
+    if not isinstance(questions, Sequence):
+        return questions
     every = tuple(dimensions_of("quality"))
-    asked: list[JudgeQuestion] = []
-    for question in questions:
-        unnamed = question.dimensions == every
-        asked.append(replace(question, dimensions=(OVERALL,)) if unnamed else question)
+    asked: list[JudgeQuestion] = [
+        replace(question, dimensions=(OVERALL,))
+        if isinstance(question, Rating) and question.dimensions == every
+        else question
+        for question in questions
+    ]
     if asked != list(questions):
         others = ", ".join(name for name in every if name != OVERALL)
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
