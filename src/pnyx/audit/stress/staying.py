@@ -29,8 +29,11 @@ def sum_steady(sheet: Sheet, trial: str) -> Summary:
     said = found.pop("said")
     problems = []
     if outcome in ("failed", "unclear"):
-        shown = said if outcome == "failed" else f"it is not shown that it is not so: {said}"
-        problems = [{"code": trial, "said": f"{shown} ({main.value:.3f}, tolerated {most:g})"}]
+        told = f"found {main.value:.3f}, tolerated {most:g}"
+        shown = f"{said}: {told}"
+        if outcome == "unclear":
+            shown = f"too little was asked to rule out that {said}: {told}, up to {main.high:.3f}"
+        problems = [{"code": trial, "said": shown}]
     return {"outcome": outcome, "problems": problems, **found}
 
 

@@ -171,7 +171,7 @@ def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bo
 
 
 def _task_of(path: str) -> str:
-    """Return the task whose items these are, by the fields of the first."""
+    """Return the task whose items these are: the one that needs, then knows, most of the fields."""
     from pnyx.corpora.benchmarks.items import ITEM_FORMATS
     from pnyx.files import read_jsonl
 
@@ -180,11 +180,13 @@ def _task_of(path: str) -> str:
     first = next(iter(read_jsonl(path)), None)
     if first is None:
         raise InputError("holds no items", path=path)
-    fits: dict[str, int] = {}
+    given = set(first[1])
+    fits: dict[str, tuple[int, int]] = {}
     for name, task in TASKS.items():
-        needed = set(ITEM_FORMATS[task.items].required)
-        if needed <= set(first[1]):
-            fits[name] = len(needed)
+        format_ = ITEM_FORMATS[task.items]
+        needed = set(format_.required)
+        if needed <= given:
+            fits[name] = len(needed), len(given & (needed | set(format_.optional)))
     best = [name for name, count in fits.items() if count == max(fits.values())]
     if len(best) != 1:
         found = ", ".join(best) or "no task's"
