@@ -58,9 +58,12 @@ class Scale:
 
 
 def normalised(value: float, bounds: tuple[float, float]) -> float:
-    """Return a value on a scale as a number in [0, 1]: 0 is its lowest value, 1 its highest."""
+    """Return a value on a scale as a number in [0, 1]: 0 is its lowest value, 1 its highest.
+
+    To twelve digits, so that no digits show that are binary arithmetic's alone.
+    """
     low, high = bounds
-    return (value - low) / (high - low)
+    return round((value - low) / (high - low), 12)
 
 
 @dataclass(frozen=True, slots=True)
