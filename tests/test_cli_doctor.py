@@ -49,7 +49,7 @@ def test_what_is_installed(call, tmp_path):
     assert "pnyx judge          packaged(minilm-int8@1, student:perspectives@" in out
     assert "300 ChatReportRetrieve pairs" in " ".join(out.split())
     assert "student:perspectives@" in out
-    assert "preference, ranking need one" in out
+    assert "preference, sides, ranking need one" in out
     assert not (tmp_path / "store.sqlite").exists()
     code, out, _ = call("--json")
     found = json.loads(out)

@@ -585,8 +585,8 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 REQUESTS = {
     "preference": "1843a1548c12",
     "preference-points": "0a4eeadb7227",
-    "quality": "b424256f78ff",
-    "quality-pointwise": "1d4093b8a483",
+    "quality": "9a439c25e6c5",
+    "quality-pointwise": "05f1dac80a03",
     "rag-listwise": "f08194974863",
     "rag-listwise-documents": "b22c45560aa6",
     "rag-metric": "176b577b578d",

@@ -119,6 +119,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("questions", "questions", "question"),
         ("topics", "questions", "id title"),
         ("topics", "questions", "topic_id title"),
+        ("sides-items", "items", "id text question"),
         ("rating-items", "items", "id text"),
         ("perspectives", "perspectives", "text"),
     )

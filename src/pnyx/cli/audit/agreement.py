@@ -43,7 +43,7 @@ def agreement(answers: str, spec: RatersSpec, as_json: bool) -> int:
     \b
     Example:
       pnyx audit agreement results --labels people.jsonl
-      pnyx audit agreement results --labels experts.jsonl --labels crowd.jsonl --json
+      pnyx audit agreement results --labels experts.jsonl --labels crowd.jsonl
     """
     if not spec.labels:
         raise OptionError("Missing option '--labels'.")

@@ -171,7 +171,10 @@ def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bo
 
 
 def _task_of(path: str) -> str:
-    """Return the task whose items these are: the one that needs, then knows, most of the fields."""
+    """Return the task whose items these are, by the fields of the first.
+
+    It needs most of them, then knows most of them, then knows the fewest others.
+    """
     from pnyx.corpora.benchmarks.items import ITEM_FORMATS
     from pnyx.files import read_jsonl
 
@@ -181,12 +184,13 @@ def _task_of(path: str) -> str:
     if first is None:
         raise InputError("holds no items", path=path)
     given = set(first[1])
-    fits: dict[str, tuple[int, int]] = {}
+    fits: dict[str, tuple[int, int, int]] = {}
     for name, task in TASKS.items():
         format_ = ITEM_FORMATS[task.items]
         needed = set(format_.required)
         if needed <= given:
-            fits[name] = len(needed), len(given & (needed | set(format_.optional)))
+            known = needed | set(format_.optional)
+            fits[name] = len(needed), len(given & known), -len(known)
     best = [name for name, count in fits.items() if count == max(fits.values())]
     if len(best) != 1:
         found = ", ".join(best) or "no task's"
