@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pages import Asked, Collection, collections, indexed
+from remembered import Remembered
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -40,8 +41,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_search import open_writer
 from pnyx.app.search_specs import ArgueSpec
 from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import Emit, Judge, ask_async
-from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.base import Judge
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher
@@ -113,29 +113,6 @@ def outcome(collection: Collection, asked: Asked, case: Case, spent: tuple[float
 
 def _chance(answer: Answer) -> float | None:
     return answer.probability if isinstance(answer, Judged) else None
-
-
-class Remembered:
-    """A judge that answers a question it was asked before at once: variants ask much the same."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self._known: dict[tuple[str, ...], Answer] = {}
-        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
-
-    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Ask the judge only what is new."""
-        keys = [self._key(question) for question in questions]
-        new = {key: one for key, one in zip(keys, questions, strict=True) if key not in self._known}
-        answers = await ask_async(self._judge, list(new.values()))
-        self._known.update(zip(new, answers, strict=True))
-        for position, key in enumerate(keys):
-            emit(position, self._known[key])
-
-    @staticmethod
-    def _key(question: JudgeQuestion) -> tuple[str, ...]:
-        names = ("task", "text", "statement", "question", "guideline")
-        return tuple(str(getattr(question, name, "")) for name in names)
 
 
 @dataclass(frozen=True)

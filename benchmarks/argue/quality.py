@@ -27,11 +27,10 @@ from common import Report, arguments
 from effectiveness_sets import Collection, debates, sigir, webis
 from effectiveness_systems import prepare
 from halves import DEVELOPMENT, TEST, halves
+from remembered import Remembered
 
 from pnyx.corpora.bundled import load_example
-from pnyx.judge.answers import Answer
-from pnyx.judge.base import Emit, Judge, of_kind
-from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.base import Judge
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.records import Document, Question, judged_text
 from pnyx.search.build import build_index
@@ -45,29 +44,6 @@ from pnyx.write.case import Writer
 from pnyx.write.extractive import ExtractiveWriter
 
 DRAWS = 2000
-
-
-class Remembering:
-    """The packaged judge, asked once about each text and statement."""
-
-    kinds = PackagedJudge.kinds
-
-    def __init__(self) -> None:
-        self._judge = PackagedJudge()
-        self.name, self.card = self._judge.name, self._judge.card
-        self._kept: dict[tuple[str, str, str], Answer] = {}
-
-    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer from what is kept, the rest by the packaged judge."""
-        keys = [(q.task, q.text, q.statement) for q in of_kind(Support, questions, self.name)]
-        new = [i for i, key in enumerate(keys) if key not in self._kept]
-
-        def keep(place: int, answer: Answer) -> None:
-            self._kept[keys[new[place]]] = answer
-
-        await self._judge.answer([questions[i] for i in new], keep)
-        for place, key in enumerate(keys):
-            emit(place, self._kept[key])
 
 
 Ratings = Mapping[str, Mapping[str, float]]
@@ -153,7 +129,7 @@ def main() -> None:
     }  # fmt: skip
     if options.part == TEST:
         asked["example"] = example(options.work, embedder)
-    writer, judge = ExtractiveWriter(order=options.order), Remembering()
+    writer, judge = ExtractiveWriter(order=options.order), Remembered(PackagedJudge())
     report.head(f"quality of what is quoted, {options.part}", *asked)
     for weight in options.quality:
         cells = []

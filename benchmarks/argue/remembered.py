@@ -1,0 +1,34 @@
+"""A judge asked once about each question, for benchmarks that ask much the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pnyx.judge.answers import Answer
+from pnyx.judge.base import Emit, Judge, ask_async
+from pnyx.judge.questions import JudgeQuestion
+
+__all__ = ["Remembered"]
+
+
+class Remembered:
+    """A judge that answers a question it was asked before at once: variants ask much the same."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._known: dict[tuple[str, ...], Answer] = {}
+        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Ask the judge only what is new."""
+        keys = [self._key(question) for question in questions]
+        new = {key: one for key, one in zip(keys, questions, strict=True) if key not in self._known}
+        answers = await ask_async(self._judge, list(new.values()))
+        self._known.update(zip(new, answers, strict=True))
+        for position, key in enumerate(keys):
+            emit(position, self._known[key])
+
+    @staticmethod
+    def _key(question: JudgeQuestion) -> tuple[str, ...]:
+        names = ("task", "text", "statement", "question", "guideline")
+        return tuple(str(getattr(question, name, "")) for name in names)
