@@ -50,11 +50,11 @@ class Opened:
 
 
 def default_judge(model: StoredModel | None) -> Judge:
-    """Return the language model as a judge, or the packaged judge without one."""
+    """Return the language model as a judge of passages, or the packaged judge without one."""
     if model is None:
         from pnyx.students.judge import PackagedJudge
 
-        return PackagedJudge()
+        return PackagedJudge("support", "relevance", "stance")
     from pnyx.judge.llm.judge import LlmJudge
 
     return LlmJudge(model)

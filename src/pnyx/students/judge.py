@@ -206,22 +206,21 @@ class PackagedJudge:
     An answer's provenance names the model, which is loaded when it is first asked.
 
     Args:
-        task: what is to be asked, if that is one task alone: name and card are then those of its
-            model.
+        tasks: what is to be asked; all by default. Name and card are those of their models.
         as_perspectives: whether support means that a passage, outright or by implication, speaks
             for a perspective (BERDS, Appendix A), not that a sentence follows from it.
     """
 
-    def __init__(self, task: str | None = None, *, as_perspectives: bool = False) -> None:
+    def __init__(self, *tasks: str, as_perspectives: bool = False) -> None:
         self._as_perspectives = as_perspectives
         self._models = {
             name: self._model(name)
             for name in ("support", "relevance", "stance", "quality")
-            if task in (None, name)
+            if name in tasks or not tasks
         }
         if not self._models:
             raise InputError(
-                f"task {shorten(str(task), 40)} needs a language model (--llm) or --labels: the "
+                f"task {shorten(', '.join(tasks), 40)} needs a language model (--llm) or --labels: the "
                 "packaged judge answers yes/no questions and rates overall quality only"
             )
         self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
