@@ -591,7 +591,7 @@ def test_real_claims_become_questions_by_rule(run, source):
         assert run("export", "k.md", "--questions", "q", "--perspectives", "p")[0] == 0
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"the data is not in {DATA} (PNYX_DATA)")
+@pytest.mark.skipif(not (DATA / "berds").is_dir(), reason=f"BERDS is not in {DATA} (PNYX_DATA)")
 def test_real_pairs_and_berds_files(run):
     with BuildServer() as server:
         pairs = DATA / "arguana_counterargs" / "arguments.jsonl.gz"
