@@ -15,6 +15,7 @@ from sklearn import metrics
 
 import planted_judges as planted
 from chat_server import ChatServer
+from pnyx.audit.costs import cost_of
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.measure import krippendorff_alpha, measure_raters
@@ -230,3 +231,21 @@ def test_folders_of_two_judges_or_of_none_are_refused(tmp_path, capsys):
 def test_a_file_of_labels_without_any_answer_is_an_error():
     with pytest.raises(InputError, match="no answer"):
         measure_raters(answers_of([1]), [[{"id": "x", "value": 1}]])
+
+
+@pytest.mark.parametrize(
+    ("manifest", "tokens", "usd"),
+    [
+        ({"counts": {"asked": 4}}, 0, 0.0),  # the packaged judge
+        ({"counts": {"asked": 4}, "models": [{"spent": {"cost_usd": 0.02}}],
+          "store": {"asked": 5, "from_store": 0},
+          "tokens": {"prompt_tokens": 390, "completion_tokens": 10}}, 100, 0.005),
+        ({"counts": {"asked": 4}, "models": [{"spent": {"cost_usd": None}}],
+          "store": {"asked": 4}, "tokens": {}}, None, None),  # no usage, no price
+        ({"counts": {"asked": 4}, "models": [{"spent": {"cost_usd": 0.0}}],
+          "store": {"from_store": 4}, "tokens": {"prompt_tokens": 400}}, 100, None),
+    ],
+)  # fmt: skip
+def test_what_an_answer_costs_is_a_number_only_where_it_is_known(manifest, tokens, usd):
+    cost = cost_of(manifest)
+    assert (cost["tokens_per_answer"], cost["usd_per_answer"]) == (tokens, usd)

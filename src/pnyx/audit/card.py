@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx._version import __version__
+from pnyx.audit.costs import cost_of
 from pnyx.audit.stress.trials import TRIALS
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, MANIFEST
@@ -120,31 +121,10 @@ def _asked(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "prompts": prompts,
         "settings": manifest.get("settings", {}),
         "answered": manifest.get("finished", ""),
-        "cost": _cost(manifest),
+        "cost": cost_of(manifest),
     }
     measures = read_json(folder / "measures.json")
     return found if measures is None else found | _measured(measures)
-
-
-def _cost(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return calls, and tokens and dollars for each answer; None where that is not known."""
-    models = manifest.get("models", ())
-    if not models:
-        return {"calls": 0, "usd_per_answer": 0.0, "tokens_per_answer": 0}
-    spent = [one.get("spent", {}) for one in models]
-    asked = sum(manifest.get("store", {}).get(name, 0) for name in ("asked", "shared"))
-    stored = manifest.get("store", {}).get("from_store", 0)
-    tokens = manifest.get("tokens", {})
-    total = tokens.get("prompt_tokens", 0) + tokens.get("completion_tokens", 0)
-    answers = manifest["counts"]["asked"]
-    costs = [one.get("cost_usd") for one in spent]
-    known = asked and not stored and answers and None not in costs
-    every = asked + stored
-    return {
-        "calls": every,
-        "usd_per_answer": sum(costs) / answers if known else None,
-        "tokens_per_answer": round(total / answers) if total and answers else None,
-    }
 
 
 def _agreeing(

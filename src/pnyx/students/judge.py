@@ -220,8 +220,8 @@ class PackagedJudge:
         }
         if not self._models:
             raise InputError(
-                f"task {shorten(', '.join(tasks), 40)} needs a language model (--llm) or --labels: the "
-                "packaged judge answers yes/no questions and rates overall quality only"
+                f"task {shorten(', '.join(tasks), 40)} needs a language model (--llm) or --labels: "
+                "the packaged judge answers yes/no questions and rates overall quality only"
             )
         self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
 

@@ -98,41 +98,25 @@ def _advice(card: Row) -> list[Part]:
 
 def _asked(card: Row) -> list[Part]:
     columns = (
-        Column("task"), Column("items"), Column("answers", "counts"), Column("prompt"),
-        Column("tokens an answer", "count"), Column("dollars an answer"),
+        Column("task"), Column("items"), Column("answers", "counts"), Column("tokens an answer"),
+        Column("dollars an answer"), Column("prompt"),
     )  # fmt: skip
     rows: list[Sequence[Any]] = []
     for one in card["asked"]:
-        counts, cost = one["counts"], one["cost"]
-        rows.append(
-            (
-                one["task"],
-                _source(one["items"]),
-                (counts["scored"], counts["asked"]),
-                ", ".join(one["prompts"]) or "none: no language model",
-                cost["tokens_per_answer"],
-                _dollars(cost["usd_per_answer"]),
-            )
-        )
+        prompts = ", ".join(one["prompts"]) or "none: no language model"
+        rows.append((one["task"], _source(one["items"]), *_spent(one), prompts))
     for row in card["trials"]:
-        counts, cost = row["counts"], row["cost"]
-        tokens = sum(
-            row["cost"]["tokens"].get(n, 0) for n in ("prompt_tokens", "completion_tokens")
-        )
-        each = round(tokens / counts["asked"]) if tokens and counts["asked"] else 0
-        usd = cost["cost_usd"]
-        dollars = None if usd is None or not cost["calls"] else usd / counts["asked"]
-        rows.append(
-            (
-                f"{row['task']}, trial {row['trial']}",
-                _source(row["source"]),
-                (counts["scored"], counts["asked"]),
-                "",
-                each,
-                _dollars(dollars) if cost["tokens"] else _dollars(0.0),
-            )
-        )
+        name = f"{row['task']}, trial {row['trial']}"
+        rows.append((name, _source(row["source"]), *_spent(row), ""))
     return [Table(columns, rows)]
+
+
+def _spent(one: Row) -> tuple[tuple[int, int], str, str]:
+    """Return answers scored of those asked, tokens and dollars an answer."""
+    counts, cost = one["counts"], one["cost"]
+    tokens = cost["tokens_per_answer"]
+    shown = "not known" if tokens is None else f"{tokens:,}"
+    return (counts["scored"], counts["asked"]), shown, _dollars(cost["usd_per_answer"])
 
 
 def _source(items: Row) -> str:

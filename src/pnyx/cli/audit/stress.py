@@ -236,6 +236,7 @@ def _ask(
     opened: Opened,
 ) -> dict[str, Any]:
     """Ask the judge, write the folder, return the summary."""
+    from pnyx.audit.costs import cost_of
     from pnyx.audit.stress.trials import sum_up
     from pnyx.runs.results import judge_into
 
@@ -273,22 +274,10 @@ def _ask(
         **found,
         "counts": manifest["counts"],
         "choices": own.row(),
-        "cost": _cost(manifest),
+        "cost": cost_of(manifest),
     }
     _write(Path(str(own.out)), posed, row)
     return row
-
-
-def _cost(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was asked of language models."""
-    spent = [one.get("spent", {}) for one in manifest.get("models", ())]
-    costs = [one.get("cost_usd") for one in spent]
-    return {
-        "calls": sum(one.get("requests", 0) for one in spent),
-        "from_store": manifest.get("store", {}).get("from_store", 0),
-        "tokens": manifest.get("tokens", {}),
-        "cost_usd": None if not costs or None in costs else sum(costs),
-    }
 
 
 def _write(folder: Path, posed: Posed, row: Mapping[str, Any]) -> None:
