@@ -21,6 +21,21 @@ def own_place(monkeypatch, tmp_path):
     monkeypatch.delenv("PNYX_LLM", raising=False)
 
 
+@pytest.fixture
+def call(capsys):
+    """Run `pnyx ARGUMENTS`: exit status, stdout, stderr."""
+
+    def call(*argv: object) -> tuple[int, str, str]:
+        from pnyx.cli import main
+
+        with pytest.raises(SystemExit) as caught:
+            main([str(a) for a in argv])
+        printed = capsys.readouterr()
+        return int(caught.value.code or 0), printed.out, printed.err
+
+    return call
+
+
 class _Remembering:
     """A session of a packaged network that, while it is `on`, runs once for each input."""
 

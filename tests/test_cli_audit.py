@@ -8,8 +8,11 @@ import pytest
 
 import planted_judges as planted
 from chat_server import ChatServer
+from pnyx.audit.stress.posing import rotated_texts
 from pnyx.audit.stress.trials import TRIALS
 from pnyx.cli import app, main
+from pnyx.errors import InputError
+from pnyx.judge.questions import Support
 from pnyx.judge.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -304,3 +307,17 @@ def test_every_trial_runs_or_refuses_every_task(name, task, capsys):
         assert status in (0, 3)
         with open("S/summary.json", encoding="utf-8") as stream:  # noqa: PTH123
             assert json.load(stream)["outcome"] in ("passed", "failed", "unclear", "unscored")
+
+
+def test_an_irrelevant_text_is_never_one_of_the_own_topic():
+    texts = {"a": ["Shared.", "Of a."], "b": ["Shared.", "Of b."], "c": ["Shared."]}
+    items = [
+        Support(f"{topic}{n}", text=text, statement="S.", group=topic)
+        for topic, own in texts.items()
+        for n, text in enumerate(own)
+    ]
+    for seed in range(30):
+        for item, (other,) in zip(items, rotated_texts(items, seed), strict=True):
+            assert other not in texts[item.group]
+    with pytest.raises(InputError, match="all texts of other topics are its topic's, too"):
+        rotated_texts([items[0], items[4]], 0)

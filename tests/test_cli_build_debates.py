@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.cli import main
 from pnyx.corpora import read_conqret, read_evidence, read_qrels
 from pnyx.corpora.benchmarks.conqret import ConqretTopic
 from pnyx.drafts.debates.pairing import gather_sources, judge_pairs, split_topics
@@ -38,17 +37,6 @@ def place(tmp_path, monkeypatch):
     for name in NAMES:
         shutil.copy(PAGES / f"{name}.html", "pages")
     return tmp_path
-
-
-@pytest.fixture
-def call(capsys):
-    def call(*argv: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main([str(a) for a in argv])
-        printed = capsys.readouterr()
-        return int(caught.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 def lines(path: str) -> list[dict]:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pnyx.cli import main
 from pnyx.corpora import (
     FORMATS,
     debate_arguments,
@@ -66,17 +65,6 @@ def folder(tmp_path):
     lines = "".join(json.dumps(page) + "\n" for page in (PAGE, BARE))
     (tmp_path / "procon_train_public.jsonl").write_text(lines)
     return tmp_path
-
-
-@pytest.fixture
-def call(capsys):
-    def call(*argv: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main([str(a) for a in argv])
-        printed = capsys.readouterr()
-        return int(caught.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 def test_the_miniature_as_other_formats(folder, call):

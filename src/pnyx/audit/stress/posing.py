@@ -202,14 +202,19 @@ def rotated_texts(items: Sequence[JudgeQuestion], seed: int) -> list[list[str]]:
 def _others(
     item: JudgeQuestion, by_topic: Mapping[str, Sequence[str]], topics: Sequence[str], seed: int
 ) -> list[str]:
+    """Return texts of other topics, each once while there are so many; none of the own topic's."""
     rng = random.Random(f"{seed}/{item.id}")
     own = topic_of(item)
+    held = frozenset(by_topic.get(own, ()))
+    others = [t for t in topics if t != own and any(text not in held for text in by_topic[t])]
+    if not others:
+        raise InputError(f"noise: item {item.id!r}: all texts of other topics are its topic's, too")
     taken: list[str] = []
-    held = {text for topic in (own,) for text in by_topic.get(topic, ())}
     for _ in documents_of(item):
         for _ in range(100):
-            other = rng.choice(by_topic[rng.choice([t for t in topics if t != own])])
-            if other not in held and other not in taken:
+            free = [text for text in by_topic[rng.choice(others)] if text not in held]
+            other = rng.choice(free)
+            if other not in taken:
                 break
         taken.append(other)
     return taken

@@ -6,12 +6,8 @@ Data, figures and limits: docs/model-cards/quality-judge.md.
 from __future__ import annotations
 
 import functools
-import hashlib
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -19,6 +15,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import PnyxError
 from pnyx.models.embed.encoder import load_encoder
+from pnyx.students.quality.packaged import arrays_of, packaged_files
 from pnyx.students.quality.surface import MAX_DEVIATION, QualityModel, head_score
 from pnyx.students.quality.text_features import Features, extract
 
@@ -32,6 +29,7 @@ __all__ = [
 ]
 
 ENCODER = "minilm-int8"
+_WHAT = "judge of quality"
 
 Floats = NDArray[np.float64]
 
@@ -137,24 +135,16 @@ class OverallQuality:
 @functools.cache
 def load_overall_quality() -> OverallQuality:
     """Return the packaged model; PnyxError where its files are missing or damaged."""
-    folder = resources.files("pnyx.students") / "weights"
-    try:
-        manifest = json.loads(folder.joinpath("overall.json").read_text(encoding="utf-8"))
-        data = folder.joinpath("overall.npz").read_bytes()
-    except (OSError, ValueError) as error:
-        raise PnyxError("the packaged judge of quality cannot be read: reinstall pnyx") from error
+    manifest, data = packaged_files("overall", _WHAT)
     return read_overall_quality(manifest, data)
 
 
 def read_overall_quality(manifest: Mapping[str, Any], data: bytes) -> OverallQuality:
     """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
-    if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
-        raise PnyxError("the weights of the judge of quality are damaged: reinstall pnyx")
+    arrays = arrays_of(manifest, data, _WHAT)
     surface = QualityModel.load()
     if (surface.name, ENCODER) != (manifest["surface"], manifest["encoder"]):
         raise PnyxError("the judge of quality is of another version of pnyx: reinstall pnyx")
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
-        arrays = {name: file[name].astype(np.float64) for name in file.files}
     fields: dict[str, Any] = {k: manifest[k] for k in ("name", "card", "base", "spread")}
     fields |= {name: arrays[name] for name in ("mean", "deviation")}
     for name in ("long", "short"):

@@ -6,24 +6,22 @@ The packaged model is described in docs/model-cards/quality.md: it prefers longe
 from __future__ import annotations
 
 import functools
-import hashlib
-import io
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import PnyxError
+from pnyx.students.quality.packaged import arrays_of, packaged_files
 from pnyx.students.quality.text_features import HASH_BITS, SURFACE, VERSION, Features, extract
 
 __all__ = ["Head", "QualityModel", "TextQuality", "head_score", "predictions", "read_model"]
 
 MAX_DEVIATION = 6.0
+_WHAT = "quality model"
 
 Floats = NDArray[np.float64]
 
@@ -141,23 +139,15 @@ def head_score(head: Head, surface: Floats, slots: NDArray[np.int64], words: Flo
 
 @functools.cache
 def _packaged() -> QualityModel:
-    folder = resources.files("pnyx.students") / "weights"
-    try:
-        manifest = json.loads(folder.joinpath("surface.json").read_text(encoding="utf-8"))
-        data = folder.joinpath("surface.npz").read_bytes()
-    except (OSError, ValueError) as error:
-        raise PnyxError("the packaged quality model cannot be read: reinstall pnyx") from error
+    manifest, data = packaged_files("surface", _WHAT)
     return read_model(manifest, data)
 
 
 def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
     """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
-    if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
-        raise PnyxError("the quality model's weights are damaged: reinstall pnyx")
+    arrays = arrays_of(manifest, data, _WHAT)
     if (manifest["features"], manifest["surface"]) != (VERSION, list(SURFACE)):
         raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
-        arrays = {name: file[name].astype(np.float64) for name in file.files}
     fields: dict[str, Any] = {
         name: Head(manifest["intercepts"][name], arrays[f"{name}_surface"], arrays[f"{name}_words"])
         for name in ("long", "short")
