@@ -249,3 +249,15 @@ def test_a_file_of_labels_without_any_answer_is_an_error():
 def test_what_an_answer_costs_is_a_number_only_where_it_is_known(manifest, tokens, usd):
     cost = cost_of(manifest)
     assert (cost["tokens_per_answer"], cost["usd_per_answer"]) == (tokens, usd)
+
+
+def test_a_trial_whose_summary_is_not_whole_is_refused(tmp_path, capsys):
+    path = preference_items(6)
+    with ChatServer(reply=planted.good_preference) as server:
+        asking = ("stress", "order", path, "--task", "preference", "--llm", f"{server.url}#good")
+        assert run(*asking, "--out", "R") == 0
+    capsys.readouterr()
+    Path("R/summary.json").write_text('{"trial": "order"}')
+    assert run("card", "R", "--out", "c.md") == 2
+    assert "R: holds no whole summary of its trial" in capsys.readouterr().err
+    assert not Path("c.md").exists()

@@ -37,6 +37,9 @@ _ADVICE = {
     "paraphrase": "Do not rest a decision on one wording of the question or text",
 }
 """Trial -> what follows where it is failed."""
+_SUMMED = {"task", "judge", "source", "outcome", "problems", "primary", "measures", "counts",
+           "interval"}  # fmt: skip
+"""What a summary holds that a card shows of it."""
 _CALIBRATION = ("auroc", "average_precision", "ece", "brier", "auroc_correct")
 
 
@@ -67,7 +70,7 @@ def make_card(
         if summary is None:
             asked.append(_asked(Path(folder), manifest))
         else:
-            trials.append(summary)
+            trials.append({**summary, "cost": cost_of(manifest)})
     if len(judges) > 1:
         first, second = list(judges)[:2]
         raise InputError(
@@ -104,8 +107,8 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
     if "trial" not in manifest:
         return manifest, None
     summary = read_json(folder / "summary.json")
-    if summary is None or summary.get("trial") not in TRIALS:
-        raise InputError("holds no summary of its trial: run the trial again", path=folder)
+    if summary is None or summary.get("trial") not in TRIALS or not summary.keys() >= _SUMMED:
+        raise InputError("holds no whole summary of its trial: run the trial again", path=folder)
     return manifest, summary
 
 
