@@ -17,6 +17,10 @@ __all__ = [
     "DebatePoint",
     "Document",
     "Evidence",
+    "Nugget",
+    "NuggetAnswer",
+    "NuggetBank",
+    "NuggetReference",
     "Perspective",
     "Premise",
     "Qrel",
@@ -259,3 +263,81 @@ class Debate:
     def side(self, side: Side) -> tuple[DebatePoint, ...]:
         """Return the arguments of a side."""
         return self.pros if side == "pro" else self.cons
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetReference:
+    """A document that attests an answer or a claim; `extra` holds offsets, collection and so on."""
+
+    doc_id: str
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetAnswer:
+    """An answer to a nugget's question, with the documents that attest it."""
+
+    text: str
+    references: tuple[NuggetReference, ...] = ()
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def doc_ids(self) -> tuple[str, ...]:
+        """The documents that attest it, each once, in order."""
+        return tuple(dict.fromkeys(one.doc_id for one in self.references))
+
+
+@dataclass(frozen=True, slots=True)
+class Nugget:
+    """Something an ideal report says: a question with its answers (ARGUE), or a plain claim.
+
+    `id` is unique within a bank. A claim has no answers: it is its own answer, and `references`
+    attest it. A question without answers is known to have none in the collection. `aggregator` is
+    `AND` (all answers are wanted), `OR` (one is enough), or what else a bank says; empty where it
+    does not say. `importance` is `vital`, `okay`, or what else a bank says; empty likewise.
+    """
+
+    id: str
+    text: str
+    answers: tuple[NuggetAnswer, ...] = ()
+    is_claim: bool = False
+    aggregator: str = ""
+    importance: str = ""
+    references: tuple[NuggetReference, ...] = ()
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def expected(self) -> tuple[NuggetAnswer, ...]:
+        """What a report can say to give it: its answers, or the claim itself."""
+        return (NuggetAnswer(self.text, self.references),) if self.is_claim else self.answers
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether its question is known to have no answer in the collection."""
+        return not self.is_claim and not self.answers
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetBank:
+    """The nuggets of one topic. `title` is the topic's text; `metadata` and `extra` are unchanged.
+
+    `run_id` and `team_id` are those of a submitted bank (RAGTIME 2026); empty elsewhere.
+    """
+
+    topic_id: str
+    nuggets: tuple[Nugget, ...] = ()
+    title: str = ""
+    run_id: str = ""
+    team_id: str = ""
+    metadata: Mapping[str, Any] = _extra()
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def attesting(self) -> dict[str, list[tuple[str, int]]]:
+        """Document id -> the (nugget id, position of the answer) pairs that it attests."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for nugget in self.nuggets:
+            for place, answer in enumerate(nugget.expected):
+                for doc_id in answer.doc_ids:
+                    found.setdefault(doc_id, []).append((nugget.id, place))
+        return found

@@ -1,0 +1,215 @@
+"""What the tree of ARGUE says of a report: each finding, each sentence's paths, each nugget.
+
+`row()` is an object of JSON, and `report_of_row` reads it again: the lines of `reports.jsonl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+__all__ = [
+    "NODES",
+    "OUTCOMES",
+    "Finding",
+    "JudgedAnswer",
+    "JudgedCitation",
+    "JudgedNugget",
+    "JudgedReport",
+    "JudgedSentence",
+    "Node",
+    "Outcome",
+    "Step",
+    "all_of",
+    "any_of",
+    "report_of_row",
+]
+
+Node: TypeAlias = Literal[
+    "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
+]
+"""What is found out at a node (Auto-ARGUE, Fig. 1).
+
+Is a cited document relevant; does it attest the sentence; does the sentence give an answer; is a
+sentence without citations a negative statement; does an unanswerable nugget confirm it; does it
+need a citation; was it said and cited before?
+"""
+
+NODES: tuple[Node, ...] = get_args(Node)
+
+Outcome: TypeAlias = Literal["reward", "penalty", "neutral", "unscored"]
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found out at a node: yes, no, or nothing.
+
+    Attributes:
+        value: None where it is unscored.
+        by: who told it: the judge's name, `lookup` for the nugget bank, `rule` for a stated rule.
+        why: the reason given, or the reason why it is unscored.
+        probability: of yes, in [0, 1]; None where there is none.
+        id: of the lines in `answers.jsonl` that it rests on; empty where no judge was asked.
+    """
+
+    value: bool | None
+    by: str = ""
+    why: str = ""
+    probability: float | None = None
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCitation:
+    """A citation: is the document relevant, and does it attest the sentence?"""
+
+    doc_id: str
+    relevant: Finding
+    attests: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One way through the tree: the nodes passed, as `node=yes`, `no` or `unscored`, and its end.
+
+    `about` is the document or nugget that the step is about; empty for the sentence itself.
+    `weight` is the magnitude of the reward (above 0) or penalty (below 0); 0 for neutral, None for
+    unscored.
+    """
+
+    path: tuple[str, ...]
+    outcome: Outcome
+    weight: float | None
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSentence:
+    """A sentence of a report.
+
+    Attributes:
+        citations: each cited document once, in order.
+        findings: node -> what was found out of the sentence itself; only nodes that were passed.
+        answers: (nugget id, position of the answer) pairs that it gives.
+        steps: every way through the tree, citations first.
+    """
+
+    text: str
+    citations: tuple[JudgedCitation, ...] = ()
+    findings: Mapping[str, Finding] = field(default_factory=dict, hash=False)
+    answers: tuple[tuple[str, int], ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def attested(self) -> bool | None:
+        """Whether each of its citations attests it; False without any, None where it is open."""
+        if not self.citations:
+            return False
+        return all_of(one.attests.value for one in self.citations)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """An answer of a nugget: is it given by any sentence, and by which (positions, in order)?
+
+    `given` is None where no sentence gives it and at least one is unscored. `partial` says that it
+    is given in part only (nuggetizer's `partial_support`).
+    """
+
+    text: str
+    given: bool | None
+    sentences: tuple[int, ...] = ()
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedNugget:
+    """A nugget of the topic's bank, and what the whole report says of it."""
+
+    id: str
+    text: str
+    importance: str = ""
+    aggregator: str = ""
+    is_claim: bool = False
+    answers: tuple[JudgedAnswer, ...] = ()
+
+    @property
+    def answered(self) -> bool | None:
+        """Whether the report answers it: all answers of an AND, one of any other.
+
+        None where it is open, and for one that has no answers.
+        """
+        if not self.answers:
+            return None
+        together = all_of if self.aggregator.upper() == "AND" else any_of
+        return together(one.given for one in self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedReport:
+    """A report of one run on one topic, judged.
+
+    `relevant` are the documents that attest an answer of the bank, for citation recall. `missing`
+    says that the run has no report on this topic; it then has no sentences.
+    """
+
+    topic_id: str
+    run_id: str
+    sentences: tuple[JudgedSentence, ...] = ()
+    nuggets: tuple[JudgedNugget, ...] = ()
+    relevant: tuple[str, ...] = ()
+    missing: bool = False
+    notes: tuple[str, ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """Return it as an object of JSON."""
+        return asdict(self)
+
+
+def all_of(values: Iterable[bool | None]) -> bool | None:
+    """Return whether all are true: None where none is false and some are open."""
+    found = list(values)
+    return False if False in found else None if None in found else True
+
+
+def any_of(values: Iterable[bool | None]) -> bool | None:
+    """Return whether one is true: None where none is and some are open."""
+    found = list(values)
+    return True if True in found else None if None in found else False
+
+
+def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
+    """Return the report that `row()` made an object of; KeyError or TypeError: it is another."""
+    return JudgedReport(
+        **{
+            **row,
+            "sentences": tuple(map(_sentence, row["sentences"])),
+            "nuggets": tuple(map(_nugget, row["nuggets"])),
+            "relevant": tuple(row["relevant"]),
+            "notes": tuple(row["notes"]),
+        }
+    )
+
+
+def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
+    citations = tuple(
+        JudgedCitation(one["doc_id"], Finding(**one["relevant"]), Finding(**one["attests"]))
+        for one in row["citations"]
+    )
+    return JudgedSentence(
+        row["text"],
+        citations,
+        {node: Finding(**one) for node, one in row["findings"].items()},
+        tuple((nugget, place) for nugget, place in row["answers"]),
+        tuple(Step(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
+    )
+
+
+def _nugget(row: Mapping[str, Any]) -> JudgedNugget:
+    answers = (
+        JudgedAnswer(**{**one, "sentences": tuple(one["sentences"])}) for one in row["answers"]
+    )
+    return JudgedNugget(**{**row, "answers": tuple(answers)})
