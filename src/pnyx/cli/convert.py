@@ -10,7 +10,7 @@ import click
 from pnyx.app.spec import opt
 from pnyx.cli.common.options import ColumnSpec, OutSpec, print_result, warn
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
         writer(stream, (record for record, _ in zip(records, counter, strict=False)))
     count = next(counter)
     summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
-    line = f"{shorten(out, 200)}: {count} records, {source_format.name} to {spec.to}"
+    line = f"{escaped(out)}: {count} records, {source_format.name} to {spec.to}"
     print_result(summary, line if out != "-" else "", as_json=as_json)
 
 

@@ -96,7 +96,7 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         return TASKS["rag"].read(items)
 
 
-@verb("judge", resumes=True)
+@verb("judge", resumes=True, restricts=True)
 @click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
 @click.argument("items", required=False)
 def command(

@@ -12,7 +12,7 @@ from pnyx.app.spec import Spec, opt
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ class FormatSpec(Spec):
     format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
 
 
-@verb("validate")
+@verb("validate", restricts=True)
 @click.argument("file")
 def command(file: str, spec: FormatSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, judges' file or index) for faults.
@@ -95,7 +95,7 @@ def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> 
         result = {"file": file, "format": name, "ok": count == 0, "records": records}
         click.echo(json.dumps({**result, "faults": faults, "fault_count": count}))
     elif count == 0:
-        shown = "standard input" if file == "-" else shorten(file, 200)
+        shown = "standard input" if file == "-" else escaped(file)
         kind = f"{name}, {records} record{'' if records == 1 else 's'}"
         click.echo(f"{shown}: ok ({'index' if name == 'pnyx-index' else kind})")
     return EXIT_BAD_INPUT if count else 0

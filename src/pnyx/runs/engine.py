@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from pnyx.errors import InputError, ModelError, PnyxError, shorten
+from pnyx.errors import InputError, ModelError, PnyxError, escaped, shorten
 from pnyx.files import atomic_text, json_line, make_folder
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once, run_blocking
@@ -299,7 +299,7 @@ class Journal:
         try:
             yield
         except OSError as error:
-            place = shorten(str(self.folder), 200)
+            place = escaped(str(self.folder))
             raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
 
 

@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.corpora.documents.tables import require_parquet, write_parquet
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import atomic_text, json_line, read_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.store.schema import now
+from pnyx.restricted import hides_text
 from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, partial_of, read_json
 from pnyx.runs.pairs import PairSource
 
@@ -74,6 +75,7 @@ def judge_into(
         count += 1
     run = {"task": task, "judge": judge.name, "items_sha256": digest.hexdigest()}
     about = {"format": _FORMAT, **run, "settings": json.loads(json.dumps(settings or {}))}
+    about |= {"no_text": True} if hides_text() else {}
     existed = os.path.lexists(folder)
     _check_folder(folder, run)
 
@@ -118,6 +120,7 @@ def _finish(
         **run,
         "counts": counts,
         **facts,
+        **({"no_text": True} if hides_text() else {}),
         "started": started,
         "finished": now(),
         "answers_sha256": digest.hexdigest(),
@@ -134,7 +137,7 @@ def _check_folder(folder: Path, run: Mapping[str, Any]) -> None:
             raise InputError("found a file, expected a folder for the results", path=folder)
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
-        place = shorten(str(folder), 200)
+        place = escaped(str(folder))
         raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
     if not names:
         return

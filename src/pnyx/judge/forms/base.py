@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.judge.answers import Value
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import UnreadableReply, schema_of
@@ -116,7 +116,7 @@ def by_name(given: Mapping[str, T]) -> dict[str, T]:
     for name, entry in given.items():
         name = name.strip()
         if name in found:
-            raise UnreadableReply(f"{shorten(name, 40)!r} comes twice")
+            raise UnreadableReply(f"{escaped(name, 40)!r} comes twice")
         found[name] = entry
     return found
 

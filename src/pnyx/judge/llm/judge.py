@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import Reading, form_of
@@ -55,7 +55,7 @@ class LlmJudge:
         """What is known of this judge before it is measured: of a local model, its notice."""
         notice = getattr(self.model.endpoint, "notice", "")
         return notice or (
-            f"no measured card for {shorten(self.name)}: "
+            f"no measured card for {escaped(self.name)}: "
             "run pnyx measure against labels before trusting it"
         )
 

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 from pnyx.files import clean_text, clean_value
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.models.chat.types import (
@@ -99,7 +99,7 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
         place = ".".join(parts) or "the reply"
-        raise UnreadableReply(shorten(f"{place}: {first['msg']}", 120)) from error
+        raise UnreadableReply(escaped(f"{place}: {first['msg']}", 120)) from error
 
 
 _OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
@@ -117,7 +117,7 @@ def one_object(text: str) -> dict[str, Any]:
     try:
         value = _decoded(text)
     except (ValueError, RecursionError) as error:
-        shown = repr(shorten(text, 60)) if text else "nothing"
+        shown = repr(escaped(text, 60)) if text else "nothing"
         raise UnreadableReply(f"found {shown}, expected one JSON object") from error
     if not isinstance(value, dict):
         raise UnreadableReply("found another JSON value, expected an object")
