@@ -154,6 +154,10 @@ def _support(fields: Fields) -> Support:
     )
 
 
+def _nugget(fields: Fields) -> Support:
+    return replace(_support(fields), task="nugget")
+
+
 def _relevance(fields: Fields) -> Support:
     identifier, question = fields.identifier("id"), fields.required("question")
     stance = cast("Side | None", fields.choice("stance", SIDES))
@@ -280,6 +284,18 @@ _ALL = (
         '{"id": "1", "text": "Fares fell and ridership rose.", "statement": "Buses got cheaper."}',
         _support,
         many="support-many",
+    ),
+    # Auto-ARGUE, Fig. 1; nuggetizer's three grades.
+    Task(
+        "nugget",
+        Support,
+        "does the text give this answer, or claim?",
+        ("nugget",),
+        "nugget-items",
+        '{"id": "1", "text": "Fares fell, so ridership rose.", "question": "Why did ridership '
+        'rise?", "statement": "Buses got cheaper."}',
+        _nugget,
+        many="nugget-many",
     ),
     # DIRAS, under a definition of relevance; with a stance as in ConQRet.
     Task(

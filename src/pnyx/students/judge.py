@@ -27,6 +27,7 @@ from pnyx.students.files import Student, read_student
 
 if TYPE_CHECKING:
     from pnyx.judge.encoder import EncoderJudge
+    from pnyx.students.assignment import AssignmentJudge
     from pnyx.students.quality.judge import QualityJudge
 
 __all__ = [
@@ -215,7 +216,7 @@ class PackagedJudge:
         self._as_perspectives = as_perspectives
         self._models = {
             name: self._model(name)
-            for name in ("support", "relevance", "stance", "quality")
+            for name in ("support", "nugget", "relevance", "stance", "quality")
             if name in tasks or not tasks
         }
         if not self._models:
@@ -230,6 +231,8 @@ class PackagedJudge:
             return _quality_judge()
         if task == "stance":
             return _side_judge()
+        if task == "nugget":
+            return _assignment_judge()
         if task == "support" and self._as_perspectives:
             return load_perspective_student()
         return _encoder_judge()
@@ -367,6 +370,13 @@ def _quality_judge() -> QualityJudge:
     from pnyx.students.quality.judge import QualityJudge
 
     return QualityJudge()
+
+
+@functools.cache
+def _assignment_judge() -> AssignmentJudge:
+    from pnyx.students.assignment import AssignmentJudge
+
+    return AssignmentJudge(_encoder_judge())
 
 
 @functools.cache

@@ -192,7 +192,12 @@ class LlmJudge:
     ) -> Answer:
         notes = {**notes, **reading.notes}
         probability, method = None, provenance.method
-        if reading.words and reading.span is not None and self.asking.probability != "ask":
+        if (
+            reading.words
+            and not question.yes_no
+            and reading.span is not None
+            and self.asking.probability != "ask"
+        ):
             chances = chances_of_words(reply, reading.span, reading.words)
             notes |= {"chances": [chances]} if chances else {}
         if question.yes_no:
@@ -216,7 +221,7 @@ class LlmJudge:
     def _token(self, reply: Reply, reading: Reading) -> float | None:
         if self.asking.probability == "ask" or reading.span is None:
             return None
-        return probability_of_yes(reply, reading.span)
+        return probability_of_yes(reply, reading.span, reading.words)
 
     def _failed(
         self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
