@@ -1,0 +1,64 @@
+"""Qrels of the documents that reports cite, by the judge of relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pnyx.autojudge.asking import say
+from pnyx.judge.answers import Judged
+from pnyx.judge.base import ask
+from pnyx.judge.tasks import ask_relevance
+from pnyx.records import Qrel, Question
+
+if TYPE_CHECKING:
+    from pnyx.autojudge.material import Material
+    from pnyx.judge.store.completions import StoredModel
+
+__all__ = ["graded"]
+
+
+def graded(
+    material: Material, model: StoredModel | None, thresholds: Sequence[float]
+) -> list[Qrel]:
+    """Return a line for each cited document that has a text and could be judged, by topic and id.
+
+    The grade is the verdict, 1 or 0; with thresholds, how many of them the probability reaches.
+    """
+    from pnyx.app.open_judge import default_judge
+
+    pairs = [
+        (topic, doc_id, text)
+        for topic in sorted(material.questions)
+        for doc_id, text in material.cited(topic).items()
+    ]
+    known = [pair for pair in pairs if pair[2].strip()]
+    questions = [
+        ask_relevance(
+            f"{topic}/{doc_id}", _asked(material.questions[topic]), text, group=topic
+        )
+        for topic, doc_id, text in known
+    ]
+    answers = ask(default_judge(model), questions) if questions else []
+    found = [
+        Qrel(topic, doc_id, _grade(answer, thresholds))
+        for (topic, doc_id, _), answer in zip(known, answers, strict=True)
+        if isinstance(answer, Judged)
+    ]
+    if len(found) < len(pairs):
+        say(
+            f"qrels: {len(found)} of {len(pairs)} cited documents are judged; {len(pairs) - len(known)}"
+            f" have no text, {len(known) - len(found)} are unscored"
+        )
+    return found
+
+
+def _asked(topic: Question) -> str:
+    """Return what a document is to help with: the topic's title and its problem statement."""
+    return "\n".join(filter(None, (topic.text.strip(), topic.description.strip())))
+
+
+def _grade(answer: Judged, thresholds: Sequence[float]) -> int:
+    if not thresholds or answer.probability is None:
+        return int(bool(answer.value))
+    return sum(answer.probability >= one for one in thresholds)
