@@ -9,8 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from pnyx.restricted import hides_text, textless
+
 __all__ = [
     "NODES",
+    "NO_TEXT",
     "OUTCOMES",
     "Finding",
     "JudgedAnswer",
@@ -41,6 +44,9 @@ NODES: tuple[Node, ...] = get_args(Node)
 Outcome: TypeAlias = Literal["reward", "penalty", "neutral", "unscored"]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+NO_TEXT = "no_text"
+"""Note of a report whose texts were left out (`--no-text`): its words cannot be counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +174,9 @@ class JudgedReport:
     notes: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """Return it as an object of JSON."""
-        return asdict(self)
+        """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
+        row = asdict(self)
+        return {**textless(row), "notes": [NO_TEXT]} if hides_text() else row
 
 
 def all_of(values: Iterable[bool | None]) -> bool | None:
