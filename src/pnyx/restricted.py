@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -21,11 +21,10 @@ _SWITCH = "PNYX_NO_TEXT"
 _FRAMES = 3
 
 _NAMES = frozenset(
-    "id ids task group dimension value judge method prompt_hash unscored by path outcome about "
-    "importance aggregator topic_id run_id doc_id doc_ids question_id query_id nugget_id relevant "
-    "answers stage model measure".split()
+    "id task group dimension value judge method prompt_hash unscored topic_id run_id doc_id "
+    "doc_ids question_id query_id nugget_id node stage".split()
 )
-"""Fields that hold names, choices or verdicts; any other text is left out."""
+"""Fields of an answer that hold names, choices or verdicts; any other text is left out."""
 _FIELD = re.compile("[a-z][a-z0-9_-]{0,39}")
 
 
@@ -70,17 +69,22 @@ def reason_word(reason: str) -> str:
     return word if _FIELD.fullmatch(word) or not hides_text() else "other"
 
 
-def textless(value: Any, field: str = "") -> Any:
+def textless(value: Any, names: Collection[str] = (), field: str = "") -> Any:
     """Return a value that is ready for JSON with "" for each text that is not a name or a choice.
 
     Keys of an object that do not look like a field's name are texts, too; their entries go.
+
+    Args:
+        value: the row, or a part of it.
+        names: further fields that hold names or choices.
+        field: of the row, that `value` is from.
     """
     if isinstance(value, str):
         if field == "unscored":
             return reason_word(value)
-        return value if field in _NAMES else ""
+        return value if field in _NAMES or field in names else ""
     if isinstance(value, dict):
-        return {k: textless(v, k) for k, v in value.items() if _FIELD.fullmatch(k)}
+        return {k: textless(v, names, k) for k, v in value.items() if _FIELD.fullmatch(k)}
     if isinstance(value, list | tuple):
-        return [textless(one, field) for one in value]
+        return [textless(one, names, field) for one in value]
     return value

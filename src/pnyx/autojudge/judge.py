@@ -23,6 +23,7 @@ from pnyx.errors import InputError, MissingExtra, escaped
 if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
+    from pnyx.judge.base import Judge
     from pnyx.judge.reports.records import JudgedReport
     from pnyx.judge.store.completions import StoredModel
     from pnyx.measure.reports.measuring import Reports
@@ -88,6 +89,7 @@ class PnyxJudge:
 
         A document without a text gets no line; without any text at all there are no qrels (None).
         """
+        del nugget_banks  # a document is judged by the topic
         chosen = _chosen(settings)
         with phase(chosen):
             from pnyx.autojudge.relevance import graded
@@ -159,7 +161,7 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
 
         def verify(self, expected_topic_ids: Sequence[str], warn: bool = True) -> None:
             """Warn of topics without a bank, or with an empty one."""
-            super().verify(expected_topic_ids, warn=True)
+            super().verify(expected_topic_ids, warn=warn)
 
     class Judgements(Qrels):
         """Qrels."""
@@ -169,7 +171,7 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
         ) -> None:
             """Warn of topics without a judged document."""
             try:
-                super().verify(expected_topic_ids, warn=True)
+                super().verify(expected_topic_ids, warn=warn)
             except QrelsVerificationError as error:
                 say(f"warning: {error}")
 
@@ -206,6 +208,23 @@ def _judged(
         documents=material.documents.get,
         qrels=qrels_of(qrels),
     )
+
+
+def _tree_judge(model: StoredModel | None) -> Judge:
+    """Return who answers what the tree asks."""
+    from pnyx.judge.reports.asking import REPORT_TASKS
+
+    if model is None:
+        from pnyx.students.judge import PackagedJudge
+
+        return PackagedJudge(*REPORT_TASKS)
+    from pnyx.judge.llm.judge import LlmJudge
+
+    return LlmJudge(model)
+
+
+def _created(material: Material, model: StoredModel | None, chosen: Settings) -> list[NuggetBank]:
+    raise NotImplementedError
 
 
 def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) -> Reports:

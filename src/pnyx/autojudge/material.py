@@ -94,7 +94,9 @@ def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence]:
         if getattr(record, "id", None) in wanted:
             found[record.id] = record
     if faults:
-        say(f"warning: {len(faults)} documents of the corpus cannot be read; the first: {faults[0]}")
+        say(
+            f"warning: {len(faults)} documents of the corpus cannot be read; the first: {faults[0]}"
+        )
     if len(found) < len(wanted):
         say(f"warning: {len(wanted) - len(found)} of {len(wanted)} cited documents are not there")
     return found

@@ -34,9 +34,7 @@ def graded(
     ]
     known = [pair for pair in pairs if pair[2].strip()]
     questions = [
-        ask_relevance(
-            f"{topic}/{doc_id}", _asked(material.questions[topic]), text, group=topic
-        )
+        ask_relevance(f"{topic}/{doc_id}", _asked(material.questions[topic]), text, group=topic)
         for topic, doc_id, text in known
     ]
     answers = ask(default_judge(model), questions) if questions else []
@@ -46,9 +44,10 @@ def graded(
         if isinstance(answer, Judged)
     ]
     if len(found) < len(pairs):
+        textless, unscored = len(pairs) - len(known), len(known) - len(found)
         say(
-            f"qrels: {len(found)} of {len(pairs)} cited documents are judged; {len(pairs) - len(known)}"
-            f" have no text, {len(known) - len(found)} are unscored"
+            f"qrels: {len(found)} of {len(pairs)} cited documents are judged; {textless} have no "
+            f"text, {unscored} are unscored"
         )
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,9 +28,8 @@ class Settings:
     """Choices of a workflow.
 
     Attributes:
-        uses_llm: ask the language model that the environment names; otherwise the packaged judges
-            answer.
-        no_text: restricted mode: no text of a report or document in what is printed, nor in results.
+        uses_llm: ask the language model that the environment names; else the packaged judges.
+        no_text: restricted mode: no text of a report or document is printed or in results.
         on_missing: a run without a report on a topic has no cell there, and its mean is over the
             topics that it has (`skip`); or counts as 0 by every measure (`zero`); or is refused
             (`error`). What could not be scored for another reason is never a number.
@@ -83,7 +83,7 @@ def _expected(name: str, value: Any) -> tuple[str, bool]:
         return "a file or folder of nugget banks", value is None or isinstance(value, str)
     if name == "thresholds":
         numbers = isinstance(value, list | tuple) and all(_is_number(one) for one in value)
-        rising = numbers and all(a < b for a, b in zip(value, value[1:], strict=False))
+        rising = numbers and all(a < b for a, b in pairwise(value))
         return "rising numbers in (0, 1]", rising and all(0 < one <= 1 for one in value)
     least = 1 if name == "most_nuggets" else 0
     return f"a whole number from {least}", type(value) is int and value >= least

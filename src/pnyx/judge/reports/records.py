@@ -28,6 +28,10 @@ __all__ = [
     "any_of",
     "report_of_row",
 ]
+_NAMED = frozenset(
+    "relevant answers unscored_answers by path outcome about importance aggregator".split()
+)
+"""Fields that hold names or choices."""
 
 Node: TypeAlias = Literal[
     "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
@@ -176,7 +180,7 @@ class JudgedReport:
     def row(self) -> dict[str, Any]:
         """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
         row = asdict(self)
-        return {**textless(row), "notes": [NO_TEXT]} if hides_text() else row
+        return {**textless(row, _NAMED), "notes": [NO_TEXT]} if hides_text() else row
 
 
 def all_of(values: Iterable[bool | None]) -> bool | None:
