@@ -112,6 +112,7 @@ def command(
 
     \b
     support     does the text support it?   id, text, statement
+    nugget      does it give the answer?    id, text, statement; question
     relevance   does it help to answer?     id, question, document
     stance      does it argue for a side?   id, text, question, stance
     quality     how good, on 15 dimensions? id, text
