@@ -356,5 +356,5 @@ def check_batch(task: Task, own: Prompt | None) -> None:
     """Check that a task, and a prompt in place of its usual one, takes several questions a call."""
     if not task.many:
         raise InputError(f"--batch: task {task.name} asks one question a call")
-    if own is not None and "statements" not in own.inputs:
+    if own is not None and not own.takes_several:
         raise InputError(f"--batch: prompt {own.label} takes one statement a call")
