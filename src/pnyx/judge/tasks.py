@@ -154,6 +154,11 @@ def _support(fields: Fields) -> Support:
     )
 
 
+def _supported_as(task: str) -> Callable[[Fields], Support]:
+    """Return what makes a question of the same fields for another task."""
+    return lambda fields: replace(_support(fields), task=task)
+
+
 def _relevance(fields: Fields) -> Support:
     identifier, question = fields.identifier("id"), fields.required("question")
     stance = cast("Side | None", fields.choice("stance", SIDES))
@@ -370,6 +375,37 @@ _ALL = (
         '{"id": "1", "query": "Is tea healthy?", "documents": ["Tea is brewed.", '
         '"Tea calms nerves."]}',
         _ranking,
+    ),
+    # Auto-ARGUE, Fig. 1: what is asked of sentences without citations.
+    Task(
+        "negative",
+        Support,
+        "does the sentence of the report say that something is not known?",
+        ("negative",),
+        "support-items",
+        '{"id": "1", "text": "Fares fell. Why is not known.", "statement": "Why is not known."}',
+        _supported_as("negative"),
+        many="negative",
+    ),
+    Task(
+        "needs-citation",
+        Support,
+        "does the sentence of the report need a source?",
+        ("needs-citation",),
+        "support-items",
+        '{"id": "1", "text": "Fares fell. More later.", "statement": "Fares fell."}',
+        _supported_as("needs-citation"),
+        many="needs-citation",
+    ),
+    Task(
+        "unanswerable",
+        Support,
+        "does the negative statement say that the question has no answer?",
+        ("unanswerable",),
+        "support-items",
+        '{"id": "1", "text": "Why fares fell is not known.", "statement": "Why did fares fall?"}',
+        _supported_as("unanswerable"),
+        many="unanswerable",
     ),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
