@@ -43,13 +43,14 @@ class MeasuredReports:
     missing: tuple[str, ...]
 
     @property
-    def unscored(self) -> int:
-        """How many items are unscored, each once, whatever measures it enters."""
-        kinds: dict[str, int] = {}
+    def unscored(self) -> dict[str, tuple[int, int]]:
+        """Kind of items -> how many are unscored, of how many, by the measure that lacks most."""
+        found: dict[str, tuple[int, int]] = {}
         for name, (scored, asked) in self.items.items():
             kind = REPORT_MEASURES[name].items
-            kinds[kind] = max(kinds.get(kind, 0), asked - scored)
-        return sum(count for kind, count in kinds.items() if "," not in kind)
+            if asked - scored > found.get(kind, (0, 0))[0] and "," not in kind:
+                found[kind] = (asked - scored, asked)
+        return found
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
@@ -136,8 +137,8 @@ def measure_reports(
     runs = _by_run(reports)
     if baseline is not None and baseline not in runs:
         raise ValueError(f"found the baseline {baseline!r}, expected one of {', '.join(runs)}")
-    known = list(dict.fromkeys(topic for run in runs.values() for topic in run))
-    known = known if topics is None else list(dict.fromkeys(topics))
+    every = sorted({topic for run in runs.values() for topic in run})
+    known = every if topics is None else list(dict.fromkeys(topics))
     if not any(topic in run for run in runs.values() for topic in known):
         raise InputError("found no judged report on these topics, expected one")
     measured, tables = [], {}

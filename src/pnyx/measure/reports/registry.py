@@ -61,6 +61,7 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "reward": ReportMeasure(sentences.reward, "steps", high=_ANY),
     "penalty": ReportMeasure(sentences.penalty, "steps", low=-_ANY, high=0),
     "net_reward": ReportMeasure(sentences.net_reward, "steps", low=-_ANY, high=_ANY),
+    "reward_per_step": ReportMeasure(sentences.reward_per_step, "steps", low=-_ANY, high=_ANY),
     "sentences": ReportMeasure(sentences.sentences, "reports", high=_ANY),
     "words": ReportMeasure(sentences.words, "reports", high=_ANY),
     "characters": ReportMeasure(sentences.characters, "reports", high=_ANY),
