@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -131,7 +132,7 @@ class PnyxJudge:
             measured = _measured(judged, material, chosen)
             if filebase:
                 _write_counts(f"{filebase}.pnyx.json", measured, chosen)
-            return leaderboard_of(measured, _described(chosen))
+            return leaderboard_of(measured, _described(chosen, nuggets=bool(banks)))
 
 
 def _chosen(settings: dict[str, Any]) -> Settings:
@@ -237,9 +238,13 @@ def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) 
     for run in measured.runs:
         if run.missing:
             _say_missing(run.name, run.missing, len(topics), chosen.on_missing)
-    unscored = sum(run.unscored for run in measured.runs)
-    if unscored:
-        say(f"{unscored} items are unscored; FILEBASE.pnyx.json counts them by measure")
+    lacking, asked_of = Counter[str](), Counter[str]()
+    for kind, (count, of) in (pair for run in measured.runs for pair in run.unscored.items()):
+        lacking[kind] += count
+        asked_of[kind] += of
+    if lacking:
+        counted = ", ".join(f"{n} of {asked_of[kind]} {kind}" for kind, n in lacking.items())
+        say(f"unscored: {counted}; FILEBASE.pnyx.json counts them by measure")
     return measured
 
 
@@ -253,8 +258,11 @@ def _say_missing(run: str, missing: Sequence[str], topics: int, on_missing: str)
     say(f"{line}; they count {counts} (on_missing: {on_missing})")
 
 
-def _described(chosen: Settings) -> dict[str, str]:
-    """Return the measures of the leaderboard with what they are, as in docs/measures.md."""
+def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
+    """Return the measures of the leaderboard with what they are, as in docs/measures.md.
+
+    Without nuggets there are none of those that rest on them.
+    """
     from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
 
     rule = {
@@ -262,9 +270,12 @@ def _described(chosen: Settings) -> dict[str, str]:
         "zero": "A missing report counts as 0.",
         "error": "No report is missing.",
     }[chosen.on_missing]
-    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in MAIN}
-    return {name: f"{text.splitlines()[0].removeprefix('Return ')} {rule}"
-            for name, text in docs.items()}  # fmt: skip
+    kept = [one for one in MAIN if nuggets or "nuggets" not in REPORT_MEASURES[one].items]
+    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in kept}
+    return {
+        name: f"{text.splitlines()[0].removeprefix('Return ')} {rule}"
+        for name, text in docs.items()
+    }
 
 
 def _write_counts(path: str, measured: Reports, chosen: Settings) -> None:
