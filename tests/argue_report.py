@@ -152,8 +152,8 @@ ASKED = {
     "unanswerable": 2,
     "needs-citation": 3,
 }
-"""How many questions of each task the tree asks: d5 and d6 may each give any of 5 answers; sentences
-1, 2, 4 and 7 are asked for them, 3 and 5 are not, for nothing attests them."""
+"""How many questions of each task the tree asks: d5 and d6 may each give any of 5 answers, and so
+may sentences 1, 2, 4 and 7; nothing attests 3 and 5."""
 
 
 def response(style: CitationStyle = "ids") -> Response:
@@ -168,7 +168,7 @@ def response(style: CitationStyle = "ids") -> Response:
 
 
 class PlannedJudge:
-    """Answers by the id of a question: yes for those named, `no` for others; keeps what it was asked.
+    """Answers by the id of a question: yes for those named, no for others; keeps what was asked.
 
     `unscored` names ids that get no answer.
     """

@@ -56,6 +56,8 @@ from pnyx.judge.questions import (
     Shot,
     Support,
 )
+from pnyx.judge.reports.related import RelatedJudge
+from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
@@ -79,6 +81,7 @@ from pnyx.search.pipeline import SearchPlan
 from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring
 from pnyx.search.ranking.models import MODELS
 from pnyx.search.ranking.rerank import Listwise
+from pnyx.students.assignment import AssignmentJudge
 from pnyx.students.judge import (
     SCORERS,
     PackagedJudge,
@@ -186,6 +189,18 @@ def _nugget_judge(stack: ExitStack, folder: Any) -> Judge:
     return NuggetJudge(judge.model, formatted, load_prompt("nuggets"))
 
 
+def _assignment_judge(_: ExitStack, __: Any) -> Judge:
+    return AssignmentJudge(EncoderJudge())
+
+
+def _rule_judge(_: ExitStack, __: Any) -> Judge:
+    return RuleJudge()
+
+
+def _related_judge(_: ExitStack, __: Any) -> Judge:
+    return RelatedJudge(EncoderJudge())
+
+
 def _student_judge(_: ExitStack, __: Any) -> Judge:
     return tiny_student()
 
@@ -205,6 +220,9 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Recalibrated: _recalibrated,
     Cascade: _cascade,
     StudentJudge: _student_judge,
+    AssignmentJudge: _assignment_judge,
+    RuleJudge: _rule_judge,
+    RelatedJudge: _related_judge,
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
@@ -212,10 +230,16 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
     Cascade: ("support",),
     StudentJudge: ("relevance",),
     SideJudge: ("stance",),
+    AssignmentJudge: ("nugget",),
+    RuleJudge: tuple(RULE_TASKS),
+    RelatedJudge: ("unanswerable",),
 }
 """Judges that were calibrated, or trained, for some tasks alone."""
 
-READS_TEXT = {EncoderJudge, LlmJudge, PackagedJudge, SideJudge, StudentJudge}
+READS_TEXT = {
+    *(AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
+    *(RelatedJudge, RuleJudge, SideJudge, StudentJudge),
+}
 """Judges that look at the text; labels are looked up by id."""
 
 
@@ -584,6 +608,8 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 
 
 REQUESTS = {
+    "nugget": "c7f4834dada6",
+    "nugget-many": "9b3ace0edd77",
     "preference": "1843a1548c12",
     "preference-points": "0a4eeadb7227",
     "quality": "9a439c25e6c5",

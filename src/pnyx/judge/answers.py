@@ -51,7 +51,8 @@ NOTES: dict[str, str] = {
     "spread": "standard deviation of the scored votes' numbers (of the population)",
     "stage": "of a cascade: which judge's answer counts, cheap or strong",
     "contradiction": "true: the reply says yes with a probability below 0.5, or no with one above",
-    "partial": "of people's labels: true: most who said yes said only partially",
+    "partial": "true: of people's labels, most who said yes said only partially; of a nugget, the "
+    "text gives it only in part, which is a no",
     "windows": "of a long ranking: how many windows of it were asked about",
     "kept": "of a long ranking: how many windows got no answer and kept their order",
     "uncalibrated": "the probability before recalibration",

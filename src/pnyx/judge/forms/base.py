@@ -30,7 +30,8 @@ class Reading:
         stated: P(yes) by the reply's own words; None where it states none.
         span: where the answer word stands; None where a probability by token makes no sense.
         quote: what the reply says decided, in its own copy.
-        words: where words have probabilities that are kept: word -> the value that it stands for.
+        words: where words other than yes and no have probabilities: word -> the value that it
+            stands for.
     """
 
     value: Value
@@ -38,7 +39,7 @@ class Reading:
     span: tuple[int, int] | None = None
     explanation: str = ""
     quote: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
