@@ -248,8 +248,9 @@ def test_cells_of_a_leaderboard():
 def test_diversity_qrels_of_judged_reports_and_of_a_bank():
     with pytest.raises(InputError, match="d7 is unscored"):
         nugget_qrels([REPORT])
-    judged = [Qrel("7", "d1", 1, "n1"), Qrel("7", "d1", 1, "n2"), Qrel("7", "d3", 1, "n2"),
-              Qrel("7", "d5", 1, "n3"), *(Qrel("7", "d6", 0, n) for n in ("n1", "n2", "n3"))]  # fmt: skip
+    attesting = [("d1", "n1"), ("d1", "n2"), ("d3", "n2"), ("d5", "n3")]
+    judged = [Qrel("7", doc_id, 1, n) for doc_id, n in attesting]
+    judged += [Qrel("7", "d6", 0, n) for n in ("n1", "n2", "n3")]
     assert nugget_qrels([REPORT], unscored="skip") == judged
     with_zero = nugget_qrels([REPORT], unscored="zero")
     assert [q for q in with_zero if q not in judged] == [

@@ -141,13 +141,13 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
     from pnyx.measure.reports.measuring import measure_reports
 
     weights = spec.weighted()
-    runs = _read(folders)
+    runs, held = _read(folders)
     found = measure_reports(
         runs,
         topics=_topics(spec.topics),
         missing=spec.missing,
         weights=weights,
-        baseline=_baseline(spec.baseline, folders, runs),
+        baseline=_baseline(spec.baseline, held),
         test=spec.test,
         bootstrap=spec.bootstrap,
         **({"compared": spec.measures} if spec.measures else {}),
@@ -194,25 +194,32 @@ def _file(folder: str) -> Path:
     return Path(folder) / REPORTS if folder != "-" and Path(folder).is_dir() else Path(folder)
 
 
-def _read(folders: Sequence[str]) -> dict[str, list[JudgedReport]]:
-    """Return run -> reports; one of the same name in several folders is named after its folder."""
+def _read(
+    folders: Sequence[str],
+) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
+    """Return run -> reports, and R -> runs.
+
+    A run of the same name in several folders is named after its folder, too.
+    """
     from pnyx.judge.reports.reading import read_judged_reports
 
     twice = next((one for one in folders if folders.count(one) > 1), None)
     if twice is not None:
         raise InputError("is given twice", path=twice)
-    found: list[tuple[str, dict[str, list[JudgedReport]]]] = []
-    for name, folder in zip(run_names(folders), folders, strict=True):
-        own: dict[str, list[JudgedReport]] = {}
+    found: dict[str, dict[str, list[JudgedReport]]] = {}
+    for folder in folders:
+        own = found.setdefault(folder, {})
         for one in read_judged_reports(folder):
             own.setdefault(one.run_id, []).append(one)
-        found.append((name, own))
-    every = [run for _, own in found for run in own]
-    return {
-        run if every.count(run) == 1 else f"{name}/{run}": reports
-        for name, own in found
-        for run, reports in own.items()
-    }
+    every = [run for own in found.values() for run in own]
+    runs: dict[str, list[JudgedReport]] = {}
+    held: dict[str, list[str]] = {}
+    for short, (folder, own) in zip(run_names(folders), found.items(), strict=True):
+        for run, reports in own.items():
+            name = run if every.count(run) == 1 else f"{short}/{run}"
+            runs[name] = reports
+            held.setdefault(folder, []).append(name)
+    return runs, held
 
 
 def _topics(path: str | None) -> list[str] | None:
@@ -223,19 +230,13 @@ def _topics(path: str | None) -> list[str] | None:
     return [question.id for question in read_questions(path)]
 
 
-def _baseline(
-    name: str | None, folders: Sequence[str], runs: Mapping[str, Sequence[JudgedReport]]
-) -> str | None:
-    """Return the run that --baseline names, by itself or by a folder that holds no other."""
+def _baseline(name: str | None, held: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the run that --baseline names, by itself or by an R that holds no other."""
+    runs = [run for own in held.values() for run in own]
     if name is None or name in runs:
         return name
-    if name in folders:
-        from pnyx.judge.reports.reading import read_judged_reports
-
-        held = {one.run_id for one in read_judged_reports(name)}
-        own = [run for run in runs if run in held]
-        if len(held) == len(own) == 1:
-            return own[0]
+    if len(held.get(name, ())) == 1:
+        return held[name][0]
     known = shorten(", ".join(runs), 200)
     raise OptionError(f"--baseline {shorten(name, 60)}: expected one of the runs {known}")
 
