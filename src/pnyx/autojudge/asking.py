@@ -6,7 +6,8 @@ import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,14 +17,15 @@ from pnyx.restricted import no_text
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.autojudge.settings import Settings
-    from pnyx.judge.store.completions import StoredModel
 
-__all__ = ["asked", "phase", "say"]
+__all__ = ["Answerer", "asked", "phase", "say"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound="JudgeSpec")
 
 _STORE, _DONE = "pnyx.sqlite", "pnyx.done"
-_KEY = "PNYX_API_KEY"
+_KEY, _LLM = "PNYX_API_KEY", "PNYX_LLM"
+"""Named by OPENAI_API_KEY and by the workflow here."""
 
 
 def say(line: str) -> None:
@@ -44,10 +46,19 @@ def phase(settings: Settings) -> Iterator[None]:
         raise click.ClickException(str(error)) from None
 
 
-def asked(
-    settings: Settings, llm: Any, inputs: Iterable[str], work: Callable[[StoredModel | None], T]
-) -> T:
-    """Return what `work` makes with the model, None for the packaged judges.
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Who answers: a language model with its store, or the packaged judges."""
+
+    choices: Mapping[str, Any]
+
+    def spec(self, kind: type[S]) -> S:
+        """Return the spec that says so."""
+        return kind(**self.choices)
+
+
+def asked(settings: Settings, llm: Any, inputs: Iterable[str], work: Callable[[Answerer], T]) -> T:
+    """Return what `work` makes with who answers.
 
     Replies are kept in `$CACHE_DIR`. Where the endpoint is gone, the same work is done again from
     there, but only if it was once finished there: what then had no answer has none now.
@@ -56,54 +67,54 @@ def asked(
         settings: whether a model is asked.
         llm: autojudge-base's configuration of it.
         inputs: what decides the questions, in an order that is always the same.
-        work: may be called twice.
+        work: opens judges; may be called twice.
 
     Raises:
         InputError: the environment names no model.
         ModelError: the model cannot be asked, and this work was not finished before.
     """
-    if not settings.uses_llm:
-        return work(None)
-    done = _Done(llm, inputs)
-    try:
-        with _opened(llm, offline=False) as model:
-            result = work(model)
-    except ModelError as error:
-        if not done.before():
-            raise
-        say(f"{error}; this work was finished before: all is read from {done.path.parent}")
-        with _opened(llm, offline=True) as model:
-            return work(model)
-    done.remember()
-    return result
+    with _environment({_LLM: None, _KEY: llm.api_key if settings.uses_llm else None}):
+        if not settings.uses_llm:
+            return work(Answerer({}))
+        done = _Done(llm, inputs)
+        try:
+            result = work(_model(llm, offline=False))
+        except ModelError as error:
+            if not done.before():
+                raise
+            say(f"{error}; this work was finished before: all is read from {done.path.parent}")
+            return work(_model(llm, offline=True))
+        done.remember()
+        return result
 
 
 @contextlib.contextmanager
-def _opened(llm: Any, *, offline: bool) -> Iterator[StoredModel]:
-    from pnyx.app.open_models import open_models
-
-    spec = _spec(llm, offline=offline)
-    had = os.environ.get(_KEY)
-    if llm.api_key and not had:
-        os.environ[_KEY] = llm.api_key
+def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
+    """Set variables of the environment for a while; None unsets one."""
+    before = {name: os.environ.get(name) for name in values}
     try:
-        with open_models(spec, spec.llm, say, spec) as models:
-            yield models[0]
+        _set(values)
+        yield
     finally:
-        if llm.api_key and not had:
-            del os.environ[_KEY]
+        _set(before)
 
 
-def _spec(llm: Any, *, offline: bool) -> JudgeSpec:
-    from pnyx.app.judge_specs import JudgeSpec
+def _set(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
+
+def _model(llm: Any, *, offline: bool) -> Answerer:
     if not llm.base_url:
         raise InputError("uses_llm: OPENAI_BASE_URL is not set, expected the model's address")
-    store = None if llm.cache_dir is None else str(Path(llm.cache_dir) / _STORE)
-    if store is None:
+    if llm.cache_dir is None and not offline:
         say("warning: CACHE_DIR is not set; replies are kept in the store of this user")
-    address = llm.base_url.rstrip("/")
-    return JudgeSpec(llm=(f"{address}#{llm.model}",), store=store, offline=offline)
+    store = None if llm.cache_dir is None else str(Path(llm.cache_dir) / _STORE)
+    address = f"{llm.base_url.rstrip('/')}#{llm.model}"
+    return Answerer({"llm": (address,), "store": store, "offline": offline})
 
 
 class _Done:

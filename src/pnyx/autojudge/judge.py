@@ -24,9 +24,8 @@ from pnyx.errors import InputError, MissingExtra, escaped
 if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
-    from pnyx.judge.base import Judge
+    from pnyx.autojudge.asking import Answerer
     from pnyx.judge.reports.records import JudgedReport
-    from pnyx.judge.store.completions import StoredModel
     from pnyx.measure.reports.measuring import Reports
     from pnyx.records import NuggetBank, Qrel
 
@@ -71,8 +70,8 @@ class PnyxJudge:
                 return nugget_banks_of(given, _kinds()[0])
             material = material_of(rag_responses, rag_topics, corpus)
 
-            def work(model: StoredModel | None) -> list[NuggetBank]:
-                return _created(material, model, chosen)
+            def work(answerer: Answerer) -> list[NuggetBank]:
+                return _created(material, answerer, chosen)
 
             inputs = ["nuggets", *material.rows, repr(chosen)]
             return nugget_banks_of(asked(chosen, llm_config, inputs, work), _kinds()[0])
@@ -97,8 +96,8 @@ class PnyxJudge:
 
             material = material_of(rag_responses, rag_topics, corpus)
 
-            def work(model: StoredModel | None) -> list[Qrel]:
-                return graded(material, model, chosen.thresholds)
+            def work(answerer: Answerer) -> list[Qrel]:
+                return graded(material, answerer, chosen.thresholds)
 
             inputs = ["qrels", *material.rows, repr(chosen)]
             found = asked(chosen, llm_config, inputs, work)
@@ -124,8 +123,8 @@ class PnyxJudge:
             material = material_of(rag_responses, rag_topics, corpus)
             banks = _banks(nugget_banks, chosen) or []
 
-            def work(model: StoredModel | None) -> list[JudgedReport]:
-                return _judged(material, banks, qrels, model, chosen)
+            def work(answerer: Answerer) -> list[JudgedReport]:
+                return _judged(material, banks, qrels, answerer, chosen)
 
             inputs = ["judge", *material.rows, repr(banks), repr(qrels), repr(chosen)]
             judged = asked(chosen, llm_config, inputs, work)
@@ -194,37 +193,27 @@ def _judged(
     material: Material,
     banks: Sequence[NuggetBank],
     qrels: Qrels | None,
-    model: StoredModel | None,
+    answerer: Answerer,
     chosen: Settings,
 ) -> list[JudgedReport]:
+    from pnyx.app.open_reports import open_report_judge
+    from pnyx.app.report_specs import ReportJudgeSpec
     from pnyx.judge.reports.judging import judge_reports
     from pnyx.judge.reports.plan import ReportPlan
 
     names = ("answers", "credit", "attest", "min_grade")
-    return judge_reports(
-        material.responses,
-        [bank for bank in banks if bank.topic_id in material.questions],
-        _tree_judge(model),
-        plan=ReportPlan(**{name: getattr(chosen, name) for name in names}),
-        documents=material.documents.get,
-        qrels=qrels_of(qrels),
-    )
+    with open_report_judge(answerer.spec(ReportJudgeSpec), say) as opened:
+        return judge_reports(
+            material.responses,
+            [bank for bank in banks if bank.topic_id in material.questions],
+            opened.judge,
+            plan=ReportPlan(**{name: getattr(chosen, name) for name in names}),
+            documents=material.documents.get,
+            qrels=qrels_of(qrels),
+        )
 
 
-def _tree_judge(model: StoredModel | None) -> Judge:
-    """Return who answers what the tree asks."""
-    from pnyx.judge.reports.asking import REPORT_TASKS
-
-    if model is None:
-        from pnyx.students.judge import PackagedJudge
-
-        return PackagedJudge(*REPORT_TASKS)
-    from pnyx.judge.llm.judge import LlmJudge
-
-    return LlmJudge(model)
-
-
-def _created(material: Material, model: StoredModel | None, chosen: Settings) -> list[NuggetBank]:
+def _created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
     raise NotImplementedError
 
 

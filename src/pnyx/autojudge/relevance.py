@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING
 from pnyx.autojudge.asking import say
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.tasks import ask_relevance
+from pnyx.judge.tasks import TASKS, ask_relevance
 from pnyx.records import Qrel, Question
 
 if TYPE_CHECKING:
+    from pnyx.autojudge.asking import Answerer
     from pnyx.autojudge.material import Material
-    from pnyx.judge.store.completions import StoredModel
 
 __all__ = ["graded"]
 
 
-def graded(
-    material: Material, model: StoredModel | None, thresholds: Sequence[float]
-) -> list[Qrel]:
+def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) -> list[Qrel]:
     """Return a line for each cited document that has a text and could be judged, by topic and id.
 
     The grade is the verdict, 1 or 0; with thresholds, how many of them the probability reaches.
     """
-    from pnyx.app.open_judge import default_judge
+    from pnyx.app.judge_specs import JudgeSpec
+    from pnyx.app.open_judge import open_judge
 
     pairs = [
         (topic, doc_id, text)
@@ -37,7 +36,8 @@ def graded(
         ask_relevance(f"{topic}/{doc_id}", _asked(material.questions[topic]), text, group=topic)
         for topic, doc_id, text in known
     ]
-    answers = ask(default_judge(model), questions) if questions else []
+    with open_judge(TASKS["relevance"], answerer.spec(JudgeSpec), say) as opened:
+        answers = ask(opened.judge, questions) if questions else []
     found = [
         Qrel(topic, doc_id, _grade(answer, thresholds))
         for (topic, doc_id, _), answer in zip(known, answers, strict=True)

@@ -70,7 +70,7 @@ class Settings:
 def _check(name: str, value: Any) -> None:
     expected, ok = _expected(name, value)
     if not ok:
-        raise InputError(f"settings.{name}: found {escaped(value, 40)}, expected {expected}")
+        raise InputError(f"settings.{name}: found {escaped(repr(value), 40)}, expected {expected}")
 
 
 def _expected(name: str, value: Any) -> tuple[str, bool]:

@@ -112,7 +112,7 @@ class ReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
         return found
 
 
-@verb("report", short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
+@verb("report", restricts=True, short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
 @click.argument("folders", nargs=-1, required=True, metavar="R...")
 def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
