@@ -61,19 +61,19 @@ def question_of(request: Request) -> Question:
 
 def nugget_banks_of(banks: Iterable[NuggetBank], kind: type[NuggetBanks]) -> NuggetBanks:
     """Return banks as autojudge-base's; NuggetBank v3 holds all that they have."""
-    from pnyx.corpora.benchmarks.nuggets import bank_row
+    from pnyx.corpora import nugget_bank_row
 
     model = kind.get_bank_model()
-    rows = [bank_row(bank, "nuggetbank-v3") for bank in banks]
+    rows = [nugget_bank_row(bank, "nuggetbank-v3") for bank in banks]
     return kind.from_banks_list([model.model_validate(row) for row in rows])
 
 
 def banks_of(banks: Any) -> list[NuggetBank]:
     """Return the banks of any of autojudge-base's containers, by topic."""
-    from pnyx.corpora.benchmarks.nuggets import parse_bank
+    from pnyx.corpora import parse_nugget_bank
 
     found = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
-    return sorted((parse_bank(row) for row in found), key=lambda bank: bank.topic_id)
+    return sorted((parse_nugget_bank(row) for row in found), key=lambda bank: bank.topic_id)
 
 
 def qrels_of(qrels: Qrels | None) -> dict[str, dict[str, int]]:
