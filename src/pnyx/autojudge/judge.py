@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pnyx.autojudge.asking import Answerer
     from pnyx.judge.reports.records import JudgedReport
-    from pnyx.measure.reports.measuring import Reports
+    from pnyx.measure.reports.measuring import Missing, Reports
     from pnyx.records import NuggetBank, Qrel
 
 __all__ = ["PnyxJudge"]
@@ -68,10 +68,12 @@ class PnyxJudge:
             given = _banks(nugget_banks, chosen)
             if given is not None:
                 return nugget_banks_of(given, _kinds()[0])
+            from pnyx.autojudge.nuggets import created
+
             material = material_of(rag_responses, rag_topics, corpus)
 
             def work(answerer: Answerer) -> list[NuggetBank]:
-                return _created(material, answerer, chosen)
+                return created(material, answerer, chosen.most_nuggets)
 
             inputs = ["nuggets", *material.rows, repr(chosen)]
             return nugget_banks_of(asked(chosen, llm_config, inputs, work), _kinds()[0])
@@ -156,14 +158,14 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
             raise
         raise MissingExtra("pnyx.autojudge", "autojudge") from error
 
-    class Banks(NuggetBanks):
+    class Banks(NuggetBanks):  # type: ignore[misc]
         """Nugget banks by topic."""
 
         def verify(self, expected_topic_ids: Sequence[str], warn: bool = True) -> None:
             """Warn of topics without a bank, or with an empty one."""
             super().verify(expected_topic_ids, warn=warn)
 
-    class Judgements(Qrels):
+    class Judgements(Qrels):  # type: ignore[misc]
         """Qrels."""
 
         def verify(
@@ -213,16 +215,12 @@ def _judged(
         )
 
 
-def _created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
-    raise NotImplementedError
-
-
 def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) -> Reports:
     """Measure reports on every topic, and say what is missing and unscored."""
     from pnyx.measure.reports.measuring import measure_reports
 
     topics = list(material.questions)
-    missing = "zero" if chosen.on_missing == "zero" else "skip"
+    missing: Missing = "zero" if chosen.on_missing == "zero" else "skip"
     measured = measure_reports(judged, topics=topics, missing=missing)
     for run in measured.runs:
         if run.missing:

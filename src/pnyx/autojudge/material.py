@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pnyx.autojudge.asking import say
 from pnyx.autojudge.convert import question_of, response_of
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.records import Evidence, Question, Response, judged_text
+from pnyx.records import Evidence, Question, Response
 
 if TYPE_CHECKING:
     from autojudge_base import Report, Request
@@ -37,19 +37,19 @@ class Material:
     rows: Sequence[str]
     documents: Mapping[str, Evidence]
 
-    def cited(self, topic_id: str) -> dict[str, str]:
-        """Return the cited documents of a topic with their texts, by id; "" where there is none."""
-        found: dict[str, str] = {}
+    def cited(self, topic_id: str) -> dict[str, Evidence | None]:
+        """Return the cited documents of a topic, by id; None where one has no text."""
+        found: dict[str, Evidence | None] = {}
         for response in self.responses:
             if response.topic_id != topic_id:
                 continue
             for doc_id in _cited(response):
-                found[doc_id] = found.get(doc_id) or self._text(response, doc_id)
+                found[doc_id] = found.get(doc_id) or self._document(response, doc_id)
         return dict(sorted(found.items()))
 
-    def _text(self, response: Response, doc_id: str) -> str:
+    def _document(self, response: Response, doc_id: str) -> Evidence | None:
         document = response.documents.get(doc_id) or self.documents.get(doc_id)
-        return "" if document is None else judged_text(document)
+        return document if document is not None and document.text.strip() else None
 
 
 def _cited(response: Response) -> set[str]:

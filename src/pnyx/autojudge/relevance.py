@@ -9,7 +9,7 @@ from pnyx.autojudge.asking import say
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
 from pnyx.judge.tasks import TASKS, ask_relevance
-from pnyx.records import Qrel, Question
+from pnyx.records import Qrel, Question, judged_text
 
 if TYPE_CHECKING:
     from pnyx.autojudge.asking import Answerer
@@ -27,20 +27,25 @@ def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) 
     from pnyx.app.open_judge import open_judge
 
     pairs = [
-        (topic, doc_id, text)
+        (topic, doc_id, document)
         for topic in sorted(material.questions)
-        for doc_id, text in material.cited(topic).items()
+        for doc_id, document in material.cited(topic).items()
     ]
-    known = [pair for pair in pairs if pair[2].strip()]
+    known = [(topic, found) for topic, _, found in pairs if found is not None]
     questions = [
-        ask_relevance(f"{topic}/{doc_id}", _asked(material.questions[topic]), text, group=topic)
-        for topic, doc_id, text in known
+        ask_relevance(
+            f"{topic}/{document.id}",
+            _asked(material.questions[topic]),
+            judged_text(document),
+            group=topic,
+        )
+        for topic, document in known
     ]
     with open_judge(TASKS["relevance"], answerer.spec(JudgeSpec), say) as opened:
         answers = ask(opened.judge, questions) if questions else []
     found = [
-        Qrel(topic, doc_id, _grade(answer, thresholds))
-        for (topic, doc_id, _), answer in zip(known, answers, strict=True)
+        Qrel(topic, document.id, _grade(answer, thresholds))
+        for (topic, document), answer in zip(known, answers, strict=True)
         if isinstance(answer, Judged)
     ]
     if len(found) < len(pairs):
