@@ -160,3 +160,59 @@ def test_what_hides_and_what_stays():
     assert shorten(CANARY) == CANARY
     row = {"id": "q", "text": "t", "value": "tie", "x": [1, None, "t"], "A text.": {"id": "z"}}
     assert textless(row) == {"id": "q", "text": "", "value": "tie", "x": [1, None, ""]}
+
+
+# Reports ------------------------------------------------------------------------------------------
+
+
+def campaign(tmp_path) -> list[str]:
+    """Write a report and its bank; the marker is in all texts of the report and its document."""
+    said = f"{CANARY} ate 12 seeds in 2019."
+    report = {
+        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1"},
+        "responses": [
+            {"text": said, "citations": ["d"]},
+            {"text": f"No evidence that {CANARY} slept.", "citations": []},
+            {"text": f"{CANARY} also sang.", "citations": ["no-text"]},
+        ],
+        "references": ["d", "no-text"],
+        "documents": {"d": {"id": "d", "text": f"{said} Then it flew."}},
+    }
+    answer = {"answer": "12 seeds", "references": ["d"]}
+    nugget = {"question": "What was eaten?", "aggregator_type": "OR", "answers": [answer]}
+    bank = {
+        "metadata": {"team_id": "t", "topic_id": "1", "run_id": "b"},
+        "nugget_bank": [nugget, {"question": "Did it sleep?", "answers": []}],
+    }
+    run, banks = (tmp_path / f"in-{name}.jsonl" for name in ("run", "banks"))
+    return [write(run, [report]), "--nuggets", write(banks, [bank])]
+
+
+@pytest.mark.parametrize("with_model", [False, True], ids=["packaged", "llm"])
+def test_a_report_is_judged_and_measured_without_a_text(tmp_path, call, with_model):
+    with ChatServer(reply=None) as server:
+        model = ["--llm", server.spec] if with_model else []
+        arguments = ["judge", "report", *campaign(tmp_path), *model]
+        shown = call(*arguments, "--out", "plain")
+        hidden = call(*arguments, "--out", "hidden", "--no-text")
+    assert hidden[0] == shown[0] == 3  # a document has no text
+    assert marked(CANARY, hidden[1:], tmp_path / "hidden") == []
+    assert "reports.jsonl" in marked(CANARY, shown[1:], tmp_path / "plain")
+    measured = [
+        json.loads(call("measure", "report", folder, "--json", *more)[1])["runs"][0]["measures"]
+        for folder, more in (("plain", []), ("hidden", ["--no-text"]))
+    ]
+    lengths = {name: measured[0].pop(name)["value"] for name in ("words", "characters")}
+    assert lengths["words"] == 14
+    assert [measured[1].pop(name)["value"] for name in lengths] == [None, None]
+    assert measured[1] == measured[0]
+
+
+def test_a_broken_report_is_named_but_not_quoted(tmp_path, call):
+    run, *banks = campaign(tmp_path)
+    path = tmp_path / "in-run.jsonl"
+    path.write_text(path.read_text() + f'{{"metadata": "{CANARY}", "responses": []}}\n')
+    status, out, err = call("judge", "report", run, *banks, "--out", "out", "--no-text")
+    assert status == 2
+    assert "in-run.jsonl:2: " in err
+    assert marked(CANARY, [out, err], tmp_path) == []

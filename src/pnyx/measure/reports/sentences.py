@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from unicodedata import normalize
 
-from pnyx.judge.reports.records import JudgedReport, JudgedSentence, all_of
+from pnyx.judge.reports.records import NO_TEXT, JudgedReport, JudgedSentence, all_of
 from pnyx.measure.core.base import Measured
 
 __all__ = [
@@ -171,12 +171,19 @@ def sentences(report: JudgedReport) -> Measured:
 
 def words(report: JudgedReport) -> Measured:
     """Return the number of words between white space, after NFKC, as TREC RAG counts them."""
-    return _count(sum(len(normalize("NFKC", s.text).split()) for s in report.sentences))
+    return _length(report, lambda text: len(text.split()))
 
 
 def characters(report: JudgedReport) -> Measured:
     """Return the number of characters of the sentences, after NFKC, as RAGTIME counts them."""
-    return _count(sum(len(normalize("NFKC", s.text)) for s in report.sentences))
+    return _length(report, len)
+
+
+def _length(report: JudgedReport, of: Callable[[str], int]) -> Measured:
+    """Return the length of all sentences; None where their texts were left out (`--no-text`)."""
+    if NO_TEXT in report.notes:
+        return Measured(None, 0, 1)
+    return _count(sum(of(normalize("NFKC", sentence.text)) for sentence in report.sentences))
 
 
 def citations(report: JudgedReport) -> Measured:
