@@ -216,3 +216,24 @@ def test_a_broken_report_is_named_but_not_quoted(tmp_path, call):
     assert status == 2
     assert "in-run.jsonl:2: " in err
     assert marked(CANARY, [out, err], tmp_path) == []
+
+
+# Which commands -----------------------------------------------------------------------------------
+
+RESTRICTED = ("judge", "judge report", "measure", "validate", "store export")
+"""Commands, and groups, that take documents or responses, and show no more of them than asked."""
+
+
+def test_every_command_on_documents_and_responses_can_be_restricted():
+    from click.testing import CliRunner
+
+    from pnyx.cli import app
+
+    def helped(words: list[str]) -> str:
+        return CliRunner().invoke(app, [*words, "--help"], prog_name="pnyx").output
+
+    for name in RESTRICTED:
+        command = app.get_command(None, name.split()[0])
+        inside = getattr(command, "commands", {}) if " " not in name else {}
+        for one in [[*name.split(), sub] for sub in inside] or [name.split()]:
+            assert "--no-text" in helped(one), one
