@@ -13,6 +13,7 @@ from .benchmarks.draft_sources import (
     read_survey,
 )
 from .benchmarks.drafts import read_drafts, write_drafts
+from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
 from .benchmarks.responses import response_row, response_writer, write_responses
@@ -51,6 +52,8 @@ __all__ = [
     "faults",
     "find_format",
     "load_example",
+    "nugget_bank_row",
+    "parse_nugget_bank",
     "read_argument_pairs",
     "read_claims",
     "read_conqret",
@@ -59,6 +62,7 @@ __all__ = [
     "read_drafts",
     "read_evidence",
     "read_items",
+    "read_nugget_banks",
     "read_perspectives",
     "read_qrels",
     "read_questions",
