@@ -128,7 +128,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--llm", default="local", metavar="SPEC", help="as of pnyx  [local]")
     parser.add_argument("--reports", type=int, default=5, help="reports that are counted")
-    parser.add_argument("--batch", type=int, nargs="+", default=[10, 30, 60])
+    parser.add_argument("--batch", type=int, nargs="+", default=[10, 30, 50, 100])
     parser.add_argument(
         "--asked", type=int, nargs=2, default=(3, 8), metavar=("SENTENCES", "NUGGETS"),
         help="of the first report, to measure agreement  [3 8]",
@@ -185,7 +185,7 @@ def compare(report: Report, one: Any, endpoint: Any, options: Any, folder: Path)
             f"{n}", sentence.text, bank.nuggets[:nuggets], "answers", topic_id=bank.topic_id
         )
     ]
-    spent = [tried(endpoint, folder, size, questions) for size in (1, max(options.batch))]
+    spent = [tried(endpoint, folder, size, questions) for size in (1, 50)]
     report.head("manner", "asked", "scored", "calls", "prompt tokens", "completion", "seconds")
     for manner, it in zip(("one call a pair", "a call a sentence"), spent, strict=True):
         scored = sum(isinstance(answer, Judged) for answer in it.answers)
