@@ -95,7 +95,7 @@ class ReportJudgeSpec(JudgeSpec):
     """Who judges reports, how, and at what cost."""
 
     batch: int = opt(
-        30,
+        50,
         "Sentences, answers or questions about one text in one call.",
         within="[1, 100]",
         needs=_LLM,
