@@ -181,7 +181,7 @@ def test_topics_and_weights(judged, tmp_path, capsys):
     assert row["runs"][0]["topics"]["missing"] == ["10"]
     # n1 weighs 4 and is not answered, n2 and n3 weigh 1 and are.
     assert row["runs"][0]["measures"]["nugget_recall_weighted"]["value"] == pytest.approx(2 / 6)
-    assert row["weights"] == {"vital": 4, "okay": 1}
+    assert row["weights"] == {"vital": 4, "okay": 1, "other": 1}
 
 
 def test_importance_without_a_weight_is_named(tmp_path, capsys):

@@ -100,6 +100,9 @@ def test_weights_can_be_chosen():
     assert run.measures["nugget_recall_weighted"].value == pytest.approx(1 / 4)
     (run,) = measure_reports([REPORT], weights={"okay": 0}).runs
     assert row_of(run.per_topic["7"]["nugget_recall_weighted"]) == (0, 1, 1)  # n1 alone is left
+    unknown = replace(REPORT, nuggets=tuple(replace(n, importance="odd") for n in REPORT.nuggets))
+    (run,) = measure_reports([unknown], weights={"other": 0}).runs
+    assert run.measures["nugget_recall_weighted"].value is None
     for bad in (-1, math.nan, math.inf):
         with pytest.raises(ValueError, match="a number from 0"):
             measure_reports([REPORT], weights={"okay": bad})
@@ -174,6 +177,32 @@ def test_an_empty_report_gives_nothing_and_an_empty_bank_asks_nothing():
     assert {empty[n] for n in shares} == {Measured(None, 0, 0)}
     assert row_of(empty["citation_recall"]) == (0, 4, 4)
     assert [empty[n].value for n in ("sentences", "words", "net_reward")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "counted", "correct", "nuggets", "answered", "published"),
+    [
+        (1697, 1689, 1301, 1086, 514, (0.7702782711663706, 0.4732965009208103, 0.5863258384801264)),
+        (234, 225, 165, 815, 253, (0.7333333333333333, 0.3104294478527607, 0.43620689655172407)),
+        (400, 400, 8, 1086, 224, (0.02, 0.20626151012891344, 0.03646426827283087)),
+    ],
+)
+def test_the_figures_that_auto_argue_published(
+    sentences, counted, correct, nuggets, answered, published
+):
+    """Counts and figures of score files of TREC 2025 RAGTIME (hltime-lg.jina, .qwen, v1_qwen)."""
+    yes, no = (JudgedSentence("s", (JudgedCitation("d", Finding(True), Finding(one)),))
+               for one in (True, False))  # fmt: skip
+    neutral = sentence(negative=False, needs_citation=False)
+    report = JudgedReport(
+        "all",
+        "run",
+        (yes,) * correct + (no,) * (counted - correct) + (neutral,) * (sentences - counted),
+        (nugget(True),) * answered + (nugget(False),) * (nuggets - answered),
+    )
+    found = measure_report(report)
+    names = ("sentence_precision", "nugget_recall", "f1")
+    assert tuple(found[name].value for name in names) == pytest.approx(published, abs=1e-12)
 
 
 # Runs ---------------------------------------------------------------------------------------------

@@ -52,10 +52,10 @@ class _MeasuresSpec(Spec, heading="Measures"):
     )
     weights: tuple[str, ...] = opt(
         (),
-        "Weight of nuggets of an importance, from 0; of others it is 1. Repeatable.",
+        "Weight of nuggets of an importance, from 0; other: of any other, and of none. Repeatable.",
         "--weight",
         metavar="IMPORTANCE=X",
-        shown="vital=2, okay=1",
+        shown="vital=2, okay=1, other=1",
     )
     topics: str | None = file_opt(
         None, "Topics that count (questions), with or without reports.", shown="those of R"
@@ -328,7 +328,7 @@ def _notes(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> list[s
     others = sorted(_other_importances(found, runs))
     if others:
         shown = ", ".join(shorten(one, 30) for one in others)
-        notes.append(f"nuggets of importance {shown} weigh 1 (--weight)")
+        notes.append(f"nuggets of importance {shown} weigh {found.weights['other']:g} (--weight)")
     notes += untested_note(found.comparisons, "topics")
     return notes + few_warning(found.bootstrap, len(found.topics), "topic")
 

@@ -119,7 +119,8 @@ def measure_reports(
         topics: that count; by default all on which some run has a report. Other reports are left
             out.
         missing: how a topic counts on which a run has no report.
-        weights: importance of a nugget -> weight from 0; others weigh 1.
+        weights: importance of a nugget -> weight from 0, in place of those in `WEIGHTS`; `other` is
+            that of any other importance, and of none.
         compared: measures by which runs are compared with the baseline, as one family.
         baseline: name of the run that the others are compared with.
         test: of the differences to the baseline, over topics; two-sided, corrected by

@@ -29,10 +29,8 @@ __all__ = [
     "vital_score",
 ]
 
-WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0}
-"""Importance -> weight (Auto-ARGUE, 2.2). Any other, and none, weighs `_OTHER`."""
-
-_OTHER = 1.0
+WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0, "other": 1.0}
+"""Importance -> weight (Auto-ARGUE, 2.2); `other` is that of any other importance, and of none."""
 
 
 def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
@@ -75,8 +73,12 @@ def nugget_recall_weighted(
     report: JudgedReport, weights: Mapping[str, float] = WEIGHTS
 ) -> Measured:
     """Return nugget recall with each nugget weighted by its importance; weight 0 leaves one out."""
-    weighted = [(weights.get(_importance(n), _OTHER), n.answered) for n in _answerable(report)]
-    weighted = [(weight, answered) for weight, answered in weighted if weight > 0]
+    other = weights.get("other", WEIGHTS["other"])
+    weighted = [
+        (weight, nugget.answered)
+        for nugget in _answerable(report)
+        if (weight := weights.get(_importance(nugget), other)) > 0
+    ]
     known = [(weight, answered) for weight, answered in weighted if answered is not None]
     if not known:
         return Measured(None, 0, len(weighted))
