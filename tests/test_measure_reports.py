@@ -164,11 +164,20 @@ def test_which_sentences_without_citations_count(one, expected):
     assert row_of(measure_report(JudgedReport("t", "r", (one,)))["sentence_precision"]) == expected
 
 
-def test_f1_is_zero_where_either_is_whatever_the_other():
-    nothing_given = JudgedReport("t", "r", nuggets=(nugget(False),))
-    assert row_of(measure_report(nothing_given)["f1"]) == (0, 1, 1)
-    unscored = JudgedReport("t", "r", nuggets=(nugget(None),))
-    assert measure_report(unscored)["f1"].value is None
+def test_f1_needs_both_but_of_a_report_that_gives_nothing():
+    lacking = sentence(negative=False, needs_citation=True, said_before=False)
+    unknown = sentence(negative=None)
+    for sentences, answered, expected in (
+        ((), False, 0),
+        ((lacking,), False, 0),
+        ((lacking,), True, 0),
+        ((unknown,), False, None),
+        ((), True, None),
+        ((), None, None),
+        ((lacking,), None, None),
+    ):
+        report = JudgedReport("t", "r", sentences, (nugget(answered),))
+        assert measure_report(report)["f1"].value == expected
 
 
 def test_an_empty_report_gives_nothing_and_an_empty_bank_asks_nothing():
@@ -395,8 +404,11 @@ def test_what_is_unscored_leaves_every_share_as_it_is_without_it(report, place):
         nuggets=(*report.nuggets, unscored),
     )
     before, after = measure_report(report), measure_report(more)
+    nothing_to_attest = before["sentence_precision"].asked == 0
     for name, kind in REPORT_MEASURES.items():
-        if kind.high == 1:
+        if nothing_to_attest and name in ("f1", "f1_weighted"):
+            assert after[name].value is None  # it was 0 where nothing is answered
+        elif kind.high == 1:
             assert after[name].value == before[name].value, name
             assert after[name].scored == before[name].scored, name
 

@@ -325,6 +325,12 @@ def _notes(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> list[s
         if run.unscored:
             parts = (f"{n} of {of} {kind}" for kind, (n, of) in run.unscored.items())
             notes.append(f"{name}: unscored and left out: {', '.join(parts)}")
+        few = [n for n in found.compared if 0 < 2 * run.measures[n].scored < len(found.topics)]
+        if few:
+            values = "a value on less than half of the topics"
+            notes.append(
+                f"warning: {name}: {', '.join(few)} have {values}, which may be other ones"
+            )
     others = sorted(_other_importances(found, runs))
     if others:
         shown = ", ".join(shorten(one, 30) for one in others)

@@ -44,11 +44,13 @@ class MeasuredReports:
 
     @property
     def unscored(self) -> dict[str, tuple[int, int]]:
-        """Kind of items -> how many are unscored, of how many, by the measure that lacks most."""
+        """Kind of items -> how many are unscored, of how many, by the main measure of most."""
+        main = {REPORT_MEASURES[name].items for name in MAIN}
         found: dict[str, tuple[int, int]] = {}
         for name, (scored, asked) in self.items.items():
             kind = REPORT_MEASURES[name].items
-            if asked - scored > found.get(kind, (0, 0))[0] and "," not in kind:
+            counts = "," not in kind and (name in MAIN or kind not in main)
+            if counts and asked - scored > found.get(kind, (0, 0))[0]:
                 found[kind] = (asked - scored, asked)
         return found
 

@@ -97,14 +97,14 @@ def f1_weighted(report: JudgedReport, weights: Mapping[str, float] = WEIGHTS) ->
 
 
 def _harmonic(precision: Measured, recall: Measured) -> Measured:
-    """Return the harmonic mean; 0 where one is 0, whatever the other is or would be."""
+    """Return the harmonic mean; 0 for a report that answers nothing and has nothing to attest."""
     scored, asked = precision.scored + recall.scored, precision.asked + recall.asked
     p, r = precision.value, recall.value
-    if 0 in (p, r):
-        return Measured(0.0, scored, asked)
+    if r == 0 and precision.asked == 0:
+        p = 0.0
     if p is None or r is None:
         return Measured(None, scored, asked)
-    return Measured(2 * p * r / (p + r), scored, asked)
+    return Measured(2 * p * r / (p + r) if p + r else 0.0, scored, asked)
 
 
 # nuggetizer ---------------------------------------------------------------------------------------
