@@ -68,7 +68,9 @@ def test_the_json_of_one_report(tmp_path, capsys):
     assert one["f1"]["value"] == pytest.approx(4 / 7)
     assert one["f1_weighted"]["value"] == 0.5
     assert row["measures"]["f1"]["asked"] == 1
-    assert row["runs"][0]["items"]["nugget_recall"] == {"of": "nuggets", "scored": 3, "asked": 3}
+    assert row["runs"][0]["items"]["nugget_recall"] == {
+        "of": "nuggets", "pooled": pytest.approx(2 / 3), "scored": 3, "asked": 3
+    }  # fmt: skip
     assert "1 of 7 sentences, 1 of 7 citations" in printed.err.replace("11", "7")
 
 

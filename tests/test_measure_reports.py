@@ -182,7 +182,7 @@ def test_f1_needs_both_but_of_a_report_that_gives_nothing():
 
 def test_an_empty_report_gives_nothing_and_an_empty_bank_asks_nothing():
     empty = measure_report(replace(REPORT, sentences=(), nuggets=()))
-    shares = [n for n, m in REPORT_MEASURES.items() if m.high == 1 and n != "citation_recall"]
+    shares = [n for n, m in REPORT_MEASURES.items() if m.is_share and n != "citation_recall"]
     assert {empty[n] for n in shares} == {Measured(None, 0, 0)}
     assert row_of(empty["citation_recall"]) == (0, 4, 4)
     assert [empty[n].value for n in ("sentences", "words", "net_reward")] == [0, 0, 0]
@@ -212,6 +212,16 @@ def test_the_figures_that_auto_argue_published(
     found = measure_report(report)
     names = ("sentence_precision", "nugget_recall", "f1")
     assert tuple(found[name].value for name in names) == pytest.approx(published, abs=1e-12)
+    halves = [
+        replace(
+            report, topic_id="1", sentences=report.sentences[:100], nuggets=report.nuggets[::2]
+        ),
+        replace(
+            report, topic_id="2", sentences=report.sentences[100:], nuggets=report.nuggets[1::2]
+        ),
+    ]
+    (run,) = measure_reports(halves, bootstrap=Bootstrap(0)).runs
+    assert tuple(run.pooled[name] for name in names) == pytest.approx(published, abs=1e-12)
 
 
 # Runs ---------------------------------------------------------------------------------------------
@@ -240,6 +250,8 @@ def test_runs_are_means_over_topics_and_missing_topics_are_listed():
     as_zero = measure_reports(given, missing="zero", bootstrap=Bootstrap(0)).runs[1]
     assert row_of(as_zero.measures["nugget_recall"]) == (pytest.approx(1 / 3), 3, 3)
     assert as_zero.missing == ("2", "3")
+    assert (a.pooled["nugget_recall"], b.pooled["nugget_recall"]) == (0.5, 1)
+    assert a.pooled["citation_recall"] == 1
     one = measure_reports(given, topics=["2", "9"], bootstrap=Bootstrap(0))
     assert [run.missing for run in one.runs] == [("9",), ("2", "9")]
 
@@ -352,7 +364,7 @@ def test_a_measure_is_within_its_range_and_counts_what_it_rests_on(report):
         kind = REPORT_MEASURES[name]
         assert 0 <= m.scored <= m.asked, name
         assert m.value is None or kind.low <= m.value <= kind.high + 1e-12, name
-        if m.scored == 0 and kind.high == 1:
+        if m.scored == 0 and kind.is_share:
             assert m.value is None, name
 
 
@@ -408,7 +420,7 @@ def test_what_is_unscored_leaves_every_share_as_it_is_without_it(report, place):
     for name, kind in REPORT_MEASURES.items():
         if nothing_to_attest and name in ("f1", "f1_weighted"):
             assert after[name].value is None  # it was 0 where nothing is answered
-        elif kind.high == 1:
+        elif kind.is_share:
             assert after[name].value == before[name].value, name
             assert after[name].scored == before[name].scored, name
 
