@@ -68,7 +68,9 @@ def test_the_json_of_one_report(tmp_path, capsys):
     assert one["f1"]["value"] == pytest.approx(4 / 7)
     assert one["f1_weighted"]["value"] == 0.5
     assert row["measures"]["f1"]["asked"] == 1
-    assert row["runs"][0]["items"]["nugget_recall"] == {"of": "nuggets", "scored": 3, "asked": 3}
+    assert row["runs"][0]["items"]["nugget_recall"] == {
+        "of": "nuggets", "pooled": pytest.approx(2 / 3), "scored": 3, "asked": 3
+    }  # fmt: skip
     assert "1 of 7 sentences, 1 of 7 citations" in printed.err.replace("11", "7")
 
 
@@ -171,6 +173,27 @@ def test_diversity_qrels(tmp_path, capsys):
     assert read["7", "n2", "d6"] == 0
 
 
+def test_a_mean_over_few_topics_is_warned_of(tmp_path, capsys):
+    silent = PlannedJudge()
+    silent.unscored = Everything()
+    (open_,) = judge_reports([response()], [BANK], silent)
+    given = [replace(open_, topic_id=t) for t in "12"]
+    assert run(folder(tmp_path / "R", SCORED, *given)) == 3
+    assert "warning: run-a: sentence_precision, " in capsys.readouterr().err
+
+
+def test_diversity_qrels_of_a_bank(tmp_path, capsys):
+    from pnyx.corpora import nugget_bank_row
+
+    bank = tmp_path / "bank.jsonl"
+    bank.write_text(json.dumps(nugget_bank_row(BANK, "nuggetbank-v3")) + "\n")
+    out = tmp_path / "qrels.txt"
+    arguments = ("--diversity-qrels", out, "--nuggets", bank)
+    assert run(folder(tmp_path / "R", SCORED), *arguments) == 0
+    grades = {(q.doc_id, q.grade) for q in read_qrels(str(out))}
+    assert grades == {("d1", 1), ("d2", 1), ("d3", 1), ("d9", 1), ("d6", 0)}
+
+
 def test_topics_and_weights(judged, tmp_path, capsys):
     topics = tmp_path / "topics.tsv"
     topics.write_text("8\tWhat came of it?\n10\tAnd then?\n")
@@ -181,7 +204,7 @@ def test_topics_and_weights(judged, tmp_path, capsys):
     assert row["runs"][0]["topics"]["missing"] == ["10"]
     # n1 weighs 4 and is not answered, n2 and n3 weigh 1 and are.
     assert row["runs"][0]["measures"]["nugget_recall_weighted"]["value"] == pytest.approx(2 / 6)
-    assert row["weights"] == {"vital": 4, "okay": 1}
+    assert row["weights"] == {"vital": 4, "okay": 1, "other": 1}
 
 
 def test_importance_without_a_weight_is_named(tmp_path, capsys):

@@ -100,6 +100,9 @@ def test_weights_can_be_chosen():
     assert run.measures["nugget_recall_weighted"].value == pytest.approx(1 / 4)
     (run,) = measure_reports([REPORT], weights={"okay": 0}).runs
     assert row_of(run.per_topic["7"]["nugget_recall_weighted"]) == (0, 1, 1)  # n1 alone is left
+    unknown = replace(REPORT, nuggets=tuple(replace(n, importance="odd") for n in REPORT.nuggets))
+    (run,) = measure_reports([unknown], weights={"other": 0}).runs
+    assert run.measures["nugget_recall_weighted"].value is None
     for bad in (-1, math.nan, math.inf):
         with pytest.raises(ValueError, match="a number from 0"):
             measure_reports([REPORT], weights={"okay": bad})
@@ -161,19 +164,64 @@ def test_which_sentences_without_citations_count(one, expected):
     assert row_of(measure_report(JudgedReport("t", "r", (one,)))["sentence_precision"]) == expected
 
 
-def test_f1_is_zero_where_either_is_whatever_the_other():
-    nothing_given = JudgedReport("t", "r", nuggets=(nugget(False),))
-    assert row_of(measure_report(nothing_given)["f1"]) == (0, 1, 1)
-    unscored = JudgedReport("t", "r", nuggets=(nugget(None),))
-    assert measure_report(unscored)["f1"].value is None
+def test_f1_needs_both_but_of_a_report_that_gives_nothing():
+    lacking = sentence(negative=False, needs_citation=True, said_before=False)
+    unknown = sentence(negative=None)
+    for sentences, answered, expected in (
+        ((), False, 0),
+        ((lacking,), False, 0),
+        ((lacking,), True, 0),
+        ((unknown,), False, None),
+        ((), True, None),
+        ((), None, None),
+        ((lacking,), None, None),
+    ):
+        report = JudgedReport("t", "r", sentences, (nugget(answered),))
+        assert measure_report(report)["f1"].value == expected
 
 
 def test_an_empty_report_gives_nothing_and_an_empty_bank_asks_nothing():
     empty = measure_report(replace(REPORT, sentences=(), nuggets=()))
-    shares = [n for n, m in REPORT_MEASURES.items() if m.high == 1 and n != "citation_recall"]
+    shares = [n for n, m in REPORT_MEASURES.items() if m.is_share and n != "citation_recall"]
     assert {empty[n] for n in shares} == {Measured(None, 0, 0)}
     assert row_of(empty["citation_recall"]) == (0, 4, 4)
     assert [empty[n].value for n in ("sentences", "words", "net_reward")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "counted", "correct", "nuggets", "answered", "published"),
+    [
+        (1697, 1689, 1301, 1086, 514, (0.7702782711663706, 0.4732965009208103, 0.5863258384801264)),
+        (234, 225, 165, 815, 253, (0.7333333333333333, 0.3104294478527607, 0.43620689655172407)),
+        (400, 400, 8, 1086, 224, (0.02, 0.20626151012891344, 0.03646426827283087)),
+    ],
+)
+def test_the_figures_that_auto_argue_published(
+    sentences, counted, correct, nuggets, answered, published
+):
+    """Counts and figures of score files of TREC 2025 RAGTIME (hltime-lg.jina, .qwen, v1_qwen)."""
+    yes, no = (JudgedSentence("s", (JudgedCitation("d", Finding(True), Finding(one)),))
+               for one in (True, False))  # fmt: skip
+    neutral = sentence(negative=False, needs_citation=False)
+    report = JudgedReport(
+        "all",
+        "run",
+        (yes,) * correct + (no,) * (counted - correct) + (neutral,) * (sentences - counted),
+        (nugget(True),) * answered + (nugget(False),) * (nuggets - answered),
+    )
+    found = measure_report(report)
+    names = ("sentence_precision", "nugget_recall", "f1")
+    assert tuple(found[name].value for name in names) == pytest.approx(published, abs=1e-12)
+    halves = [
+        replace(
+            report, topic_id="1", sentences=report.sentences[:100], nuggets=report.nuggets[::2]
+        ),
+        replace(
+            report, topic_id="2", sentences=report.sentences[100:], nuggets=report.nuggets[1::2]
+        ),
+    ]
+    (run,) = measure_reports(halves, bootstrap=Bootstrap(0)).runs
+    assert tuple(run.pooled[name] for name in names) == pytest.approx(published, abs=1e-12)
 
 
 # Runs ---------------------------------------------------------------------------------------------
@@ -202,6 +250,8 @@ def test_runs_are_means_over_topics_and_missing_topics_are_listed():
     as_zero = measure_reports(given, missing="zero", bootstrap=Bootstrap(0)).runs[1]
     assert row_of(as_zero.measures["nugget_recall"]) == (pytest.approx(1 / 3), 3, 3)
     assert as_zero.missing == ("2", "3")
+    assert (a.pooled["nugget_recall"], b.pooled["nugget_recall"]) == (0.5, 1)
+    assert a.pooled["citation_recall"] == 1
     one = measure_reports(given, topics=["2", "9"], bootstrap=Bootstrap(0))
     assert [run.missing for run in one.runs] == [("9",), ("2", "9")]
 
@@ -314,7 +364,7 @@ def test_a_measure_is_within_its_range_and_counts_what_it_rests_on(report):
         kind = REPORT_MEASURES[name]
         assert 0 <= m.scored <= m.asked, name
         assert m.value is None or kind.low <= m.value <= kind.high + 1e-12, name
-        if m.scored == 0 and kind.high == 1:
+        if m.scored == 0 and kind.is_share:
             assert m.value is None, name
 
 
@@ -366,8 +416,11 @@ def test_what_is_unscored_leaves_every_share_as_it_is_without_it(report, place):
         nuggets=(*report.nuggets, unscored),
     )
     before, after = measure_report(report), measure_report(more)
+    nothing_to_attest = before["sentence_precision"].asked == 0
     for name, kind in REPORT_MEASURES.items():
-        if kind.high == 1:
+        if nothing_to_attest and name in ("f1", "f1_weighted"):
+            assert after[name].value is None  # it was 0 where nothing is answered
+        elif kind.is_share:
             assert after[name].value == before[name].value, name
             assert after[name].scored == before[name].scored, name
 

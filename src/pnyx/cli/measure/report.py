@@ -52,10 +52,10 @@ class _MeasuresSpec(Spec, heading="Measures"):
     )
     weights: tuple[str, ...] = opt(
         (),
-        "Weight of nuggets of an importance, from 0; of others it is 1. Repeatable.",
+        "Weight of nuggets of an importance, from 0; other: of any other, and of none. Repeatable.",
         "--weight",
         metavar="IMPORTANCE=X",
-        shown="vital=2, okay=1",
+        shown="vital=2, okay=1, other=1",
     )
     topics: str | None = file_opt(
         None, "Topics that count (questions), with or without reports.", shown="those of R"
@@ -325,10 +325,16 @@ def _notes(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> list[s
         if run.unscored:
             parts = (f"{n} of {of} {kind}" for kind, (n, of) in run.unscored.items())
             notes.append(f"{name}: unscored and left out: {', '.join(parts)}")
+        few = [n for n in found.compared if 0 < 2 * run.measures[n].scored < len(found.topics)]
+        if few:
+            values = "a value on less than half of the topics"
+            notes.append(
+                f"warning: {name}: {', '.join(few)} have {values}, which may be other ones"
+            )
     others = sorted(_other_importances(found, runs))
     if others:
         shown = ", ".join(shorten(one, 30) for one in others)
-        notes.append(f"nuggets of importance {shown} weigh 1 (--weight)")
+        notes.append(f"nuggets of importance {shown} weigh {found.weights['other']:g} (--weight)")
     notes += untested_note(found.comparisons, "topics")
     return notes + few_warning(found.bootstrap, len(found.topics), "topic")
 

@@ -33,6 +33,11 @@ class ReportMeasure:
     weighted: bool = False
     main: bool = False
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of items, or made of shares."""
+        return self.high == 1
+
 
 _ANY = math.inf
 
