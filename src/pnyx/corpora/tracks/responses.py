@@ -16,13 +16,10 @@ from typing import Any, Final
 from pnyx.corpora.fields import a_list, an_object, string, unlike
 from pnyx.corpora.text.lengths import UNITS, count_length
 from pnyx.corpora.tracks.requests import ReportRequest
-from pnyx.corpora.tracks.rules import TrackRules
+from pnyx.corpora.tracks.rules import Problem, TrackRules, run_id_problems
 from pnyx.errors import InputError, shorten
 
-__all__ = ["Problem", "Submitted", "problems_of", "submitted"]
-
-Problem = tuple[str, str]
-"""Category and words."""
+__all__ = ["Submitted", "problems_of", "submitted"]
 
 _TOPIC_IDS: Final = ("topic_id", "narrative_id", "request_id")
 _STYLES: Final = {"rag24": "indices", "neuclir": "a list of ids", "ragtime": "a map of scores"}
@@ -191,16 +188,7 @@ def _metadata(one: Submitted, rules: TrackRules) -> Iterator[Problem]:
         for name in one.metadata:
             if name not in rules.mandatory_metadata:
                 yield "metadata", f"{where}{shorten(name, 40)}: the track allows no further fields"
-    yield from _run_id(one.run_id, rules)
-
-
-def _run_id(run_id: str, rules: TrackRules) -> Iterator[Problem]:
-    most = rules.run_id_max_len
-    if most is not None and len(run_id) > most:
-        yield "run_id_length", f"run_id has {len(run_id)} characters, expected at most {most}"
-    if run_id and rules.run_id_pattern and not re.fullmatch(rules.run_id_pattern, run_id):
-        found = f"run_id: found {shorten(run_id, 40)!r}, expected letters of English, digits, -, _"
-        yield "run_id_characters", f"{found} and ., not first a full stop"
+    yield from run_id_problems(one.run_id, rules)
 
 
 def _sentences(one: Submitted, rules: TrackRules) -> Iterator[Problem]:

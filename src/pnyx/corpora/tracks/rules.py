@@ -7,16 +7,26 @@ import importlib.metadata
 import importlib.util
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pnyx.corpora.text.lengths import UNITS, LengthUnit
 from pnyx.errors import InputError, shorten
 
-__all__ = ["CATEGORIES", "TrackRules", "packaged_rules", "track_rules"]
+__all__ = [
+    "CATEGORIES",
+    "Problem",
+    "TrackRules",
+    "packaged_rules",
+    "run_id_problems",
+    "track_rules",
+]
+
+Problem: TypeAlias = tuple[str, str]
+"""The category of a finding, and what was found and expected."""
 
 CATEGORIES: Final = tuple(
     "structural empty_answer blank_sentence citation_format citation_count citation_duplicate "
@@ -197,3 +207,13 @@ def track_rules(track: str) -> TrackRules:
         known = ", ".join(dict.fromkeys([*own, *(installed[1] if installed else ())]))
         raise InputError(f"no track {shorten(track, 40)!r}, expected one of {known}")
     return own[name]
+
+
+def run_id_problems(run_id: str, rules: TrackRules) -> Iterator[Problem]:
+    """Yield what a track minds in the name of a run."""
+    most = rules.run_id_max_len
+    if most is not None and len(run_id) > most:
+        yield "run_id_length", f"run_id has {len(run_id)} characters, expected at most {most}"
+    if run_id and rules.run_id_pattern and not re.fullmatch(rules.run_id_pattern, run_id):
+        found = f"run_id: found {shorten(run_id, 40)!r}, expected letters of English, digits, -, _"
+        yield "run_id_characters", f"{found} and ., not first a full stop"
