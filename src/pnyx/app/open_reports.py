@@ -30,18 +30,14 @@ def report_plan(
     """Return how reports are made."""
     from pnyx.write.reports.plan import ReportPlan
 
-    most = None if rules is None else rules.max_citations_per_sentence
-    most = ReportPlan().per_sentence if most is None else most
+    of_track = None if rules is None else rules.max_citations_per_sentence
+    given = [one for one in (of_track, spec.citations) if one is not None]
     return ReportPlan(
         retrieve=spec.retrieve,
         documents=spec.evidence,
         lam=spec.lam,
         questions=spec.questions,
-        per_sentence=most
-        if spec.citations is None
-        else min(most, spec.citations)
-        if rules is not None and rules.max_citations_per_sentence is not None
-        else spec.citations,
+        per_sentence=min(given) if given else ReportPlan().per_sentence,
         team=submission.team,
         run=submission.run_id,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer, is_quote
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.placing import Placed, chance, place
 from pnyx.write.plan import Plan
+from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.weighing import WeighedSides
 
 __all__ = ["Plan", "argue", "search_text"]
@@ -62,7 +62,7 @@ def argue(
     by_rank = usual if plan.by_rank is None else plan.by_rank
     ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
     relevance = ranked.judge(question.text, found.hits, found.documents) if ranked else None
-    quality, of_all = _quality(searcher.engine, found.documents)
+    quality, of_all = quality_of(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
@@ -179,38 +179,13 @@ def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
     return _Retrieved([hit for hit, _ in kept], documents, copies, found)
 
 
-def _quality(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
-    """Return document id -> share of lower quality, and whether that is of all documents.
-
-    Where the engine does not know the quality of all, it is among these documents. One of unknown
-    quality is left out.
-    """
-    ids = [document.id for document in documents]
-    known = engine.feature_info("quality")
-    of_all = known is not None and known.documents == len(engine)
-    if of_all:
-        shares = engine.quality_shares(ids)
-    else:
-        from pnyx.search.quality.documents import rated_text
-        from pnyx.students.quality.surface import QualityModel, predictions
-
-        found, _ = predictions(QualityModel.load(), [rated_text(one) for one in documents])
-        shares = np.searchsorted(np.sort(found), found) / max(1, len(found))
-    pairs = zip(ids, map(float, shares), strict=True)
-    return {doc_id: share for doc_id, share in pairs if not math.isnan(share)}, of_all
-
-
-_MIDDLING = 0.5
-"""What counts, in ordering alone, for a document of unknown quality."""
-
-
 def _best(
     placed: Sequence[Placed], side: Side, quality: Mapping[str, float], plan: Plan
 ) -> list[Placed]:
     """Return the documents of a side, those first that are likely on it and of good quality."""
 
     def worth(p: Placed) -> float:
-        share = quality.get(p.document.id, _MIDDLING)
+        share = quality.get(p.document.id, MIDDLING)
         return p.worth(side) * (1.0 - plan.quality * (1.0 - share))
 
     # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.

@@ -53,6 +53,7 @@ class ExtractiveReporter:
             before.
         repeat: cosine in [0, 1] from which two sentences say the same.
         least: least cosine of a sentence to a part of the request.
+        source: how much the worth of its document counts beside how well a sentence fits.
         leaning: what a sentence loses that leans on the one before it.
     """
 
@@ -66,17 +67,20 @@ class ExtractiveReporter:
         coverage: float = 0.5,
         repeat: float = 0.85,
         least: float = 0.3,
+        source: float = 0.5,
         leaning: float = 0.2,
         encoder: Encoder | None = None,
     ) -> None:
         self.novelty, self.coverage = novelty, coverage
         self.repeat, self.least, self.leaning = repeat, least, leaning
+        self.source = source
         self._encoder = encoder
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
         """Return the report; without sentences where no document has one that fits."""
         import anyio
 
+        del request  # its parts are the facets of what was gathered
         return await anyio.to_thread.run_sync(self._write, gathered, limits)
 
     def _write(self, gathered: Gathered, limits: Limits) -> Draft:
@@ -87,7 +91,8 @@ class ExtractiveReporter:
             return Draft((), quotes=True)
         facets = self._encoder.encode(list(gathered.facets))
         fit = found.vectors @ facets.T
-        chosen = self._choose(found, fit, limits)
+        worth = np.array([gathered.worth[ids[0]] for ids in found.cited], dtype=np.float32)
+        chosen = self._choose(found, fit, worth, limits)
         if not chosen:
             line = f"no sentence fits: the limit is {limits}"
             short = any(limits.fits([text]) for text in found.texts)
@@ -98,10 +103,12 @@ class ExtractiveReporter:
             quotes=True,
         )
 
-    def _choose(self, found: _Candidates, fit: Floats, limits: Limits) -> list[int]:
+    def _choose(
+        self, found: _Candidates, fit: Floats, of_source: Floats, limits: Limits
+    ) -> list[int]:
         """Return the sentences chosen, in the order of their worth."""
         general, best = fit[:, 0], fit.max(axis=1)
-        worth = 0.5 * (general + best)
+        worth = 0.5 * (general + best) + self.source * of_source
         worth = worth - self.leaning * np.array([leans(text) for text in found.texts])
         left = best >= self.least
         covered = np.zeros(fit.shape[1], dtype=np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.diversify import mmr
 from pnyx.search.ranking.fusion import RRF_CONSTANT
 from pnyx.search.relevance import RANKED, RankedRelevance, content_words
+from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.reports.plan import ReportPlan
 
 __all__ = ["Gathered", "Query", "gather", "queries_of"]
@@ -42,6 +43,7 @@ class Gathered:
     Attributes:
         documents: of different texts, in the order in which they were chosen.
         relevance: document id -> probability that it is about one of the queries.
+        worth: document id -> what it counts, in [0, 1]: relevance, less for a low quality.
         queries: what was searched for; those that bring documents are the facets of the request.
         found: documents that any query found.
         problems: what a reader must know, one line each.
@@ -49,6 +51,7 @@ class Gathered:
 
     documents: tuple[Evidence, ...]
     relevance: dict[str, float]
+    worth: dict[str, float]
     queries: tuple[Query, ...]
     found: int
     problems: tuple[str, ...] = ()
@@ -91,28 +94,35 @@ def gather(
     asked = [Question(f"{request.id}-{n}", one.text) for n, one in enumerate(queries)]
     searches = list(searcher.search(asked, max(plan.retrieve, RANKED)))
     judge = RankedRelevance(searcher.engine, searcher.embedder)
-    worth: dict[str, float] = {}
+    fused: dict[str, float] = {}
     relevance: dict[str, float] = {}
     known: dict[str, Evidence] = {}
     for query, found in zip(queries, searches, strict=True):
         for hit in found.hits[: plan.retrieve]:
             place = query.weight / (RRF_CONSTANT + hit.rank)
-            worth[hit.doc_id] = worth.get(hit.doc_id, 0.0) + place
+            fused[hit.doc_id] = fused.get(hit.doc_id, 0.0) + place
         if query.brings:
             hits = found.hits
             documents = searcher.engine.fetch([h.doc_id for h in hits[: plan.retrieve]])
             for one, chance in zip(documents, _chances(judge, query, hits, documents), strict=True):
                 known[one.id] = one
                 relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
-    kept = [doc_id for doc_id in worth if relevance.get(doc_id, 0.0) >= plan.relevant]
-    kept.sort(key=lambda doc_id: (-worth[doc_id], doc_id))
-    chosen = _different(searcher, [known[doc_id] for doc_id in kept], worth, plan)
+    kept = [doc_id for doc_id in fused if relevance.get(doc_id, 0.0) >= plan.relevant]
+    kept.sort(key=lambda doc_id: (-fused[doc_id], doc_id))
+    once = list({known[i].text: known[i] for i in reversed(kept)}.values())[::-1]
+    shares, _ = quality_of(searcher.engine, once)
+    worth = {
+        one.id: relevance[one.id] * (1 - plan.quality * (1 - shares.get(one.id, MIDDLING)))
+        for one in once
+    }
+    chosen = _different(searcher, once, fused, worth, plan)
     problems = tuple(dict.fromkeys(line for found in searches for line in found.problems))
     return Gathered(
         tuple(chosen),
         {one.id: relevance[one.id] for one in chosen},
+        {one.id: worth[one.id] for one in chosen},
         tuple(queries),
-        len(worth),
+        len(fused),
         problems,
     )
 
@@ -125,15 +135,20 @@ def _chances(
 
 
 def _different(
-    searcher: Searcher, documents: Sequence[Evidence], worth: dict[str, float], plan: ReportPlan
+    searcher: Searcher,
+    documents: Sequence[Evidence],
+    fused: Mapping[str, float],
+    worth: Mapping[str, float],
+    plan: ReportPlan,
 ) -> list[Evidence]:
-    """Return documents of different texts, chosen for worth and for being unlike each other."""
-    once = list({one.text: one for one in reversed(documents)}.values())[::-1]
-    if not once:
+    """Return documents chosen for their place in the rankings, worth, and being unlike others."""
+    if not documents:
         return []
-    relevance = np.array([worth[one.id] for one in once])
-    places = mmr(relevance / relevance.max(), _vectors(searcher, once), plan.documents, plan.lam)
-    return [once[place] for place in places]
+    places = np.array([fused[one.id] for one in documents])
+    relevance = places / places.max() * np.array([worth[one.id] for one in documents])
+    vectors = _vectors(searcher, documents)
+    chosen = mmr(relevance / relevance.max(), vectors, plan.documents, plan.lam)
+    return [documents[place] for place in chosen]
 
 
 def _vectors(searcher: Searcher, documents: Sequence[Evidence]) -> NDArray[np.float32]:

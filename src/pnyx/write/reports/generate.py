@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pnyx.corpora import ReportRequest
 from pnyx.corpora.text.citations import without_marks
@@ -69,7 +69,8 @@ class LlmReporter:
                 f"{packed.trimmed} of {len(packed.documents)} documents were trimmed to fit the "
                 f"context, by {counted} of tokens"
             )
-        reply, faults = await ask_structured(self.model, asked, _report_reply())
+        shape: type[Any] = _report_reply()
+        reply, faults = await ask_structured(self.model, asked, shape)
         problems += faults
         if reply is None:
             fault = f"{shorten(self.model.name, 60)} wrote nothing usable"
@@ -144,7 +145,8 @@ async def sub_questions(
         "count": str(count),
     }
     asked = load_prompt("report-questions").request(inputs, items=count)
-    reply, problems = await ask_structured(model, asked, _questions_reply())
+    shape: type[Any] = _questions_reply()
+    reply, problems = await ask_structured(model, asked, shape)
     if reply is None:
         fault = f"{shorten(model.name, 60)} named no questions: {problems[-1]}"
         return (), (fault,)
@@ -170,7 +172,5 @@ def _questions_reply() -> type[pydantic.BaseModel]:
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    from typing import Annotated
-
     text = Annotated[str, pydantic.Field(pattern=r"\w")]
     return pydantic.create_model("Questions", __config__=strict, questions=(list[text], ...))

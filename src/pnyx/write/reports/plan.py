@@ -23,6 +23,8 @@ class ReportPlan:
         documents: documents handed to the writer, at most.
         lam: weight of relevance beside novelty in choosing them, in [0, 1] (MMR).
         relevant: the least probability with which a document is about one of the queries.
+        quality: how much less a document of the lowest quality counts than one of the highest, in
+            [0, 1].
         background: weight of a sentence of the background beside one of the problem, in [0, 1]; it
             moves documents up and brings none.
         questions: sub-questions that a language model is asked for; 0 for none.
@@ -35,6 +37,7 @@ class ReportPlan:
     documents: int = 20
     lam: float = 0.75
     relevant: float = 0.35
+    quality: float = 0.5
     background: float = 0.25
     questions: int = QUESTIONS
     per_sentence: int | None = 3

@@ -1,4 +1,4 @@
-"""From a request and an index to a report: gathered, written under its limits, each citation judged.
+"""From a request and an index to a report: gathered, written under limits, its citations judged.
 
 The report is a `Response`, as campaigns exchange them; what it rests on comes with it.
 """
