@@ -323,7 +323,6 @@ LOSSES = [
     ("beir-qrels", Qrel("a\t", "d", 1)),
     ("rag24", Response("q", "r", (), metadata={"type": "automatic"})),
     ("rag25", Response("q", "r", (Sentence("t", (Citation("d", 0.5),)),))),
-    ("rag25", Response("q", "r", (), references=("d", "d"))),
     ("rag25", Response("q", "r", (), extra={"answer": []})),
 ]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
@@ -17,16 +18,38 @@ from pnyx.errors import InputError, PnyxError, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pnyx.corpora import Finding, Format, TrackRules
+
 __all__ = ["command"]
 
 MAX_JSON_FAULTS = 10_000
 """So many faults go into the JSON output; it must be held whole, and nobody reads more."""
 
+_BY_FORMAT = frozenset({"nuggets"})
+"""Kinds of files whose format holds the rules of the track, too."""
 
-class FormatSpec(Spec):
+_WARNED = 5
+"""Warnings of one category that are shown; a whole run may share one."""
+
+
+class FormatSpec(Spec, rare="strict"):
     """What the file is checked against."""
 
     format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
+    track: str | None = opt(
+        None,
+        "Also check a run, requests or nugget banks by the rules of a track: rag24, rag25, rag26, "
+        "ragtime25, ragtime26, neuclir, dragun25 (docs/formats.md).",
+        metavar="TRACK",
+    )
+    topics: str | None = file_opt(
+        None,
+        "The track's topics or requests: limits, texts, missing and unknown topics.",
+        "--topics",
+        "--requests",
+        needs="track",
+    )
+    strict: bool = opt(False, "Refuse what the track only warns of.", needs="track")
 
 
 @verb("validate", restricts=True)
@@ -36,22 +59,27 @@ def command(file: str, spec: FormatSpec, as_json: bool) -> int:
 
     Prints `FILE: ok (FORMAT, N records)` and exits 0, or a line `FILE:LINE: problem` for every
     fault and exits 2. `-` is standard input; gzip is recognised. docs/formats.md lists the
-    formats.
+    formats. With --track, what a track minds but does not refuse is a warning.
 
     \b
     Example:
       pnyx validate run.trec
       pnyx validate gold.jsonl --format labels
+      pnyx validate run.jsonl --track ragtime26 --topics requests.jsonl
     """
+    spec.check_needs()
     name = spec.format
     if name is None and _is_index(file):
         return _report(file, "pnyx-index", _index_faults(file), as_json)
-    from pnyx.corpora import check, find_format
+    from pnyx.corpora import check, find_format, track_rules
 
+    rules = None if spec.track is None else track_rules(spec.track)
     try:
         found = find_format(file, name)
     except InputError as error:
         return _report(file, name, iter((error,)), as_json)
+    if rules is not None and found.kind not in _BY_FORMAT:
+        return _by_track(file, found, rules, spec, as_json=as_json)
     on_warning = None if as_json else warn
     return _report(file, found.name, check(file, found, on_warning=on_warning), as_json)
 
@@ -95,7 +123,101 @@ def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> 
         result = {"file": file, "format": name, "ok": count == 0, "records": records}
         click.echo(json.dumps({**result, "faults": faults, "fault_count": count}))
     elif count == 0:
-        shown = "standard input" if file == "-" else escaped(file)
-        kind = f"{name}, {records} record{'' if records == 1 else 's'}"
-        click.echo(f"{shown}: ok ({'index' if name == 'pnyx-index' else kind})")
+        _say_ok(file, "index" if name == "pnyx-index" else f"{name}, {_records(records)}")
     return EXIT_BAD_INPUT if count else 0
+
+
+def _records(count: int) -> str:
+    return f"{count} record{'' if count == 1 else 's'}"
+
+
+def _say_ok(file: str, kind: str) -> None:
+    shown = "standard input" if file == "-" else escaped(file)
+    click.echo(f"{shown}: ok ({kind})")
+
+
+# --track -----------------------------------------------------------------------------------------
+
+
+def _by_track(
+    file: str, found: Format, rules: TrackRules, spec: FormatSpec, *, as_json: bool
+) -> int:
+    """Check a run or requests by the rules of a track, and return the exit status."""
+    from pnyx.corpora import Options, check_requests, check_run, read_requests
+
+    # Lines that lack what tells a response from a document are a run's, too: they say what lacks.
+    if found.kind not in ("responses", "questions") and found.name != "jsonl":
+        kinds = "a run of responses, requests or nugget banks"
+        raise InputError(f"found {found.name}, --track checks {kinds}", path=file)
+    if found.kind == "questions":
+        rows = check_requests(found.scan(file, Options()), rules)
+    else:
+        topics = spec.topics
+        requests = {} if topics is None else {one.id: one for one in read_requests(topics)}
+        rows = check_run(file, rules, requests)
+    return _Findings(file, spec, as_json=as_json).report(rows, found, rules)
+
+
+class _Findings:
+    """Prints findings as they come: errors on standard output, warnings on standard error."""
+
+    def __init__(self, file: str, spec: FormatSpec, *, as_json: bool) -> None:
+        self._file, self._strict, self._json = file, spec.strict, as_json
+        self._rows: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
+        self._counts: dict[str, Counter[str]] = {"error": Counter(), "warning": Counter()}
+
+    def report(self, rows: Iterator[int | Finding], found: Format, rules: TrackRules) -> int:
+        """Print all, and return the exit status."""
+        records = 0
+        for row in rows:
+            if isinstance(row, int):
+                records += 1
+            else:
+                self._add(row)
+        errors, warnings = (self._counts[name].total() for name in ("error", "warning"))
+        if self._json:
+            result = {
+                "file": self._file,
+                "format": found.name,
+                "track": rules.track,
+                "rules": rules.source,
+                "ok": errors == 0,
+                "records": records,
+                "faults": self._rows["error"],
+                "fault_count": errors,
+                "warnings": self._rows["warning"],
+                "warning_count": warnings,
+                "categories": {name: dict(counts) for name, counts in self._counts.items()},
+            }
+            click.echo(json.dumps(result))
+            return EXIT_BAD_INPUT if errors else 0
+        for category, count in self._counts["warning"].items():
+            if count > _WARNED:
+                warn(f"{count - _WARNED} more on {category}")
+        if not errors:
+            of = f"{rules.track} by the rules of {rules.source}"
+            minded = f", {warnings} warning{'' if warnings == 1 else 's'}" if warnings else ""
+            _say_ok(self._file, f"{of}, {_records(records)}{minded}")
+        return EXIT_BAD_INPUT if errors else 0
+
+    def _add(self, one: Finding) -> None:
+        severity = "error" if self._strict else one.severity
+        counts = self._counts[severity]
+        counts[one.category] += 1
+        if self._json:
+            if counts.total() <= MAX_JSON_FAULTS:
+                self._rows[severity].append(
+                    {
+                        "path": self._file,
+                        "line": one.line,
+                        "topic": one.topic or None,
+                        "category": one.category,
+                        "problem": one.problem,
+                    }
+                )
+            return
+        line = str(InputError(one.problem, path=self._file, line=one.line))
+        if severity == "error":
+            click.echo(line)
+        elif counts[one.category] <= _WARNED:
+            warn(line)

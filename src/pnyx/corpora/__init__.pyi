@@ -42,21 +42,30 @@ from .reading import (
     sniff,
 )
 from .text.segment import split_evidence
+from .tracks.checking import check_requests, check_run
+from .tracks.finding import Finding
+from .tracks.requests import ReportRequest, read_requests
+from .tracks.rules import TrackRules, track_rules
 
 __all__ = [
     "FORMATS",
     "ArgumentPair",
     "ConqretTopic",
     "DebateClaim",
+    "Finding",
     "Format",
     "Leaderboard",
     "Options",
     "QuestionResults",
     "RatedText",
+    "ReportRequest",
     "SearchResult",
     "SurveyQuestion",
+    "TrackRules",
     "averaged",
     "check",
+    "check_requests",
+    "check_run",
     "debate_arguments",
     "faults",
     "find_format",
@@ -77,6 +86,7 @@ __all__ = [
     "read_qrels",
     "read_questions",
     "read_rated",
+    "read_requests",
     "read_responses",
     "read_run",
     "read_search_results",
@@ -86,6 +96,7 @@ __all__ = [
     "settled",
     "sniff",
     "split_evidence",
+    "track_rules",
     "write_debates",
     "write_drafts",
     "write_jsonl",

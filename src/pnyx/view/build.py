@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged
@@ -31,7 +30,7 @@ from pnyx.view.model import (
     probability,
 )
 from pnyx.view.notes import doubts, label_notes, said_of_placing, why_empty
-from pnyx.view.text import Span, cut, locate, one_line
+from pnyx.view.text import Span, cut, locate, one_line, web_address
 from pnyx.write.case import ArguedSide, Case, Undecided, is_quoted
 
 __all__ = ["view_case"]
@@ -262,7 +261,7 @@ def _reference(
         id=shown_id,
         title=(one_line(document.title) if document else "") or shown_id,
         source=one_line(document.source) if document else "",
-        url=_web_address(document.url) if document else "",
+        url=web_address(document.url) if document else "",
         stance=_label(document),
         quality=_quality(case, doc_id),
         segments=cut(document.text, spans) if document else (),
@@ -285,7 +284,7 @@ def _undecided(case: Case, one: Undecided) -> UndecidedView:
     return UndecidedView(
         id=shown_id,
         title=(one_line(document.title) if document else "") or shown_id,
-        url=_web_address(document.url) if document else "",
+        url=web_address(document.url) if document else "",
         opening=shorten(one_line(document.text), _OPENING) if document else "",
         checks=tuple(checks),
     )
@@ -306,16 +305,6 @@ def _label(document: Evidence | None) -> str:
         return ""
     topic = one_line(label_topic(document))
     return f"{document.stance}, on “{topic}”" if topic else document.stance
-
-
-def _web_address(url: str) -> str:
-    """Return a link target that only ever leads to a web page; empty for anything else."""
-    url = one_line(url)
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    return url if parts.scheme in ("http", "https") and parts.netloc and " " not in url else ""
 
 
 def _checks(case: Case, doc_id: str) -> Iterator[CheckView]:

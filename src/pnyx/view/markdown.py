@@ -6,13 +6,12 @@ extensions): it can neither end its list item nor become a link or HTML.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from pnyx.view.build import view_case
 from pnyx.view.model import CaseView, MeasureView, ReferenceView, SentenceView, SideView
 from pnyx.view.tables import Column, Table
-from pnyx.view.text import escape_markdown
+from pnyx.view.text import escape_markdown, markdown_link
 from pnyx.write.case import Case
 
 __all__ = ["escape_markdown", "render_markdown"]
@@ -79,7 +78,7 @@ def _marks(sentence: SentenceView) -> str:
 
 def _reference(ref: ReferenceView) -> Iterator[str]:
     about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.source)]
-    about += [f"id {escape_markdown(ref.id)}", _link(ref.url)]
+    about += [f"id {escape_markdown(ref.id)}", markdown_link(ref.url)]
     if ref.quality:
         about.append(f"quality {ref.quality}")
     if ref.stance:
@@ -93,11 +92,6 @@ def _reference(ref: ReferenceView) -> Iterator[str]:
         yield f"  - {cited.label}: {escape_markdown(cited.verdict.phrase)}{shown}"
     for check in ref.checks:
         yield f"  - {check.question} {escape_markdown(check.verdict.phrase)}"
-
-
-def _link(url: str) -> str:
-    """Return a checked web address as a link, or as text where it could end the link."""
-    return f"<{url}>" if url and not re.search(r"[<>\\\s]", url) else escape_markdown(url)
 
 
 def _made(page: CaseView) -> Iterator[str]:

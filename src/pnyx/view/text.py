@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pnyx.judge.passages import find_words
 
@@ -18,7 +19,9 @@ __all__ = [
     "escape_cell",
     "escape_markdown",
     "locate",
+    "markdown_link",
     "one_line",
+    "web_address",
 ]
 
 Span: TypeAlias = tuple[int, int]  # Start and end (exclusive) in characters of the uncleaned text
@@ -139,3 +142,18 @@ def _word_start(text: str, position: int) -> int:
         return 0
     found = re.compile(r"\s\S").search(text, position - 1, position + _LONGEST_WORD)
     return found.start() + 1 if found else position
+
+
+def web_address(url: str) -> str:
+    """Return a link target that only ever leads to a web page; empty for anything else."""
+    url = one_line(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return url if parts.scheme in ("http", "https") and parts.netloc and " " not in url else ""
+
+
+def markdown_link(url: str) -> str:
+    """Return a checked web address as a link, or as text where it could end the link."""
+    return f"<{url}>" if url and not re.search(r"[<>\\\s]", url) else escape_markdown(url)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import Judge, ask_async, run_blocking
-from pnyx.judge.questions import Preference, Support
+from pnyx.judge.answers import Answer
+from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.questions import Preference
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.models.http.flow import run_all
-from pnyx.records import Document, Evidence, Question, Response, Sentence, Side, judged_text
+from pnyx.records import Document, Evidence, Question, Response, Side
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.pipeline import Found, Searcher
 from pnyx.search.relevance import RANKED, RankedRelevance
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import PackagedJudge
-from pnyx.write.case import QUOTED, ArguedSide, Case, Draft, Undecided, Writer, is_quoted
+from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer, is_quoted
+from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.placing import Placed, chance, place
 from pnyx.write.plan import Plan
+from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.weighing import WeighedSides
 
 __all__ = ["Plan", "argue", "search_text"]
@@ -62,7 +62,7 @@ def argue(
     by_rank = usual if plan.by_rank is None else plan.by_rank
     ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
     relevance = ranked.judge(question.text, found.hits, found.documents) if ranked else None
-    quality, of_all = _quality(searcher.engine, found.documents)
+    quality, of_all = quality_of(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
@@ -179,38 +179,13 @@ def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
     return _Retrieved([hit for hit, _ in kept], documents, copies, found)
 
 
-def _quality(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
-    """Return document id -> share of lower quality, and whether that is of all documents.
-
-    Where the engine does not know the quality of all, it is among these documents. One of unknown
-    quality is left out.
-    """
-    ids = [document.id for document in documents]
-    known = engine.feature_info("quality")
-    of_all = known is not None and known.documents == len(engine)
-    if of_all:
-        shares = engine.quality_shares(ids)
-    else:
-        from pnyx.search.quality.documents import rated_text
-        from pnyx.students.quality.surface import QualityModel, predictions
-
-        found, _ = predictions(QualityModel.load(), [rated_text(one) for one in documents])
-        shares = np.searchsorted(np.sort(found), found) / max(1, len(found))
-    pairs = zip(ids, map(float, shares), strict=True)
-    return {doc_id: share for doc_id, share in pairs if not math.isnan(share)}, of_all
-
-
-_MIDDLING = 0.5
-"""What counts, in ordering alone, for a document of unknown quality."""
-
-
 def _best(
     placed: Sequence[Placed], side: Side, quality: Mapping[str, float], plan: Plan
 ) -> list[Placed]:
     """Return the documents of a side, those first that are likely on it and of good quality."""
 
     def worth(p: Placed) -> float:
-        share = quality.get(p.document.id, _MIDDLING)
+        share = quality.get(p.document.id, MIDDLING)
         return p.worth(side) * (1.0 - plan.quality * (1.0 - share))
 
     # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
@@ -229,9 +204,10 @@ async def _argue_side(
     used = {p.document.id: p for p in mine[: plan.per_side]}
     documents = [p.document for p in used.values()]
     draft = await writer.write(question, side, documents) if documents else Draft(())
-    draft = _without_foreign_citations(draft, set(used))
+    draft = without_foreign_citations(draft, set(used))
     response = _response(question, side, draft, writer, plan, documents)
-    support = await _judge_citations(question, response, used, judge, quotes=draft.quotes)
+    read = {doc_id: p.document for doc_id, p in used.items()}
+    support = await judge_citations(question.text, response, read, judge, quotes=draft.quotes)
     return ArguedSide(
         side=side,
         response=response,
@@ -268,19 +244,6 @@ def _measures(
     return found
 
 
-def _without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
-    """Remove citations of documents the writer was not given, and report each."""
-    sentences: list[Sentence] = []
-    removed: list[str] = []
-    for sentence in draft.sentences:
-        removed += [c.doc_id for c in sentence.citations if c.doc_id not in given]
-        kept = tuple(c for c in sentence.citations if c.doc_id in given)
-        sentences.append(replace(sentence, citations=kept))
-    said = "removed a citation of {}, which the writer was not given"
-    problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
-    return replace(draft, sentences=tuple(sentences), problems=problems)
-
-
 def _response(
     question: Question,
     side: Side,
@@ -304,35 +267,3 @@ def _response(
         },
         metadata={"type": "automatic", "stance": side, "writer": writer.name},
     )
-
-
-async def _judge_citations(
-    question: Question,
-    response: Response,
-    used: Mapping[str, Placed],
-    judge: Judge,
-    *,
-    quotes: bool,
-) -> dict[tuple[int, str], Answer]:
-    """Judge each citation; a quotation, which stands in the passage as a whole, needs no judge."""
-    keys = [
-        (position, citation.doc_id)
-        for position, sentence in enumerate(response.sentences)
-        for citation in sentence.citations
-    ]
-    found: dict[tuple[int, str], Answer] = {}
-    asked: dict[tuple[int, str], Support] = {}
-    for position, doc_id in keys:
-        statement, text = response.sentences[position].text, judged_text(used[doc_id].document)
-        if quotes and statement and statement in text:
-            found[position, doc_id] = Judged(True, QUOTED, evidence=statement)
-            continue
-        asked[position, doc_id] = Support(
-            id=f"{response.run_id}-{position}-{doc_id}",
-            text=text,
-            statement=statement,
-            question=question.text,
-            group=question.id,
-        )
-    answers = await ask_async(judge, list(asked.values()))
-    return found | dict(zip(asked, answers, strict=True))

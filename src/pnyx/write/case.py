@@ -23,6 +23,7 @@ __all__ = [
     "scored_response",
     "sentence",
     "verdict_rows",
+    "with_scores",
 ]
 
 
@@ -118,18 +119,23 @@ class Case:
 
 def scored_response(side: ArguedSide) -> Response:
     """Return a side's response with each citation's probability of support as its score."""
+    return with_scores(side.response, side.support)
+
+
+def with_scores(response: Response, support: Mapping[tuple[int, str], Answer]) -> Response:
+    """Return a response with each citation's probability of support as its score."""
 
     def scored(place: int, citation: Citation) -> Citation:
-        answer = side.support.get((place, citation.doc_id))
+        answer = support.get((place, citation.doc_id))
         if is_quoted(answer):
             return replace(citation, score=1.0)
         return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
 
     sentences = (
         replace(one, citations=tuple(scored(place, c) for c in one.citations))
-        for place, one in enumerate(side.response.sentences)
+        for place, one in enumerate(response.sentences)
     )
-    return replace(side.response, sentences=tuple(sentences))
+    return replace(response, sentences=tuple(sentences))
 
 
 def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,6 @@ one already written is not written again; its document is cited beside the first
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,25 +18,11 @@ from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import SIDES, Argument, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
+from pnyx.write.quotable import MAX_SENTENCES, is_quotable, leans
 
 __all__ = ["ExtractiveWriter"]
 
 Vectors = npt.NDArray[np.float32]
-
-_MIN_WORDS, _MAX_WORDS = 6, 60
-_MAX_SENTENCES = 60  # of one document; beyond that a page is sampled from its start
-# Footnotes and references are not sentences of the argument: "[ii] Mason, Daniel, Europe, 2012."
-_NOTE = re.compile(r"[\[(]\s*(?:\d{1,3}|[ivxlc]{1,6}|[a-z])\s*[\])]", re.IGNORECASE)
-_NAME_LIKE = 0.5
-# A sentence that opens with one of these depends on the one before it and reads badly alone.
-_LEANING = re.compile(
-    r"(this|these|that|those|it|its|they|them|their|he|she|his|her|such|so|but|and|or|nor|yet|also"
-    r"|then|thus|hence|therefore|however|moreover|furthermore|besides|none|neither|both|another"
-    r"|otherwise|instead|still|even|what|because|since|although|though|whereas|furthermore"
-    r"|similarly|likewise|additionally|in addition|for example|for instance|of course|indeed"
-    r"|first(?:ly)?|second(?:ly)?|third(?:ly)?|finally|well|surely|yes|no)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +132,7 @@ class ExtractiveWriter:
     def _premises(self, point: _Point, query: Vectors, written: list[Vectors]) -> list[int]:
         """Pick the sentences closest to the point and the question, in the document's order."""
         closeness = point.vectors @ (point.vectors[0] + query)
-        leaning = np.array([bool(_LEANING.match(t)) for t in point.texts])
+        leaning = np.array([leans(t) for t in point.texts])
         order = np.argsort(-(closeness - 0.4 * leaning), kind="stable")
         picked: list[int] = []
         for i in map(int, order):
@@ -164,19 +149,6 @@ class ExtractiveWriter:
     def _also_said_by(self, point: _Point, vector: Vectors, all_points: list[_Point]) -> list[str]:
         others = (p for p in all_points if p is not point)
         return [p.document.id for p in others if float((p.vectors @ vector).max()) >= self.repeat]
-
-
-def _is_quotable(sentence: str) -> bool:
-    words = sentence.split()
-    if not _MIN_WORDS <= len(words) <= _MAX_WORDS or _NOTE.match(sentence):
-        return False
-    name_like = sum(map(_is_name_like, words))
-    return name_like <= _NAME_LIKE * len(words) and "://" not in sentence
-
-
-def _is_name_like(word: str) -> bool:
-    bare = word.strip("‘’“”'\"([])}.,;:!?")
-    return bare[:1].isdigit() or (bare[:1].isupper() and not bare.isupper())
 
 
 def _mutual_support(points: list[_Point]) -> list[float]:
@@ -206,7 +178,7 @@ def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vecto
     """
     typical = vectors @ vectors.mean(axis=0)
     place = np.arange(len(texts)) / len(texts)
-    bad = [bool(_LEANING.match(t)) + t.rstrip().endswith("?") for t in texts]
+    bad = [leans(t) + t.rstrip().endswith("?") for t in texts]
     found: Vectors = typical + 0.5 * (vectors @ claim) - 0.1 * place - 0.15 * np.array(bad)
     return found
 
@@ -214,8 +186,8 @@ def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vecto
 def _candidate(encoder: Encoder, document: Evidence, claim: Vectors) -> _Point | None:
     """Return a document's usable sentences, its conclusion first; None if it has none."""
     opening = document.conclusion if isinstance(document, Argument) else ""
-    body = split_sentences(document.text)[:_MAX_SENTENCES]
-    usable = [s for s in dict.fromkeys(body) if _is_quotable(s)]
+    body = split_sentences(document.text)[:MAX_SENTENCES]
+    usable = [s for s in dict.fromkeys(body) if is_quotable(s)]
     if opening and opening in document.text:
         # Only a verbatim conclusion may be quoted as one.
         usable = [opening, *(s for s in usable if s not in opening)]

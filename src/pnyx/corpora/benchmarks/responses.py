@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import IO, Any, Literal, TypeAlias
@@ -10,6 +9,7 @@ from typing import IO, Any, Literal, TypeAlias
 from pnyx.corpora.base import Format, Writer, json_lines, row_writer
 from pnyx.corpora.documents.evidence import document
 from pnyx.corpora.fields import Fields, a_list, an_object, merged, number, string, unlike, within
+from pnyx.corpora.text.lengths import count_length
 from pnyx.errors import InputError, shorten
 from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
 
@@ -46,8 +46,8 @@ _FLAT = ("run_id", "topic_id", "topic", "team_id", "response_length")
 
 
 def _count_words(sentences: tuple[Sentence, ...]) -> int:
-    """Count the words of an answer as TREC RAG does: split at white space after NFKC."""
-    return sum(len(unicodedata.normalize("NFKC", s.text).split()) for s in sentences)
+    """Count the words of an answer as TREC RAG 2024 does: split at white space after NFKC."""
+    return count_length((one.text for one in sentences), "nfkc-words")
 
 
 def _key(response: Response) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
     fields = Fields(row)
     meta = fields if found == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
     topic_id = _mirrored_id(meta, _TOPIC_IDS[found])
-    references = _references(fields)
+    references = fields.strings("references")  # tracks only warn of one that is given twice
     sentences = _sentences(fields, "responses" if found == "ragtime" else "answer", references)
     if found != "ragtime":
         _check_cited(sentences, references, "references" in row)
@@ -104,16 +104,6 @@ def _mirrored_id(fields: Fields, names: tuple[str, ...]) -> str:
             shown, other = shorten(first, 40), shorten(str(again), 40)
             raise InputError(f"{name} is {other!r}, but {names[0]} or its like is {shown!r}")
     return first
-
-
-def _references(fields: Fields) -> tuple[str, ...]:
-    references = fields.strings("references")
-    seen: set[str] = set()
-    for reference in references:
-        if reference in seen:
-            raise InputError(f"references: {shorten(reference, 60)!r} is given twice")
-        seen.add(reference)
-    return references
 
 
 def _sentences(fields: Fields, name: str, references: tuple[str, ...]) -> tuple[Sentence, ...]:
@@ -211,7 +201,9 @@ def _named(response: Response) -> str:
 
 def _row(response: Response, style: CitationStyle, layout: Layout) -> dict[str, Any]:
     references = _all_references(response)
-    index = {reference: i for i, reference in enumerate(references)}
+    index: dict[str, int] = {}
+    for place, reference in enumerate(references):
+        index.setdefault(reference, place)
     sentences = [_sentence_row(s, style, index) for s in response.sentences]
     row: dict[str, Any] = _head(response, layout)
     row["references"] = list(references)
@@ -241,10 +233,9 @@ def _head(response: Response, layout: Layout) -> dict[str, Any]:
 
 
 def _all_references(response: Response) -> tuple[str, ...]:
-    if len(set(response.references)) < len(response.references):
-        raise InputError("a reference is given twice")
-    cited = (c.doc_id for s in response.sentences for c in s.citations)
-    return tuple(dict.fromkeys((*response.references, *cited)))
+    cited = dict.fromkeys(c.doc_id for s in response.sentences for c in s.citations)
+    listed = set(response.references)
+    return (*response.references, *(doc_id for doc_id in cited if doc_id not in listed))
 
 
 def _sentence_row(

@@ -1,0 +1,1 @@
+"""What evaluation tracks ask of submissions, and whether a file obeys."""

@@ -1,0 +1,70 @@
+"""Citations of what was written: those of documents it was not given go, the others are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pnyx.errors import shorten
+from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.base import Judge, ask_async
+from pnyx.judge.questions import Support
+from pnyx.records import Evidence, Response, Sentence, judged_text
+from pnyx.write.case import QUOTED, Draft
+
+__all__ = ["judge_citations", "without_foreign_citations"]
+
+
+def without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
+    """Remove citations of documents the writer was not given, and report each."""
+    sentences: list[Sentence] = []
+    removed: list[str] = []
+    for sentence in draft.sentences:
+        removed += [c.doc_id for c in sentence.citations if c.doc_id not in given]
+        kept = tuple(c for c in sentence.citations if c.doc_id in given)
+        sentences.append(replace(sentence, citations=kept))
+    said = "removed a citation of {}, which the writer was not given"
+    problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
+    return replace(draft, sentences=tuple(sentences), problems=problems)
+
+
+async def judge_citations(
+    asked: str,
+    response: Response,
+    read: Mapping[str, Evidence],
+    judge: Judge,
+    *,
+    quotes: bool,
+) -> dict[tuple[int, str], Answer]:
+    """Judge each citation; a quotation, which stands in the passage as a whole, needs no judge.
+
+    Args:
+        asked: the question that the response answers.
+        response: what was written.
+        read: document id -> what the writer was given, of all that are cited.
+        judge: answers Support questions.
+        quotes: whether sentences are meant as quotations.
+
+    Returns (position of the sentence, document id) -> the answer.
+    """
+    keys = [
+        (position, citation.doc_id)
+        for position, sentence in enumerate(response.sentences)
+        for citation in sentence.citations
+    ]
+    found: dict[tuple[int, str], Answer] = {}
+    questions: dict[tuple[int, str], Support] = {}
+    for position, doc_id in keys:
+        statement, text = response.sentences[position].text, judged_text(read[doc_id])
+        if quotes and statement and statement in text:
+            found[position, doc_id] = Judged(True, QUOTED, evidence=statement)
+            continue
+        questions[position, doc_id] = Support(
+            id=f"{response.run_id}-{position}-{doc_id}",
+            text=text,
+            statement=statement,
+            question=asked,
+            group=response.topic_id,
+        )
+    answers = await ask_async(judge, list(questions.values()))
+    return found | dict(zip(questions, answers, strict=True))

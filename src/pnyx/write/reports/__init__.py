@@ -1,0 +1,1 @@
+"""Reports to a request: evidence gathered by several searches, written under a hard limit."""

@@ -1,0 +1,163 @@
+"""Evidence for a report: several searches of one index, made one list that covers the request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.corpora import ReportRequest
+from pnyx.corpora.text.segment import split_sentences
+from pnyx.judge.answers import Judged
+from pnyx.records import Evidence, Question
+from pnyx.search.engine import Hit
+from pnyx.search.pipeline import Searcher
+from pnyx.search.ranking.diversify import mmr
+from pnyx.search.ranking.fusion import RRF_CONSTANT
+from pnyx.search.relevance import RANKED, RankedRelevance, content_words
+from pnyx.write.qualities import MIDDLING, quality_of
+from pnyx.write.reports.plan import ReportPlan
+
+__all__ = ["Gathered", "Query", "gather", "queries_of"]
+
+_MOST_QUERIES = 24
+"""Searches for one request: a background may be a page long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search: its text, how much it counts, and whether it can bring documents."""
+
+    text: str
+    weight: float = 1.0
+    brings: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The evidence of a report.
+
+    Attributes:
+        documents: of different texts, in the order in which they were chosen.
+        relevance: document id -> probability that it is about one of the queries.
+        worth: document id -> what it counts, in [0, 1]: relevance, less for a low quality.
+        queries: what was searched for; those that bring documents are the facets of the request.
+        found: documents that any query found.
+        problems: what a reader must know, one line each.
+    """
+
+    documents: tuple[Evidence, ...]
+    relevance: dict[str, float]
+    worth: dict[str, float]
+    queries: tuple[Query, ...]
+    found: int
+    problems: tuple[str, ...] = ()
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        """What the report must be about, the most general first."""
+        return tuple(one.text for one in self.queries if one.brings)
+
+
+def queries_of(
+    request: ReportRequest, plan: ReportPlan, questions: Sequence[str] = ()
+) -> tuple[Query, ...]:
+    """Return what is searched for: the request as a whole, its parts, sub-questions, background.
+
+    A sentence without a word of its own matter ("Please help.") is left out.
+    """
+    parts = [request.title, *split_sentences(request.problem), *questions]
+    general = [Query(request.asked, 2.0)] if request.problem else []
+    wanted = [Query(text) for text in parts]
+    if plan.background > 0:
+        told = split_sentences(request.background)
+        wanted += [Query(text, plan.background, brings=False) for text in told]
+    found: dict[str, Query] = {}
+    for one in (*general, *wanted):
+        if len(content_words(one.text)) >= 2 or one.text == request.title:
+            found.setdefault(" ".join(re.findall(r"\w+", one.text.casefold())), one)
+    return tuple(found.values())[:_MOST_QUERIES]
+
+
+def gather(
+    searcher: Searcher, request: ReportRequest, plan: ReportPlan, queries: Sequence[Query]
+) -> Gathered:
+    """Search for each query, fuse the rankings by reciprocal rank, and choose by MMR.
+
+    A document counts only where the ranking of a query tells that it is about it
+    (`search.relevance`); a background brings none. Raises InputError where the index lacks what the
+    search needs.
+    """
+    asked = [Question(f"{request.id}-{n}", one.text) for n, one in enumerate(queries)]
+    searches = list(searcher.search(asked, max(plan.retrieve, RANKED)))
+    judge = RankedRelevance(searcher.engine, searcher.embedder)
+    fused: dict[str, float] = {}
+    relevance: dict[str, float] = {}
+    known: dict[str, Evidence] = {}
+    for query, found in zip(queries, searches, strict=True):
+        for hit in found.hits[: plan.retrieve]:
+            place = query.weight / (RRF_CONSTANT + hit.rank)
+            fused[hit.doc_id] = fused.get(hit.doc_id, 0.0) + place
+        if query.brings:
+            hits = found.hits
+            documents = searcher.engine.fetch([h.doc_id for h in hits[: plan.retrieve]])
+            for one, chance in zip(documents, _chances(judge, query, hits, documents), strict=True):
+                known[one.id] = one
+                relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
+    kept = [doc_id for doc_id in fused if relevance.get(doc_id, 0.0) >= plan.relevant]
+    kept.sort(key=lambda doc_id: (-fused[doc_id], doc_id))
+    once = list({known[i].text: known[i] for i in reversed(kept)}.values())[::-1]
+    shares, _ = quality_of(searcher.engine, once)
+    worth = {
+        one.id: relevance[one.id] * (1 - plan.quality * (1 - shares.get(one.id, MIDDLING)))
+        for one in once
+    }
+    chosen = _different(searcher, once, fused, worth, plan)
+    problems = tuple(dict.fromkeys(line for found in searches for line in found.problems))
+    return Gathered(
+        tuple(chosen),
+        {one.id: relevance[one.id] for one in chosen},
+        {one.id: worth[one.id] for one in chosen},
+        tuple(queries),
+        len(fused),
+        problems,
+    )
+
+
+def _chances(
+    judge: RankedRelevance, query: Query, hits: Sequence[Hit], documents: Sequence[Evidence]
+) -> list[float]:
+    answers = judge.judge(query.text, hits, documents)
+    return [(a.probability or 0.0) if isinstance(a, Judged) else 0.0 for a in answers]
+
+
+def _different(
+    searcher: Searcher,
+    documents: Sequence[Evidence],
+    fused: Mapping[str, float],
+    worth: Mapping[str, float],
+    plan: ReportPlan,
+) -> list[Evidence]:
+    """Return documents chosen for their place in the rankings, worth, and being unlike others."""
+    if not documents:
+        return []
+    places = np.array([fused[one.id] for one in documents])
+    relevance = places / places.max() * np.array([worth[one.id] for one in documents])
+    vectors = _vectors(searcher, documents)
+    chosen = mmr(relevance / relevance.max(), vectors, plan.documents, plan.lam)
+    return [documents[place] for place in chosen]
+
+
+def _vectors(searcher: Searcher, documents: Sequence[Evidence]) -> NDArray[np.float32]:
+    """Return vectors of documents: those of the index, else made now."""
+    from pnyx.models.embed.encoder import load_encoder
+    from pnyx.search.features.vectors import VECTORS
+    from pnyx.search.lexical.record_codec import searched_text
+
+    known = searcher.engine.feature_info(VECTORS)
+    if known is not None and known.documents == len(searcher.engine):
+        return searcher.engine.vectors([one.id for one in documents])
+    return load_encoder().encode([searched_text(one) for one in documents])

@@ -1,0 +1,45 @@
+"""What can be chosen of a report, with its defaults; importing it loads no numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["LIMIT", "QUESTIONS", "ReportPlan"]
+
+LIMIT: Final = 2000
+"""Characters of a report where neither request nor track nor user says: as in RAGTIME."""
+
+QUESTIONS: Final = 6
+"""Sub-questions that a language model is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlan:
+    """How a report is made.
+
+    Attributes:
+        retrieve: documents found for each query.
+        documents: documents handed to the writer, at most.
+        lam: weight of relevance beside novelty in choosing them, in [0, 1] (MMR).
+        relevant: the least probability with which a document is about one of the queries.
+        quality: how much less a document of the lowest quality counts than one of the highest, in
+            [0, 1].
+        background: weight of a sentence of the background beside one of the problem, in [0, 1]; it
+            moves documents up and brings none.
+        questions: sub-questions that a language model is asked for; 0 for none.
+        per_sentence: citations of a sentence, at most; None for any number.
+        team: `team_id` of the responses.
+        run: their `run_id`.
+    """
+
+    retrieve: int = 30
+    documents: int = 20
+    lam: float = 0.75
+    relevant: float = 0.35
+    quality: float = 0.5
+    background: float = 0.25
+    questions: int = QUESTIONS
+    per_sentence: int | None = 3
+    team: str = "pnyx"
+    run: str = "pnyx"

@@ -1,0 +1,234 @@
+"""From a request and an index to a report: gathered, written under limits, its citations judged.
+
+The report is a `Response`, as campaigns exchange them; what it rests on comes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from pnyx.corpora import ReportRequest
+from pnyx.judge.answers import Answer, Unscored
+from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.store.completions import StoredModel
+from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import citation_precision, sentence_precision
+from pnyx.models.http.flow import run_all
+from pnyx.records import Document, Evidence, Response
+from pnyx.search.pipeline import Searcher
+from pnyx.write.case import Draft, is_quoted, with_scores
+from pnyx.write.citing import judge_citations, without_foreign_citations
+from pnyx.write.reports.gathering import Gathered, gather, queries_of
+from pnyx.write.reports.generate import sub_questions
+from pnyx.write.reports.limits import Limits
+from pnyx.write.reports.plan import ReportPlan
+
+__all__ = ["Report", "Reporter", "report", "report_many"]
+
+
+class Reporter(Protocol):
+    """Writes a report from gathered evidence, within limits, citing its documents."""
+
+    @property
+    def name(self) -> str:
+        """Short, for people."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a language model."""
+
+    async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
+        """Return the sentences; none where nothing can be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report and what it rests on.
+
+    Attributes:
+        request: what was asked for.
+        response: what was written; each citation's score is the probability that the document
+            supports the sentence, 1 for a quotation. Without sentences where there is no evidence.
+        limits: what it had to keep within.
+        gathered: the evidence, of which it may cite a part.
+        support: (position of the sentence, document id) -> does the document support it?
+        measures: sentence and citation precision of what is not quoted.
+        judges: judge name -> its card.
+        problems: what was removed or went wrong, one line each.
+        failed: there was evidence, and the writer gave nothing usable.
+        settings: label -> value, how it was made.
+    """
+
+    request: ReportRequest
+    response: Response
+    limits: Limits
+    gathered: Gathered
+    support: Mapping[tuple[int, str], Answer] = field(default_factory=dict)
+    measures: Mapping[str, Measured] = field(default_factory=dict)
+    judges: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    failed: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def documents(self) -> dict[str, Evidence]:
+        """The cited documents by id, in the order of the references."""
+        known = {one.id: one for one in self.gathered.documents}
+        return {doc_id: known[doc_id] for doc_id in self.response.references}
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was written, and each citation judged."""
+        return not self.failed and not any(isinstance(a, Unscored) for a in self.support.values())
+
+    @property
+    def no_evidence(self) -> bool:
+        """Whether the index holds nothing about the request."""
+        return not self.gathered.documents
+
+
+def report(
+    searcher: Searcher,
+    request: ReportRequest,
+    limits: Limits,
+    *,
+    judge: Judge,
+    writer: Reporter,
+    plan: ReportPlan | None = None,
+    model: StoredModel | None = None,
+) -> Report:
+    """Write one report; see `report_many`."""
+    made: list[Report] = []
+    report_many(
+        searcher,
+        [(request, limits)],
+        judge=judge,
+        writer=writer,
+        plan=plan,
+        model=model,
+        done=made.append,
+    )
+    return made[0]
+
+
+def report_many(
+    searcher: Searcher,
+    requests: Iterable[tuple[ReportRequest, Limits]],
+    *,
+    judge: Judge,
+    writer: Reporter,
+    plan: ReportPlan | None = None,
+    model: StoredModel | None = None,
+    done: Callable[[Report], None],
+) -> None:
+    """Write the report of each request, several at once where a language model is asked.
+
+    Args:
+        searcher: searches the index.
+        requests: each with its limits.
+        judge: answers Support questions on citations that are no quotations.
+        writer: quotes, or asks a language model.
+        plan: sizes and options.
+        model: names sub-questions, which are searched for, too; None for none.
+        done: called with each report as it is finished, in no particular order.
+
+    Raises InputError where the index lacks what the search needs, ModelError where the model cannot
+    be used at all; whatever it had answered is in its store.
+    """
+    plan = plan or ReportPlan()
+
+    async def work(item: tuple[ReportRequest, Limits]) -> None:
+        done(await _report(searcher, *item, judge, writer, plan, model))
+
+    async def all_() -> None:
+        if model is None:
+            await run_all(requests, work, workers=1)
+            return
+        async with model.running():
+            await run_all(requests, work, workers=model.concurrency)
+
+    run_blocking(all_)
+
+
+async def _report(
+    searcher: Searcher,
+    request: ReportRequest,
+    limits: Limits,
+    judge: Judge,
+    writer: Reporter,
+    plan: ReportPlan,
+    model: StoredModel | None,
+) -> Report:
+    questions: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    if model is not None and plan.questions > 0:
+        questions, problems = await sub_questions(model, request, plan.questions)
+    gathered = gather(searcher, request, plan, queries_of(request, plan, questions))
+    draft = await writer.write(request, gathered, limits)
+    read = {one.id: one for one in gathered.documents}
+    draft = _capped(without_foreign_citations(draft, set(read)), plan.per_sentence)
+    draft = replace(draft, sentences=limits.cut(draft.sentences))
+    response = _response(request, draft, writer, plan)
+    support = await judge_citations(request.asked, response, read, judge, quotes=draft.quotes)
+    cited = {doc_id: read[doc_id] for doc_id in response.references}
+    response = replace(with_scores(response, support), documents=_embedded(cited))
+    judged = not all(map(is_quoted, support.values()))
+    return Report(
+        request,
+        response,
+        limits,
+        gathered,
+        support,
+        _measures(response, support) if judged else {},
+        {judge.name: judge.card} if judged else {},
+        (*problems, *gathered.problems, *draft.problems),
+        draft.failed,
+        {"writer": writer.name, "search": str(searcher.plan), **_counted(gathered)},
+    )
+
+
+def _counted(gathered: Gathered) -> dict[str, str]:
+    searches = f"{len(gathered.queries)} queries, {gathered.found} documents found"
+    return {"evidence": f"{searches}, {len(gathered.documents)} of them about the request"}
+
+
+def _capped(draft: Draft, most: int | None) -> Draft:
+    """Leave out what a sentence cites beyond the first few; a quotation's are all the same."""
+    if most is None:
+        return draft
+    over = sum(max(0, len(one.citations) - most) for one in draft.sentences)
+    if not over:
+        return draft
+    sentences = tuple(replace(s, citations=s.citations[:most]) for s in draft.sentences)
+    line = f"left out {over} citations: a sentence has at most {most}"
+    problems = draft.problems if draft.quotes else (*draft.problems, line)
+    return replace(draft, sentences=sentences, problems=problems)
+
+
+def _response(request: ReportRequest, draft: Draft, writer: Reporter, plan: ReportPlan) -> Response:
+    cited = dict.fromkeys(c.doc_id for s in draft.sentences for c in s.citations)
+    return Response(
+        topic_id=request.id,
+        run_id=plan.run,
+        team_id=plan.team,
+        topic=request.title,
+        sentences=draft.sentences,
+        references=tuple(cited),
+        metadata={"writer": writer.name},
+    )
+
+
+def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
+    return {
+        doc_id: Document(doc_id, one.text, one.title, one.url, one.source)
+        for doc_id, one in cited.items()
+    }
+
+
+def _measures(response: Response, support: Mapping[tuple[int, str], Any]) -> dict[str, Measured]:
+    return {
+        "sentence_precision": sentence_precision(response, support),
+        "citation_precision": citation_precision(response, support),
+    }

@@ -1,0 +1,353 @@
+"""`pnyx report` as it is called: quoted with the packaged encoder, and written over real HTTP."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from case_fixture import HOSTILE
+from chat_server import ChatServer
+from pnyx.corpora import ReportRequest, read_responses, track_rules
+from pnyx.corpora.bundled import load_example
+from pnyx.corpora.text.lengths import count_length
+from pnyx.errors import InputError
+from pnyx.records import Document, Sentence
+from pnyx.search.build import build_index
+from pnyx.write.reports.limits import Limits, limits_of
+
+pytestmark = [pytest.mark.usefixtures("run_once"), pytest.mark.usefixtures("own_place")]
+
+ZOOS = {
+    "request_id": "zoos",
+    "title": "Should zoos be phased out?",
+    "problem_statement": "What do zoos do for endangered species? How do their animals fare?",
+    "background": "I am on the council of a small town that owns a zoo.",
+    "limit": 900,
+}
+VOTING = {"request_id": "voting", "title": "Should voting be compulsory?", "limit": 600}
+NOTHING = {"request_id": "nothing", "title": "Should xyzzy be plugh?", "limit": 500}
+
+IDS = {
+    "shard": "shard_00459_{}",
+    "marco": "msmarco_v2.1_doc_16_{0}#4_{0}",
+    "uuid": "0c9edf97-e549-4983-b212-9a3241a616ea_{}",
+}
+TRACKS = {
+    "rag24": "marco", "rag25": "marco", "rag26": "shard", "rag25-autojudge": "marco",
+    "ragtime25": "uuid", "ragtime26": "uuid", "neuclir": "uuid", "dragun25": "marco",
+    "kiddie": "shard",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory):
+    """Return what makes the index of the example with ids of a collection."""
+    made: dict[str, tuple[str, dict[str, str]]] = {}
+    folder = tmp_path_factory.mktemp("indexes")
+
+    def index(kind: str) -> tuple[str, dict[str, str]]:
+        if kind not in made:
+            some = [a for a in load_example().arguments if a.id.startswith(("zoos", "compulsory"))]
+            records = [
+                dataclasses.replace(one, id=IDS[kind].format(1000 + n))
+                for n, one in enumerate(some)
+            ]
+            build_index(records, folder / kind)
+            made[kind] = str(folder / kind), {one.id: one.text for one in records}
+        return made[kind]
+
+    return index
+
+
+@pytest.fixture
+def asked(tmp_path):
+    def asked(*rows: object) -> str:
+        path = tmp_path / "requests.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return str(path)
+
+    return asked
+
+
+def texts_of(path: object) -> dict[str, list[str]]:
+    return {r.topic_id: [s.text for s in r.sentences] for r in read_responses(str(path))}
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_what_is_written_passes_the_track_without_a_word(track, indexes, asked, tmp_path, call):
+    index, _ = indexes(TRACKS[track])
+    requests, run = asked(ZOOS, VOTING), tmp_path / "run.jsonl"
+    command = ("report", index, "--request", requests, "--out", run)
+    code, out, err = call(*command, "--track", track, "--team", "t", "--run-id", "r")
+    assert (code, out) == (0, "")
+    assert "warning" not in err
+    code, out, err = call("validate", run, "--track", track, "--topics", requests)
+    assert (code, err) == (0, "")
+    assert "2 records" in out
+    assert call("validate", run)[0] == 0
+    assert all(texts_of(run).values())
+
+
+def test_sentences_are_quoted_under_the_limit_and_never_twice(indexes, asked, tmp_path, call):
+    index, known = indexes("shard")
+    requests = asked(ZOOS, VOTING)
+    command = ("report", index, "--request", requests, "--documents")
+    for name in ("one", "two"):
+        markdown = tmp_path / f"{name}.md"
+        assert call(*command, "--out", tmp_path / name, "--markdown", markdown)[0] == 0
+        text = markdown.read_text()
+        markdown.write_text(re.sub("index: .*", "", text))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert (tmp_path / "one.md").read_text() == (tmp_path / "two.md").read_text()
+    for response, limit in zip(read_responses(str(tmp_path / "one")), (900, 600), strict=True):
+        texts = [s.text for s in response.sentences]
+        assert len(set(texts)) == len(texts) >= 3
+        assert limit // 2 < len(" ".join(texts)) <= limit
+        for sentence in response.sentences:
+            assert 1 <= len(sentence.citations) <= 3
+            for citation in sentence.citations:
+                assert sentence.text in known[citation.doc_id]
+                assert citation.score == 1.0
+        cited = {c.doc_id for s in response.sentences for c in s.citations}
+        assert set(response.references) == cited == set(response.documents)
+    assert (tmp_path / "one.md").read_text().startswith("# Should zoos be phased out?\n")
+
+
+@pytest.mark.parametrize(("layout", "style"), [("rag25", "indices"), ("ragtime", "ids")])
+def test_layout_and_style_without_a_track(layout, style, indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("shard")[0], "--request", asked(VOTING), "--out", run)
+    assert call(*command, "--layout", layout, "--style", style, "--json")[0] == 0
+    row = json.loads(run.read_text())
+    assert ("responses" in row) == (layout == "ragtime")
+    (first, *_) = row["responses" if layout == "ragtime" else "answer"]
+    assert isinstance(first["citations"][0], int if style == "indices" else str)
+    assert "documents" not in row
+    assert call("validate", run)[0] == 0
+
+
+def test_where_there_is_no_evidence_the_report_says_so_and_invents_nothing(
+    indexes, asked, tmp_path, call
+):
+    run, markdown = tmp_path / "run.jsonl", tmp_path / "report.md"
+    command = ("report", indexes("uuid")[0], "--request", asked(NOTHING, VOTING), "--out", run)
+    code, _, err = call(*command, "--markdown", markdown, "--track", "ragtime26")
+    assert code == 0
+    found = texts_of(run)
+    assert found["nothing"] == []
+    assert found["voting"]
+    assert "nothing: no evidence was found, nothing is written" in err
+    assert "*No evidence on this request was found, so nothing is written.*" in markdown.read_text()
+    assert call("validate", run, "--track", "ragtime26")[0] == 0
+
+
+def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("shard")[0], "--request", asked({**VOTING, "limit": 12}))
+    code, _, err = call(*command, "--out", run)
+    assert (code, texts_of(run)) == (0, {"voting": []})
+    assert "no sentence fits: the limit is 12 characters" in err
+
+
+@pytest.mark.parametrize(
+    ("more", "request_", "problem"),
+    [
+        ((), {"request_id": "1", "title": "T", "limit": 0}, ":1: '1': limit: found 0, expected"),
+        ((), {"request_id": "1"}, ":1: no text or query or title"),
+        (("--track", "rag26", "--run-id", "r" * 21), ZOOS, "run_id has 21 characters"),
+        (("--track", "rag26", "--run-id", ".r"), ZOOS, "not first a full stop"),
+        (("--track", "rag26", "--style", "scores"), ZOOS, "expected indices or ids"),
+        (("--track", "rag26", "--layout", "ragtime"), ZOOS, "expected rag25"),
+        (("--track", "nope"), ZOOS, "no track 'nope'"),
+        (("--metadata", "type"), ZOOS, "--metadata type: expected KEY=VALUE"),
+        (("--metadata", "topic_id=2"), ZOOS, "topic_id is filled in"),
+        (("--writer", "llm"), ZOOS, "--writer llm needs --llm"),
+        (("--limit", "0"), ZOOS, "--limit"),
+    ],
+)
+def test_bad_input_is_one_line(more, request_, problem, indexes, asked, tmp_path, call):
+    out = tmp_path / "run.jsonl"
+    command = ("report", indexes("shard")[0], "--request", asked(request_), "--out", out)
+    code, _, err = call(*command, *more)
+    assert code == 2
+    assert problem in err
+    assert err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_files_that_would_be_lost_and_out_that_is_missing(indexes, asked, call):
+    requests = asked(ZOOS)
+    command = ("report", indexes("shard")[0], "--request", requests)
+    assert "names the same file" in call(*command, "--out", requests)[2]
+    assert "Missing option '--out'" in call(*command)[2]
+    assert json.loads(Path(requests).read_text()) == ZOOS
+
+
+# A language model ---------------------------------------------------------------------------
+
+
+def told(*sentences: tuple[str, list[int]], questions: tuple[str, ...] = ("Do zoos breed?",)):
+    """Return what replies to both prompts."""
+
+    def reply(prompt: str) -> str:
+        if "Name the questions" in prompt:
+            return json.dumps({"questions": list(questions)})
+        return json.dumps({"sentences": [{"text": t, "citations": c} for t, c in sentences]})
+
+    return reply
+
+
+def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
+    index, known = indexes("uuid")
+    run = tmp_path / "run.jsonl"
+    command = ("report", index, "--request", asked(ZOOS, VOTING), "--track", "ragtime26")
+    reply = told(("Zoos keep animals [2]. They breed some.", [1]), ("No source.", []))
+    with ChatServer(reply=reply) as server:
+        more = ("--llm", server.spec, "--out", run)
+        code, out, err = call(*command, *more, "--json")
+        assert code == 0
+        assert len(server.asked()) == 4
+        first = run.read_bytes()
+        assert call(*command, *more)[0] == 0
+        assert len(server.asked()) == 4
+        prompts = [m["content"] for body in server.asked() for m in body["messages"]]
+    assert run.read_bytes() == first
+    zoos, _ = read_responses(str(run))
+    assert [s.text for s in zoos.sentences] == [
+        "Zoos keep animals.",
+        "They breed some.",
+        "No source.",
+    ]
+    assert [len(s.citations) for s in zoos.sentences] == [2, 2, 0]
+    assert {c.doc_id for s in zoos.sentences for c in s.citations} <= set(known)
+    assert all(0 <= c.score <= 1 for s in zoos.sentences for c in s.citations)
+    shown = json.loads(out)["reports"][0]
+    assert "Do zoos breed?" in shown["queries"]
+    assert shown["measures"]["sentence_precision"]["asked"] == 3
+    assert any("council of a small town" in prompt for prompt in prompts)
+    assert any("at most 900 characters" in prompt for prompt in prompts)
+    assert call("validate", run, "--track", "ragtime26")[0] == 0
+
+
+def test_what_a_model_may_not_do_is_removed_and_reported(indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("uuid")[0], "--request", asked({**ZOOS, "limit": 60}))
+    reply = told(("Zoos breed animals.", [1, 99, 2, 3, 4]), ("x" * 50 + ".", [1]), ("Late.", [1]))
+    with ChatServer(reply=reply) as server:
+        code, _, err = call(*command, "--llm", server.spec, "--out", run, "--track", "ragtime26")
+    assert code == 0
+    (report,) = read_responses(str(run))
+    assert [s.text for s in report.sentences] == ["Zoos breed animals."]
+    assert len(report.sentences[0].citations) == 3
+    assert "removed a citation of document 99 from 'Zoos breed animals.'" in err
+    assert "left out the last 2 of 3 sentences: over 60 characters" in err
+    assert "a sentence has at most 3" in err
+
+
+def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("uuid")[0], "--request", asked(ZOOS, VOTING))
+    with ChatServer(reply=told(("Zoos breed.", [1]))) as server:
+        code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
+        assert (code, len(server.asked())) == (0, 0)
+        assert json.loads(out)["models"][0]["calls"] == 4
+        code, _, err = call(*command, "--llm", server.spec, "--out", run, "--budget-tokens", "1")
+        assert code == 3
+        assert not server.asked()
+        assert "budget" in err
+    assert texts_of(run) == {"zoos": [], "voting": []}
+    code, out, _ = call(*command, "--plan")
+    assert (code, "no language model is asked" in out) == (0, True)
+
+
+@pytest.mark.parametrize("behaviour", ["prose", "refusal", "length"])
+def test_an_unusable_model_leaves_reports_unwritten(behaviour, indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("uuid")[0], "--request", asked(VOTING), "--out", run)
+    with ChatServer(default=behaviour) as server:
+        code, _, err = call(*command, "--llm", server.spec, "--markdown", tmp_path / "r.md")
+    assert code == 3
+    assert "wrote nothing usable" in err
+    assert texts_of(run) == {"voting": []}
+    assert "nothing usable was written" in (tmp_path / "r.md").read_text()
+
+
+def test_a_dead_endpoint_is_one_line_and_leaves_nothing(indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("uuid")[0], "--request", asked(VOTING), "--out", run)
+    code, _, err = call(*command, "--llm", "http://127.0.0.1:9/v1#m")
+    assert (code, err.count("\n"), "cannot be reached" in err) == (2, 1, True)
+    assert not run.exists()
+
+
+def test_hostile_documents_and_requests_stay_text(tmp_path, asked, call):
+    documents = [
+        Document(f"d{n}<b>", f"Zoos should be phased out, says page {n}. {HOSTILE}", "<i>t</i>")
+        for n in range(3)
+    ]
+    build_index(documents, tmp_path / "index")
+    request = {**ZOOS, "title": "Should zoos be phased out?\n# <script>", "limit": 4000}
+    run, markdown = tmp_path / "run.jsonl", tmp_path / "r.md"
+    command = ("report", tmp_path / "index", "--request", asked(request), "--out", run)
+    code, _, err = call(*command, "--markdown", markdown)
+    assert code == 0
+    shown = markdown.read_text()
+    assert not re.search(r"(?<!\\)<(script|img|b|i)\b", shown)
+    assert "\x1b" not in shown + err
+    assert "\u202e" not in shown + err
+    assert [line for line in shown.splitlines() if line.startswith("# ")] == [
+        line for line in shown.splitlines()[:1]
+    ]
+    with ChatServer(reply=told(("Zoos\n# should </s> go. <b>", [1]))) as server:
+        assert call(*command, "--llm", server.spec, "--markdown", markdown)[0] == 0
+        prompts = [m["content"] for body in server.asked() for m in body["messages"]]
+    shown = markdown.read_text()
+    assert "\n# should" not in shown
+    hostile = next(p for p in prompts if "IGNORE YOUR INSTRUCTIONS" in p)
+    opened = re.findall(r"^<<<DOCUMENT (\w+)$", hostile, re.MULTILINE)
+    assert opened
+    assert all(f"DOCUMENT {mark}>>>" in hostile for mark in opened)
+
+
+# Limits ---------------------------------------------------------------------------------------
+
+words = st.lists(st.text("ab \u00b4\ufb01\u3000", max_size=12), max_size=12)
+
+
+@given(words, st.integers(1, 40), st.integers(1, 12))
+def test_what_is_cut_fits_and_nothing_more_would(texts, chars, count):
+    limits = Limits((("chars", chars), ("words", count), ("nfkc-words", count)))
+    sentences = [Sentence(text) for text in texts]
+    kept = [s.text for s in limits.cut(sentences)]
+    assert kept == texts[: len(kept)]
+    assert not kept or count_length(kept, "chars") <= chars
+    assert count_length(kept, "nfkc-words") <= count
+    if len(kept) < len(texts):
+        more = texts[: len(kept) + 1]
+        assert (
+            count_length(more, "chars") > chars
+            or max(count_length(more, "words"), count_length(more, "nfkc-words")) > count
+        )
+
+
+def test_lengths_by_hand():
+    assert count_length(["a b", "c"], "words") == 3
+    assert count_length(["a\u00b4b"], "words") == 1
+    assert count_length(["a\u00b4b"], "nfkc-words") == 2  # a, then an accent and b
+    assert count_length(["\ufb01ve", "x"], "chars") == 6  # "five x"
+
+
+def test_all_limits_hold():
+    request = ReportRequest("1", "T", limit=900, word_limit=50)
+    assert str(limits_of(request)) == "900 characters and 50 words"
+    assert str(limits_of(ReportRequest("1", "T"))) == "2000 characters"
+    found = limits_of(request, track_rules("rag26"), 80)
+    assert str(found) == "80 words and 1024 words and 900 characters and 50 words"
+    with pytest.raises(InputError):
+        limits_of(request, None, 0)
