@@ -11,6 +11,17 @@ from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thre
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
 from .core.ground_truth import Joined, join_labels, truth_of_labels, truth_of_qrels
+from .core.ppi import PredictionPowered, prediction_powered
+from .leaderboards.agreement import (
+    LeaderboardAgreement,
+    LeaderboardsCompared,
+    compare_leaderboards,
+)
+from .leaderboards.corrected import (
+    CorrectedLeaderboard,
+    correct_leaderboard,
+    system_differences,
+)
 from .perspectives.coverage import by_question, measure_perspectives, perspective_qrels
 from .perspectives.leaning import Leaning, measure_leaning, side_questions
 from .perspectives.mrecall import MRecall
@@ -24,12 +35,16 @@ __all__ = [
     "Agreement",
     "Amount",
     "Bootstrap",
+    "CorrectedLeaderboard",
     "Decline",
     "Joined",
+    "LeaderboardAgreement",
+    "LeaderboardsCompared",
     "Leaning",
     "MRecall",
     "Measured",
     "PerspectiveCoverage",
+    "PredictionPowered",
     "RaterAgreement",
     "ReliabilityBin",
     "Retrieval",
@@ -39,6 +54,8 @@ __all__ = [
     "Verdicts",
     "by_question",
     "citation_precision",
+    "compare_leaderboards",
+    "correct_leaderboard",
     "join_labels",
     "kendall_tau_b",
     "krippendorff_alpha",
@@ -54,11 +71,13 @@ __all__ = [
     "measure_thresholds",
     "ndcg",
     "perspective_qrels",
+    "prediction_powered",
     "ranking_average_precision",
     "read_verdicts",
     "reliability",
     "sentence_precision",
     "side_questions",
+    "system_differences",
     "truth_of_labels",
     "truth_of_qrels",
 ]
