@@ -10,6 +10,17 @@ from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thre
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
 from .core.ground_truth import Joined, join_labels, truth_of_labels, truth_of_qrels
+from .core.ppi import PredictionPowered, prediction_powered
+from .leaderboards.agreement import (
+    LeaderboardAgreement,
+    LeaderboardsCompared,
+    compare_leaderboards,
+)
+from .leaderboards.corrected import (
+    CorrectedLeaderboard,
+    correct_leaderboard,
+    system_differences,
+)
 from .perspectives.coverage import by_question, measure_perspectives, perspective_qrels
 from .perspectives.leaning import Leaning, measure_leaning, side_questions
 from .perspectives.mrecall import MRecall
@@ -26,13 +37,17 @@ __all__ = [
     "Agreement",
     "Amount",
     "Bootstrap",
+    "CorrectedLeaderboard",
     "Decline",
     "Joined",
+    "LeaderboardAgreement",
+    "LeaderboardsCompared",
     "Leaning",
     "MRecall",
     "Measured",
     "MeasuredReports",
     "PerspectiveCoverage",
+    "PredictionPowered",
     "RaterAgreement",
     "ReliabilityBin",
     "Reports",
@@ -43,6 +58,8 @@ __all__ = [
     "Verdicts",
     "by_question",
     "citation_precision",
+    "compare_leaderboards",
+    "correct_leaderboard",
     "join_labels",
     "kendall_tau_b",
     "krippendorff_alpha",
@@ -60,11 +77,13 @@ __all__ = [
     "measure_thresholds",
     "ndcg",
     "perspective_qrels",
+    "prediction_powered",
     "ranking_average_precision",
     "read_verdicts",
     "reliability",
     "sentence_precision",
     "side_questions",
+    "system_differences",
     "truth_of_labels",
     "truth_of_qrels",
 ]
