@@ -37,13 +37,22 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Kind: TypeAlias = Literal[
-    "evidence", "questions", "perspectives", "run", "qrels", "responses", "items", "debates"
+    "evidence",
+    "questions",
+    "perspectives",
+    "run",
+    "qrels",
+    "responses",
+    "items",
+    "debates",
+    "leaderboard",
 ]
 
 _PLURALS: dict[Kind, str] = {
     "evidence": "documents",
     "run": "run entries",
     "qrels": "judgments",
+    "leaderboard": "cells",
 }
 """What an empty file of a kind "holds no" of, where its name does not say."""
 

@@ -52,7 +52,8 @@ class Finding:
         by: who told it: the judge's name, `lookup` for the nugget bank, `rule` for a stated rule.
         why: the reason given, or the reason why it is unscored.
         probability: of yes, in [0, 1]; None where there is none.
-        id: of the lines in `answers.jsonl` that it rests on; empty where no judge was asked.
+        id: of the lines in `answers.jsonl` that it rests on: theirs, or what theirs begin with, up
+            to a slash; empty where no judge was asked.
     """
 
     value: bool | None
@@ -95,6 +96,7 @@ class JudgedSentence:
         findings: node -> what was found out of the sentence itself; only nodes that were passed.
         answers: (nugget id, position of the answer) pairs that it gives.
         steps: every way through the tree, citations first.
+        unscored_answers: such pairs of which it is open whether it gives them.
     """
 
     text: str
@@ -102,6 +104,7 @@ class JudgedSentence:
     findings: Mapping[str, Finding] = field(default_factory=dict, hash=False)
     answers: tuple[tuple[str, int], ...] = ()
     steps: tuple[Step, ...] = ()
+    unscored_answers: tuple[tuple[str, int], ...] = ()
 
     @property
     def attested(self) -> bool | None:
@@ -205,6 +208,7 @@ def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
         {node: Finding(**one) for node, one in row["findings"].items()},
         tuple((nugget, place) for nugget, place in row["answers"]),
         tuple(Step(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
+        tuple((nugget, place) for nugget, place in row["unscored_answers"]),
     )
 
 
