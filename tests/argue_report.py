@@ -145,7 +145,13 @@ NUGGETS: dict[str, tuple[tuple[bool | None, ...], bool | None]] = {
 }
 """Nugget -> whether each answer is given, and whether the nugget is answered."""
 
-ASKED = {"nugget": 2 * 5 + 4 * 5, "support": 7, "negative": 5, "unanswerable": 2, "needs-citation": 3}
+ASKED = {
+    "nugget": 2 * 5 + 4 * 5,
+    "support": 7,
+    "negative": 5,
+    "unanswerable": 2,
+    "needs-citation": 3,
+}
 """How many questions of each task the tree asks: d5 and d6 may each give any of 5 answers; sentences
 1, 2, 4 and 7 are asked for them, 3 and 5 are not, for nothing attests them."""
 

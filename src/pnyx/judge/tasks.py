@@ -154,8 +154,9 @@ def _support(fields: Fields) -> Support:
     )
 
 
-def _nugget(fields: Fields) -> Support:
-    return replace(_support(fields), task="nugget")
+def _supported_as(task: str) -> Callable[[Fields], Support]:
+    """Return what makes a question of the same fields for another task."""
+    return lambda fields: replace(_support(fields), task=task)
 
 
 def _relevance(fields: Fields) -> Support:
@@ -294,7 +295,7 @@ _ALL = (
         "nugget-items",
         '{"id": "1", "text": "Fares fell, so ridership rose.", "question": "Why did ridership '
         'rise?", "statement": "Buses got cheaper."}',
-        _nugget,
+        _supported_as("nugget"),
         many="nugget-many",
     ),
     # DIRAS, under a definition of relevance; with a stance as in ConQRet.
@@ -386,6 +387,37 @@ _ALL = (
         '{"id": "1", "query": "Is tea healthy?", "documents": ["Tea is brewed.", '
         '"Tea calms nerves."]}',
         _ranking,
+    ),
+    # Auto-ARGUE, Fig. 1: what is asked of sentences without citations.
+    Task(
+        "negative",
+        Support,
+        "does the sentence of the report say that something is not known?",
+        ("negative",),
+        "support-items",
+        '{"id": "1", "text": "Fares fell. Why is not known.", "statement": "Why is not known."}',
+        _supported_as("negative"),
+        many="negative",
+    ),
+    Task(
+        "needs-citation",
+        Support,
+        "does the sentence of the report need a source?",
+        ("needs-citation",),
+        "support-items",
+        '{"id": "1", "text": "Fares fell. More later.", "statement": "Fares fell."}',
+        _supported_as("needs-citation"),
+        many="needs-citation",
+    ),
+    Task(
+        "unanswerable",
+        Support,
+        "does the negative statement say that the question has no answer?",
+        ("unanswerable",),
+        "support-items",
+        '{"id": "1", "text": "Why fares fell is not known.", "statement": "Why did fares fall?"}',
+        _supported_as("unanswerable"),
+        many="unanswerable",
     ),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}

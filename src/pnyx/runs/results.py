@@ -28,8 +28,12 @@ __all__ = [
     "SUFFIXES",
     "Applied",
     "apply_judge",
+    "check_folder",
     "judge_into",
     "manifest_path",
+    "results_manifest",
+    "same_results",
+    "write_answers",
     "write_manifest",
 ]
 
@@ -73,19 +77,17 @@ def judge_into(
         digest.update(item_bytes(item))
         count += 1
     run = {"task": task, "judge": judge.name, "items_sha256": digest.hexdigest()}
-    about = {"format": _FORMAT, **run, "settings": json.loads(json.dumps(settings or {}))}
+    about, same = same_results(run, settings or {}, from_rows=from_rows)
     existed = os.path.lexists(folder)
-    _check_folder(folder, run)
-
-    def same(found: Mapping[str, Any]) -> bool:
-        return from_rows and found == about
-
+    check_folder(folder, run)
     try:
         with Journal(folder / ANSWERS, about, same, lasting=from_rows) as journal:
             if on_start is not None:
                 on_start(count, journal.kept)
             answer_items(judge, items, journal, answer_rows)
-            manifest = _finish(folder, run, journal, facts(count), started)
+            counts, answers = write_answers(folder, journal)
+            manifest = results_manifest(run, counts, facts(count), started, answers)
+            write_manifest(folder / MANIFEST, manifest)
             if also is not None:
                 also(journal.rows())
             journal.remove()
@@ -96,9 +98,16 @@ def judge_into(
     return manifest
 
 
-def _finish(
-    folder: Path, run: Mapping[str, Any], journal: Journal, facts: Mapping[str, Any], started: str
-) -> dict[str, Any]:
+def same_results(
+    run: Mapping[str, Any], settings: Mapping[str, Any], *, from_rows: bool
+) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], bool]]:
+    """Return what a journal says it is about, and what tells whether an earlier one counts."""
+    about = {"format": _FORMAT, **run, "settings": json.loads(json.dumps(settings))}
+    return about, lambda found: from_rows and found == about
+
+
+def write_answers(folder: Path, journal: Journal) -> tuple[dict[str, Any], str]:
+    """Write answers.jsonl of what a journal holds; return its counts and its SHA-256."""
     digest = hashlib.sha256()
     with atomic_text(folder / ANSWERS) as stream:
 
@@ -110,7 +119,18 @@ def _finish(
                 yield row
 
         counts = tally(written())
-    manifest = {
+    return counts, digest.hexdigest()
+
+
+def results_manifest(
+    run: Mapping[str, Any],
+    counts: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    started: str,
+    answers: str,
+) -> dict[str, Any]:
+    """Return what the manifest of a finished run says."""
+    return {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
         "pnyx": __version__,
@@ -120,13 +140,12 @@ def _finish(
         **facts,
         "started": started,
         "finished": now(),
-        "answers_sha256": digest.hexdigest(),
+        "answers_sha256": answers,
     }
-    write_manifest(folder / MANIFEST, manifest)
-    return manifest
 
 
-def _check_folder(folder: Path, run: Mapping[str, Any]) -> None:
+def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
+    """InputError where a folder holds anything but the results of this run."""
     try:
         if not os.path.lexists(folder):
             return

@@ -77,8 +77,11 @@ def opened_topics(
     banks: Iterable[NuggetBank],
     plan: ReportPlan,
     material: Material,
-) -> list[OpenTopic]:
-    """Return what is to be judged, topic by topic, in the order of their ids; see `judge_reports`."""
+) -> Iterator[OpenTopic]:
+    """Yield what is to be judged, topic by topic, in the order of their ids; see `judge_reports`.
+
+    InputError, before any, where a run has two reports on a topic, or a topic two banks.
+    """
     by_topic: dict[str, NuggetBank] = {}
     for bank in banks:
         if bank.topic_id in by_topic:
@@ -93,12 +96,16 @@ def opened_topics(
             run, topic = shorten(response.run_id, 40), shorten(response.topic_id, 40)
             raise InputError(f"run {run!r} has two reports on topic {topic!r}")
         of_topic[response.run_id] = response
-    return [
+    return (
         OpenTopic(
-            topic, by_topic.get(topic), {run: found[topic].get(run) for run in runs}, plan, material
+            topic,
+            by_topic.get(topic),
+            {run: found[topic].get(run) for run in runs},
+            plan,
+            material,
         )
         for topic in sorted(found)
-    ]
+    )
 
 
 def judge_topics(topics: Sequence[OpenTopic], ask_all: Ask) -> list[JudgedReport]:

@@ -197,9 +197,10 @@ class OpenSentence:
     def _follows(self) -> Iterator[Support]:
         """Ask what follows on a negative statement, and on one that is none."""
         negative = self._findings["negative"].value
-        if negative is False:
+        unknown = negative is None and self._plan.every
+        if negative is False or unknown:
             yield ask_needs_citation(self._prefix, self._report.text, self.text, **self._where)
-        elif negative:
+        if negative or unknown:
             if not self._topic.unanswerable:
                 value = False if self._topic.has_bank else None
                 why = "bank: it has no nugget without an answer"
@@ -212,7 +213,7 @@ class OpenSentence:
     def _last(self) -> Iterator[Support]:
         """Ask whether it was said before, and where all sentences may, which answers it gives."""
         needs = self._findings.get("needs_citation")
-        if needs is not None and needs.value:
+        if needs is not None and (needs.value or (needs.value is None and self._plan.every)):
             sentences = self._report.sentences[: self._place]
             earlier = [one.text for one in sentences if one.documents and not one.blank]
             if not earlier:

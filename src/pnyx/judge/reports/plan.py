@@ -59,6 +59,8 @@ class ReportPlan:
     Attributes:
         answers, credit, attest: see the types of these names.
         min_grade: grade of the qrels from which a document is relevant.
+        every: where an answer is missing, ask all that could follow on it: to count what a run may
+            cost, of a judge that only looks up what was asked before.
     """
 
     answers: Answers = "judge"
@@ -66,9 +68,10 @@ class ReportPlan:
     attest: Attest = "relevant"
     min_grade: int = 1
     weights: Weights = field(default_factory=Weights)
+    every: bool = False
 
     def row(self) -> Mapping[str, object]:
-        """Return it as an object of JSON."""
+        """Return what decides the outcomes, as an object of JSON."""
         weights = {one.name: getattr(self.weights, one.name) for one in fields(self.weights)}
         names = ("answers", "credit", "attest", "min_grade")
         return {**{name: getattr(self, name) for name in names}, "weights": weights}
