@@ -56,6 +56,8 @@ from pnyx.judge.questions import (
     Shot,
     Support,
 )
+from pnyx.judge.reports.related import RelatedJudge
+from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
@@ -190,6 +192,14 @@ def _assignment_judge(_: ExitStack, __: Any) -> Judge:
     return AssignmentJudge(EncoderJudge())
 
 
+def _rule_judge(_: ExitStack, __: Any) -> Judge:
+    return RuleJudge()
+
+
+def _related_judge(_: ExitStack, __: Any) -> Judge:
+    return RelatedJudge(EncoderJudge())
+
+
 def _student_judge(_: ExitStack, __: Any) -> Judge:
     return tiny_student()
 
@@ -210,6 +220,8 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Cascade: _cascade,
     StudentJudge: _student_judge,
     AssignmentJudge: _assignment_judge,
+    RuleJudge: _rule_judge,
+    RelatedJudge: _related_judge,
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
@@ -218,10 +230,15 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
     StudentJudge: ("relevance",),
     SideJudge: ("stance",),
     AssignmentJudge: ("nugget",),
+    RuleJudge: tuple(RULE_TASKS),
+    RelatedJudge: ("unanswerable",),
 }
 """Judges that were calibrated, or trained, for some tasks alone."""
 
-READS_TEXT = {AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge, SideJudge, StudentJudge}
+READS_TEXT = {
+    *(AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
+    *(RelatedJudge, RuleJudge, SideJudge, StudentJudge),
+}
 """Judges that look at the text; labels are looked up by id."""
 
 

@@ -319,6 +319,7 @@ class Nugget:
     attest it. A question without answers is known to have none in the collection. `aggregator` is
     `AND` (all answers are wanted), `OR` (one is enough), or what else a bank says; empty where it
     does not say. `importance` is `vital`, `okay`, or what else a bank says; empty likewise.
+    `sub_nuggets` are the parts of it that a bank names; their ids are unique among them.
     """
 
     id: str
@@ -328,6 +329,7 @@ class Nugget:
     aggregator: str = ""
     importance: str = ""
     references: tuple[NuggetReference, ...] = ()
+    sub_nuggets: tuple[Nugget, ...] = ()
     extra: Mapping[str, Any] = _extra()
 
     @property

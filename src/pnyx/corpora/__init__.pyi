@@ -20,6 +20,7 @@ from .benchmarks.leaderboards import (
     settled,
     write_leaderboard,
 )
+from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
 from .benchmarks.responses import response_row, response_writer, write_responses
@@ -60,6 +61,8 @@ __all__ = [
     "faults",
     "find_format",
     "load_example",
+    "nugget_bank_row",
+    "parse_nugget_bank",
     "read_argument_pairs",
     "read_claims",
     "read_conqret",
@@ -69,6 +72,7 @@ __all__ = [
     "read_evidence",
     "read_items",
     "read_leaderboard",
+    "read_nugget_banks",
     "read_perspectives",
     "read_qrels",
     "read_questions",

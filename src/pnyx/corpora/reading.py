@@ -15,6 +15,7 @@ from pnyx.corpora.benchmarks import (
     items,
     leaderboards,
     markdown,
+    nuggets,
     perspectives,
     questions,
     responses,
@@ -65,6 +66,7 @@ FORMATS: dict[str, Format] = {
         *conqret.FORMATS,
         *debates.FORMATS,
         *leaderboards.FORMATS,
+        *nuggets.FORMATS,
     )
 }
 """A further format is one in its own module, here, and where `sniff` recognises it."""
@@ -80,6 +82,13 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("debates", "debates", "pros cons sources"),
         ("debate-arguments", "evidence", "pros cons sources"),
         ("debate-questions", "questions", "pros cons sources"),
+        ("autojudge-banks", "nuggets", "banks"),
+        ("nuggetbank-v3", "nuggets", "claim_bank"),
+        ("nuggetbank-v3", "nuggets", "nugget_bank query_id"),
+        ("nuggetbank-v3", "nuggets", "nugget_bank title_query"),
+        ("ragtime26-nuggets", "nuggets", "nugget_bank"),
+        ("nuggetizer", "nuggets", "qid query nuggets"),
+        ("rag25-nuggets", "nuggets", "qid nuggets"),
         ("arguments", "evidence", "conclusion"),
         ("arguments", "evidence", "premises"),
         ("ragtime", "responses", "metadata responses"),
@@ -135,7 +144,11 @@ _HEADING = re.compile(
 )
 """A Markdown file of questions, and whether the first has a perspective below it."""
 
-_FALLBACK: dict[Kind | None, str] = {"questions": "questions", "responses": "rag25"}
+_FALLBACK: dict[Kind | None, str] = {
+    "questions": "questions",
+    "responses": "rag25",
+    "nuggets": "nuggetbank-v3",
+}
 _PLAIN_FALLBACK: dict[Kind | None, str] = {
     "run": "run",
     "qrels": "qrels",
@@ -145,6 +158,9 @@ _PLAIN_FALLBACK: dict[Kind | None, str] = {
 
 _ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
 """A debate page with an argument; ConQRet's published pages have none."""
+
+_MAPPED = re.compile(rb'"nugget_bank"\s*:\s*\{')
+"""A nugget bank that is keyed by the nuggets' text."""
 
 _HEADERS: tuple[tuple[str, Kind, str], ...] = (
     (BEIR_HEADER, "qrels", "beir-qrels"),
@@ -165,7 +181,7 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     if source.startswith(PREFIX):
         return "ir_datasets"
     if source != "-" and Path(source).is_dir():
-        return _folder(source)
+        return _folder(source, kind)
     if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
         name = _plain(_head(source), source, (), None) if source.endswith(".txt") else None
         return "folder" if name is None or kind == "evidence" else name
@@ -201,13 +217,17 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     return name
 
 
-def _folder(source: str) -> str:
+def _folder(source: str, kind: Kind | None) -> str:
     folder = Path(source)
     manifest = folder / "manifest.json"
     if manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes()[:_HEAD_BYTES]:
         raise InputError("is an index, expected a corpus", path=source)
     if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
         return "beir"
+    if kind in (None, "nuggets") and (found := nuggets.bank_files(source)):
+        name = _json(_head(found[0]), "nuggets", found[0])
+        if name in FORMATS and FORMATS[name].kind == "nuggets":
+            return name
     return "folder"
 
 
@@ -225,6 +245,8 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
                 return "beir-queries"
             if name == "debate-arguments" and not _ARGUED.search(head):
                 return "debate-sources"
+            if name == "ragtime26-nuggets" and _MAPPED.search(head):
+                return "nuggetbank-v3"
             return name
     first = head.lstrip().partition(b"\n")[0].strip()
     if first in (b"{", b"[", b"[{"):

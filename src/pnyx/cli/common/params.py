@@ -42,11 +42,33 @@ class SpecOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help shows options under headings, the rare ones last."""
+    """A command whose help shows options under headings, the rare ones last.
 
-    def __init__(self, *args: Any, resumes: bool = False, **more: Any) -> None:
-        self.resumes = resumes
+    `words` are first arguments that other commands answer, with options of their own.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        resumes: bool = False,
+        words: Mapping[str, click.Command] | None = None,
+        **more: Any,
+    ) -> None:
+        self.resumes, self.words = resumes, words or {}
         super().__init__(*args, **more)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the arguments, or have the command of the first word read them."""
+        taken = self.words.get(args[0]) if args else None
+        if taken is None:
+            return super().make_context(info_name, args, parent, **extra)
+        return taken.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; choices that do not go together are bad usage of it."""
@@ -110,7 +132,7 @@ def verb(
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
         more: as for click; `resumes` says that the command, interrupted, goes on when it is given
-            again.
+            again, `words` are as for `Command`.
     """
 
     def make(function: Callable[..., Any]) -> Command:

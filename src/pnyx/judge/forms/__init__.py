@@ -29,6 +29,7 @@ FORMS: dict[str, Form] = {
     "probability-brief": SupportForm("reason", "answer", "probability"),
     "probability-direct": SupportForm("answer", "probability"),
     "assignment": NuggetForm("reason", "answer", "confidence"),
+    "assignment-direct": NuggetForm("answer", "confidence"),
     "scores": RatingForm(),
     "preference": PreferenceForm(),
     "choice": ChoiceForm(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -29,13 +29,16 @@ GRADES = {"support": True, "partial_support": False, "not_support": False}
 class SupportForm(Form):
     """Asks for yes or no and how sure that is; a prompt with `statements` takes several at once.
 
+    So does one with `listing`: all of them in one text, a numbered line each, under the question
+    that they answer. A block for each costs more tokens than a short statement.
+
     `fields` are those of a verdict, in order. `probability`, in place of `confidence`, is that of
     yes whatever the answer (DIRAS, Fig. 10); one on the other side of 0.5 is noted.
     """
 
     kind = Support
     inputs = {  # noqa: RUF012
-        **dict.fromkeys(("text", "statement", "question", "guideline", "group"), False),
+        **dict.fromkeys(("text", "statement", "question", "guideline", "group", "listing"), False),
         **dict.fromkeys(("shots", "statements"), True),
     }
     listed = "statements"
@@ -52,12 +55,20 @@ class SupportForm(Form):
     ) -> tuple[dict[str, Any], Sequence[str]]:
         """See `Form.put`; several questions must be about one text under one guideline."""
         first = questions[0]
-        inputs = {name: getattr(first, name) for name in prompt.inputs if name != self.listed}
+        several = (self.listed, "listing")
+        inputs = {name: getattr(first, name) for name in prompt.inputs if name not in several}
         if not self.reorders(prompt):
             return inputs, ()
-        shown = reordered(questions, sample, first.text)
-        inputs[self.listed] = [self.stated(question) for _, question in shown]
+        shown = [question for _, question in reordered(questions, sample, first.text)]
+        if self.listed in prompt.inputs:
+            inputs[self.listed] = [self.stated(question) for question in shown]
+        if "listing" in prompt.inputs:
+            inputs["listing"] = "\n".join(_listing(shown))
         return inputs, [str(number) for number in range(1, len(shown) + 1)]
+
+    def reorders(self, prompt: Prompt) -> bool:
+        """See `Form.reorders`."""
+        return prompt.takes_several
 
     def stated(self, question: Support) -> str:
         """Return what a list of statements says of a question."""
@@ -132,10 +143,21 @@ class NuggetForm(SupportForm):
             value=given,
             stated=sure if given else (1.0 - sure) / 2,
             span=spans[0] if spans else None,
-            explanation=verdict.reason,
+            explanation=getattr(verdict, "reason", ""),
             words=GRADES,
             notes={"partial": True} if verdict.answer == "partial_support" else {},
         )
+
+
+def _listing(questions: Sequence[Support]) -> Iterator[str]:
+    """Yield the lines of a list: a number comes first in those of statements only."""
+    heading = None
+    for number, question in enumerate(questions, 1):
+        asked = " ".join(question.question.split())
+        if asked != heading and (asked or heading):
+            yield f"Question: {asked}" if asked else "No question:"
+        heading = asked
+        yield f"{number}. {' '.join(question.statement.split())}"
 
 
 @cache

@@ -338,7 +338,7 @@ class Asking:
         """Return the prompt that questions of one call get."""
         task = TASKS[questions[0].task]
         own = self.prompts.get(task.name)
-        if len(questions) > 1 and not (own and "statements" in own.inputs):
+        if len(questions) > 1 and not (own and own.takes_several):
             return load_prompt(task.many)
         return own or load_prompt(task.prompts[0])
 

@@ -276,7 +276,7 @@ class OpenSentence:
         if self.documents and self._plan.credit == "attested":
             path = (said("attests", credited(self._citations)),)
         for nugget, _ in self.given:
-            yield Step((*path, said("answers", True)), "reward", weights.answer, nugget)
+            yield Step((*path, said("answers", True)), "reward", weights.answered, nugget)
         if "answers" in findings and not self.given:
             value = findings["answers"].value
             outcome: Any = "neutral" if value is False else "unscored"

@@ -28,7 +28,7 @@ class Weights:
 
     Attributes:
         attested: reward for a relevant citation that attests its sentence.
-        answer: reward for each nugget answer that a sentence gives.
+        answered: reward for each nugget answer that a sentence gives.
         confirmed: reward for a negative statement that an unanswerable nugget confirms.
         irrelevant: penalty for a citation of a document that is not relevant.
         unattested: penalty for a relevant citation that does not attest its sentence.
@@ -37,7 +37,7 @@ class Weights:
     """
 
     attested: float = 1.0
-    answer: float = 1.0
+    answered: float = 1.0
     confirmed: float = 1.0
     irrelevant: float = -1.0
     unattested: float = -1.0

@@ -14,7 +14,7 @@ __all__ = ["RelatedJudge"]
 
 
 class RelatedJudge:
-    """Answers `unanswerable` questions by whether the statement and the question are about one thing.
+    """Answers `unanswerable` questions by whether the question is relevant to the statement.
 
     It presumes that the text is a negative statement: what is left to tell is about what.
 

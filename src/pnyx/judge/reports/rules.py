@@ -45,19 +45,16 @@ def _table() -> tuple[int, Mapping[str, Sequence[_Rule]]]:
     """Return the version of `rules.toml`, and its rules."""
     text = resources.files("pnyx.judge.reports").joinpath("rules.toml").read_text("utf-8")
     table = tomllib.loads(text)
-    flags = re.IGNORECASE | re.VERBOSE
     rules = {
-        kind.rules: [
-            _Rule(one["name"], _compiled(one["pattern"], flags)) for one in table[kind.rules]
-        ]
+        kind.rules: [_Rule(one["name"], _compiled(one["pattern"])) for one in table[kind.rules]]
         for kind in RULE_TASKS.values()
     }
     return table["version"], rules
 
 
-def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
-    """Compile a pattern: one on several lines is verbose, one on a single line is taken as it is."""
-    return re.compile(pattern, flags if "\n" in pattern else re.IGNORECASE)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern; white space and lines mean nothing in one on several lines."""
+    return re.compile(pattern, re.IGNORECASE | (re.VERBOSE if "\n" in pattern else 0))
 
 
 class RuleJudge:

@@ -1,0 +1,116 @@
+"""Specs of judging reports. Light: nothing here loads numpy or a model."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Literal
+
+from pnyx.app.judge_specs import _LLM, JudgeSpec
+from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.errors import OptionError
+
+if TYPE_CHECKING:
+    from pnyx.judge.reports.plan import ReportPlan, Weights
+
+__all__ = ["ReportJudgeSpec", "ReportSpec", "WeightSpec", "plan_of"]
+
+
+class ReportSpec(Spec, heading="Reports", rare="min_grade attest"):
+    """What reports are judged by."""
+
+    nuggets: str = file_opt(
+        ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
+    )
+    topics: str | None = file_opt(None, "Judge these topics only: report requests or questions.")
+    index: str | None = file_opt(
+        None, "Index that holds the documents which the reports do not embed.", metavar="INDEX"
+    )
+    documents: str | None = file_opt(
+        None, "Corpus that holds them, in any format.", metavar="CORPUS"
+    )
+    qrels: str | None = file_opt(
+        None, "Which documents are relevant, where the bank does not name them."
+    )
+    min_grade: int = opt(1, "Grade of --qrels from which a document is relevant.", needs="qrels")
+    answers: Literal["judge", "lookup"] = opt(
+        "judge",
+        "Who tells which answers a sentence gives: the judge, or a rule (lookup): it holds the "
+        "answer's words in a row and cites a document that the bank names for it.",
+    )
+    credit: Literal["attested", "cited", "any"] = opt(
+        "attested",
+        "Which sentences can give answers: those that a relevant citation attests, those with "
+        "citations, or any.",
+    )
+    attest: Literal["relevant", "all"] = opt(
+        "relevant",
+        "Of which cited documents it is asked whether they attest the sentence; one that is not "
+        "relevant is a penalty either way.",
+    )
+
+    def check(self) -> None:
+        """Refuse choices that exclude each other or would change nothing."""
+        if self.index is not None and self.documents is not None:
+            raise OptionError("--index and --documents exclude each other")
+        self.check_needs()
+
+
+class WeightSpec(
+    Spec,
+    heading="Rewards and penalties",
+    rare="attested answered confirmed irrelevant unattested unconfirmed uncited",
+):
+    """What each outcome of the tree weighs: magnitudes, from 0."""
+
+    attested: float = opt(
+        1.0, "Reward: a relevant citation attests its sentence.", "--reward-attested", low=0
+    )
+    answered: float = opt(1.0, "Reward: an answer is given.", "--reward-answered", low=0)
+    confirmed: float = opt(
+        1.0, "Reward: a negative statement is confirmed.", "--reward-confirmed", low=0
+    )
+    irrelevant: float = opt(
+        1.0, "Penalty: a cited document is irrelevant.", "--penalty-irrelevant", low=0
+    )
+    unattested: float = opt(
+        1.0,
+        "Penalty: a relevant citation does not attest its sentence.",
+        "--penalty-unattested",
+        low=0
+    )
+    unconfirmed: float = opt(
+        1.0,
+        "Penalty: a negative statement is not confirmed.",
+        "--penalty-unconfirmed",
+        low=0
+    )
+    uncited: float = opt(
+        1.0, "Penalty: a citation is lacking.", "--penalty-uncited", low=0
+    )
+
+    def weights(self) -> Weights:
+        """Return them for the tree, in which penalties are below 0."""
+        from pnyx.judge.reports.plan import Weights
+
+        signs = {one.name: 1 if one.default > 0 else -1 for one in fields(Weights)}
+        return Weights(**{name: sign * getattr(self, name) + 0.0 for name, sign in signs.items()})
+
+
+class ReportJudgeSpec(JudgeSpec):
+    """Who judges reports, how, and at what cost."""
+
+    batch: int = opt(
+        50,
+        "Sentences, answers or questions about one text in one call.",
+        within="[1, 100]",
+        needs=_LLM,
+    )
+
+
+def plan_of(spec: ReportSpec, weights: WeightSpec, *, every: bool = False) -> ReportPlan:
+    """Return how reports are judged."""
+    from pnyx.judge.reports.plan import ReportPlan
+
+    return ReportPlan(
+        spec.answers, spec.credit, spec.attest, spec.min_grade, weights.weights(), every
+    )
