@@ -773,7 +773,7 @@ def _response(count: int) -> Response:
 
 
 def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.answers.sentences import citation_precision, sentence_precision
+    from pnyx.measure.reports.responses import citation_precision, sentence_precision
 
     support = {(i, str(i)): answer for i, answer in enumerate(given)}
     response = _response(len(given))

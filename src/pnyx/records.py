@@ -17,6 +17,7 @@ __all__ = [
     "DebatePoint",
     "Document",
     "Evidence",
+    "LeaderboardCell",
     "Nugget",
     "NuggetAnswer",
     "NuggetBank",
@@ -197,6 +198,29 @@ class RunEntry:
     rank: int
     score: float
     tag: str = "pnyx"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardCell:
+    """What one run has by one measure: on a topic, or over all of them.
+
+    Attributes:
+        run_id: the system that is measured.
+        topic_id: the topic; `all` where the value is over all topics (trec_eval).
+        measure: its name.
+        value: finite; None where nothing could be scored, which is never 0.
+    """
+
+    run_id: str
+    topic_id: str
+    measure: str
+    value: float | None
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def over_all(self) -> bool:
+        """Whether it is over all topics, not on one."""
+        return self.topic_id == "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,13 @@ from .benchmarks.draft_sources import (
     read_survey,
 )
 from .benchmarks.drafts import read_drafts, write_drafts
+from .benchmarks.leaderboards import (
+    Leaderboard,
+    averaged,
+    read_leaderboard,
+    settled,
+    write_leaderboard,
+)
 from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
@@ -42,11 +49,13 @@ __all__ = [
     "ConqretTopic",
     "DebateClaim",
     "Format",
+    "Leaderboard",
     "Options",
     "QuestionResults",
     "RatedText",
     "SearchResult",
     "SurveyQuestion",
+    "averaged",
     "check",
     "debate_arguments",
     "faults",
@@ -62,6 +71,7 @@ __all__ = [
     "read_drafts",
     "read_evidence",
     "read_items",
+    "read_leaderboard",
     "read_nugget_banks",
     "read_perspectives",
     "read_qrels",
@@ -73,11 +83,13 @@ __all__ = [
     "read_survey",
     "response_row",
     "response_writer",
+    "settled",
     "sniff",
     "split_evidence",
     "write_debates",
     "write_drafts",
     "write_jsonl",
+    "write_leaderboard",
     "write_perspectives",
     "write_qrels",
     "write_responses",

@@ -47,6 +47,7 @@ Kind: TypeAlias = Literal[
     "responses",
     "items",
     "debates",
+    "leaderboard",
     "nuggets",
 ]
 
@@ -54,6 +55,7 @@ _PLURALS: dict[Kind, str] = {
     "evidence": "documents",
     "run": "run entries",
     "qrels": "judgments",
+    "leaderboard": "cells",
     "nuggets": "nugget banks",
 }
 """What an empty file of a kind "holds no" of, where its name does not say."""

@@ -13,6 +13,7 @@ from pnyx.corpora.benchmarks import (
     conqret,
     debates,
     items,
+    leaderboards,
     markdown,
     nuggets,
     perspectives,
@@ -64,6 +65,7 @@ FORMATS: dict[str, Format] = {
         markdown.DRAFTS,
         *conqret.FORMATS,
         *debates.FORMATS,
+        *leaderboards.FORMATS,
         *nuggets.FORMATS,
     )
 }
@@ -91,6 +93,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("arguments", "evidence", "premises"),
         ("ragtime", "responses", "metadata responses"),
         ("rag25", "responses", "metadata answer"),
+        ("leaderboard-jsonl", "leaderboard", "run_id topic_id measure value"),
         ("rag24", "responses", "answer topic_id"),
         ("answers", "items", "id task value judge"),
         ("search-results", "items", "question_id results"),
@@ -180,7 +183,7 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     if source != "-" and Path(source).is_dir():
         return _folder(source, kind)
     if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
-        name = _columns(_head(source), (), None) if source.endswith(".txt") else None
+        name = _plain(_head(source), source, (), None) if source.endswith(".txt") else None
         return "folder" if name is None or kind == "evidence" else name
     return _by_content(_head(source), source, kind, columns)
 
@@ -192,6 +195,8 @@ def _head(source: str) -> bytes:
 def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
     if not head.strip():
         raise InputError("is empty", path=source)
+    if kind == "leaderboard":
+        return leaderboards.sniff_leaderboard(source).name
     opening = head.lstrip()[:1]
     if opening in b"{[":
         name = _json(head, kind, source)
@@ -200,7 +205,7 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     elif opening == b"<":
         name = "touche-topics" if b"<topic" in head else None
     else:
-        name = _columns(head, columns, kind)
+        name = _plain(head, source, columns, kind)
         if name is None and Path(source.removesuffix(".gz")).suffix in (".csv", ".tsv"):
             name = Path(source.removesuffix(".gz")).suffix[1:]
         name = name or _PLAIN_FALLBACK.get(kind)
@@ -252,6 +257,22 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     except (ValueError, RecursionError):
         return _FALLBACK.get(kind, "jsonl")
     return None if kind is None else _FALLBACK.get(kind, "jsonl")
+
+
+def _plain(head: bytes, source: str, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
+    found = _leaderboard(head, source) if kind is None else None
+    return found or _columns(head, mapped, kind)
+
+
+def _leaderboard(head: bytes, source: str) -> str | None:
+    """Return the format of a leaderboard, of which a large one is read further to be sure."""
+    size = _HEAD_BYTES
+    try:
+        return leaderboards.recognised(head, source, sure=False, size=size)
+    except InputError:
+        if len(head) < size:
+            raise
+    return leaderboards.sniff_leaderboard(source).name
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:

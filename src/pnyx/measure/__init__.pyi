@@ -6,7 +6,6 @@ from .answers.binary import ReliabilityBin, reliability
 from .answers.correlation import kendall_tau_b
 from .answers.raters import RaterAgreement, measure_raters
 from .answers.reviewed import Reviewed, measure_review
-from .answers.sentences import citation_precision, sentence_precision
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
@@ -16,6 +15,9 @@ from .perspectives.leaning import Leaning, measure_leaning, side_questions
 from .perspectives.mrecall import MRecall
 from .perspectives.results import PerspectiveCoverage
 from .perspectives.verdicts import Verdicts, read_verdicts
+from .reports.measuring import MeasuredReports, Reports, measure_reports
+from .reports.registry import measure_report
+from .reports.responses import citation_precision, sentence_precision
 from .runs.correlation import RetrieverCorrelation, measure_correlation
 from .runs.ranked import ndcg, ranking_average_precision
 from .runs.retrieval import Retrieval, measure_retrieval
@@ -29,9 +31,11 @@ __all__ = [
     "Leaning",
     "MRecall",
     "Measured",
+    "MeasuredReports",
     "PerspectiveCoverage",
     "RaterAgreement",
     "ReliabilityBin",
+    "Reports",
     "Retrieval",
     "RetrieverCorrelation",
     "Reviewed",
@@ -49,6 +53,8 @@ __all__ = [
     "measure_leaning",
     "measure_perspectives",
     "measure_raters",
+    "measure_report",
+    "measure_reports",
     "measure_retrieval",
     "measure_review",
     "measure_thresholds",
