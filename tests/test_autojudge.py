@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from autojudge_campaign import BANKS, MARK, RUNS, TOPICS, auto_judge, campaign, write_lines
+from autojudge_campaign import (
+    BANKS,
+    MARK,
+    RUNS,
+    TOPICS,
+    auto_judge,
+    campaign,
+    report,
+    sentence,
+    write_lines,
+)
 from chat_server import ChatServer
 from pnyx.autojudge import PnyxJudge, Settings, workflow_path
 from pnyx.corpora import read_leaderboard, read_responses
@@ -152,15 +162,39 @@ def test_a_missing_report_can_be_refused(base):
         judged(base, on_missing="error")
 
 
-def judged(base, **settings):
+def judged(base, llm=None, rows=None, **settings):
     from autojudge_base.nugget_data import NuggetBank
 
-    reports = [base.Report.model_validate(row) for rows in RUNS.values() for row in rows]
+    rows = rows or [row for rows in RUNS.values() for row in rows]
+    reports = [base.Report.model_validate(row) for row in rows]
     topics = [base.Request.model_validate(row) for row in TOPICS]
     kind = PnyxJudge.nugget_banks_type
     banks = kind.from_banks_list([NuggetBank.model_validate(row) for row in BANKS])
-    config = base.LlmConfigBase()
-    return PnyxJudge().judge(reports, topics, config, nugget_banks=banks, **settings)
+    llm = llm or base.LlmConfigBase()
+    return PnyxJudge().judge(reports, topics, llm, nugget_banks=banks, **settings)
+
+
+def test_what_had_no_answer_has_none_again_where_the_endpoint_is_gone(base, tmp_path, capsys):
+    import click
+
+    bad = report("bad", "whales", sentence("[[echo]] whales eat krill.", "d-whales"))
+    rows = [RUNS["good"][0], bad]
+    with ChatServer() as server:
+        llm = base.LlmConfigBase("test", tmp_path / "cache", "key", server.url)
+        first = judged(base, llm, rows, uses_llm=True)
+        asked = len(server.asked())
+    assert asked
+    found = {(one.run_id, one.topic_id): one.values for one in first.entries}
+    assert "sentence_precision" in found["good", "buses"]
+    assert "sentence_precision" not in found["bad", "whales"]
+    capsys.readouterr()
+    again = judged(base, llm, rows, uses_llm=True)
+    assert again == first
+    said = capsys.readouterr().err
+    assert "was finished before: all is read from" in said
+    assert MARK not in said
+    with pytest.raises(click.ClickException, match="cannot be reached"):
+        judged(base, llm, [*rows, *RUNS["half"]], uses_llm=True)
 
 
 STYLES = {
