@@ -6,8 +6,13 @@ of it. Whoever measures judged reports computes each figure from `JUDGED` by han
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+from pnyx.corpora import write_responses
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.base import Emit
 from pnyx.judge.questions import JudgeQuestion, Support
@@ -193,3 +198,96 @@ class PlannedJudge:
                 emit(position, Unscored("refusal: it would not say", by))
             else:
                 emit(position, Judged(question.id in self.yes, by, notes=notes))
+
+
+def nugget_bank() -> dict[str, Any]:
+    """The bank as a line of NuggetBank v3."""
+    questions, claims = {}, {}
+    for one in BANK.nuggets:
+        if one.is_claim:
+            claims[one.text] = {"claim": one.text, "claim_id": one.id, "query_id": TOPIC}
+            claims[one.text] |= {"importance": one.importance, "references": []}
+            continue
+        answers = {
+            answer.text: {
+                "answer": answer.text,
+                "references": [{"doc_id": doc_id} for doc_id in answer.doc_ids],
+            }
+            for answer in one.answers
+        }
+        questions[one.text] = {
+            "question": one.text,
+            "question_id": one.id,
+            "query_id": TOPIC,
+            "importance": one.importance,
+            "answers": answers,
+        }
+        if one.aggregator:
+            questions[one.text]["aggregator_type"] = one.aggregator
+    return {
+        "query_id": TOPIC,
+        "title_query": BANK.title,
+        "format_version": "v3",
+        "nugget_bank": questions,
+        "claim_bank": claims,
+    }
+
+
+def write_files(folder: Path, style: CitationStyle = "ids") -> tuple[str, str]:
+    """Write report and bank, and return their names."""
+    run, bank = folder / f"run-{style}.jsonl", folder / "bank.jsonl"
+    with run.open("w", encoding="utf-8") as stream:
+        write_responses(stream, [response(style)], style, "ragtime")
+    bank.write_text(json.dumps(nugget_bank()) + "\n", encoding="utf-8")
+    return str(run), str(bank)
+
+
+def questions() -> list[Support]:
+    """Every question that the tree asks of the report."""
+    from pnyx.judge.reports.judging import judge_reports
+
+    judge = PlannedJudge()
+    judge_reports([response()], [BANK], judge)
+    return [one for one in judge.asked if isinstance(one, Support)]
+
+
+def write_labels(path: Path) -> str:
+    """Write the verdicts as labels of people."""
+    rows = [{"id": one.id, "value": one.id in YES} for one in questions()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+_BLOCK = re.compile(r"^<<<(\w+) (\w+)\n(.*?)\n\1 \2>>>$", re.MULTILINE | re.DOTALL)
+_MARKS = {
+    "which sentences of a report say that something": "negative",
+    "which sentences of a report need a source": "needs-citation",
+    "to which of several questions a sentence says": "unanswerable",
+    "how far a text gives": "nugget",
+    "document supports": "support",
+}
+
+
+def scripted(prompt: str) -> str:
+    """Reply to a prompt of the tree by `YES`, as a language model would: one or many at a time."""
+    truth = {(q.task, q.text, q.statement): q.id in YES for q in questions()}
+    task = next(name for mark, name in _MARKS.items() if mark in prompt)
+    (_, text), *rest = [(one[1], one[3]) for one in _BLOCK.finditer(prompt)]
+    asked = [body for label, body in rest if label in ("statement", "sentence", "question")]
+    if task == "nugget":
+        asked = [body for label, body in rest if label == "statement"]
+    several = task not in ("nugget", "support") or "named by its number" in prompt
+    listed = rest[0][0] == "information"
+    if listed:
+        lines = (line.partition(". ") for line in rest[0][1].splitlines())
+        asked = [said for number, _, said in lines if number.isdigit()]
+    verdicts = [_verdict(task, truth[task, text, one], brief=listed) for one in asked]
+    if not several:
+        return json.dumps({**verdicts[0], **({} if task == "nugget" else {"evidence": ""})})
+    return json.dumps({str(number): one for number, one in enumerate(verdicts, 1)})
+
+
+def _verdict(task: str, yes: bool, *, brief: bool) -> dict[str, Any]:
+    words = ("not_support", "support") if task == "nugget" else ("no", "yes")
+    reason = {} if brief else {"reason": "as planned"}
+    return {**reason, "answer": words[yes], "confidence": 0.9}

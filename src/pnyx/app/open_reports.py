@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan
     from pnyx.records import Evidence, NuggetBank, Response
 
-__all__ = ["ReportInputs", "open_report_judge", "read_report_inputs"]
+__all__ = ["REPORT_PROMPTS", "ReportInputs", "open_report_judge", "read_report_inputs"]
 
-_PROMPTS = {
+REPORT_PROMPTS = {
     "nugget": "nugget-list",
     "support": "",
     "negative": "",
@@ -38,7 +38,7 @@ def open_report_judge(spec: JudgeSpec, say: Say) -> AbstractContextManager[Opene
     from pnyx.app.open_judge import open_judge
     from pnyx.judge.tasks import TASKS
 
-    return open_judge(TASKS["nugget"], spec, say, several=_PROMPTS)
+    return open_judge(TASKS["nugget"], spec, say, several=REPORT_PROMPTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,17 +76,12 @@ class WeightSpec(
         1.0,
         "Penalty: a relevant citation does not attest its sentence.",
         "--penalty-unattested",
-        low=0
+        low=0,
     )
     unconfirmed: float = opt(
-        1.0,
-        "Penalty: a negative statement is not confirmed.",
-        "--penalty-unconfirmed",
-        low=0
+        1.0, "Penalty: a negative statement is not confirmed.", "--penalty-unconfirmed", low=0
     )
-    uncited: float = opt(
-        1.0, "Penalty: a citation is lacking.", "--penalty-uncited", low=0
-    )
+    uncited: float = opt(1.0, "Penalty: a citation is lacking.", "--penalty-uncited", low=0)
 
     def weights(self) -> Weights:
         """Return them for the tree, in which penalties are below 0."""
@@ -100,7 +95,7 @@ class ReportJudgeSpec(JudgeSpec):
     """Who judges reports, how, and at what cost."""
 
     batch: int = opt(
-        30,
+        50,
         "Sentences, answers or questions about one text in one call.",
         within="[1, 100]",
         needs=_LLM,
