@@ -125,3 +125,14 @@ def auto_judge(
         text=True,
         check=False,
     )
+
+
+def obliging(prompt: str) -> str:
+    """What a model says that finds every document relevant, and a nugget in each window."""
+    if "You collect the questions" in prompt:
+        answer = {"answer": "something", "documents": [1]}
+        nugget = {"number": 0, "question": "What is said?", "wanted": "one", "answers": [answer]}
+        return json.dumps({"nuggets": [nugget]})
+    if "whether a document helps to answer" in prompt:
+        return json.dumps({"reason": "", "evidence": "", "answer": "yes", "confidence": 0.8})
+    return ""

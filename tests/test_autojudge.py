@@ -17,6 +17,7 @@ from autojudge_campaign import (
     TOPICS,
     auto_judge,
     campaign,
+    obliging,
     report,
     sentence,
     write_lines,
@@ -109,7 +110,7 @@ def test_nuggets_come_through_whole(packaged):
 def test_a_cached_campaign_needs_no_endpoint_and_no_order(tmp_path):
     first, second = (campaign(tmp_path / name, order=o) for name, o in (("a", 1), ("b", -1)))
     env = {"OPENAI_MODEL": "test", "OPENAI_API_KEY": "secret", "CACHE_DIR": str(tmp_path / "c")}
-    with ChatServer() as server:
+    with ChatServer(reply=obliging) as server:
         env["OPENAI_BASE_URL"] = server.url
         done = auto_judge(first, tmp_path / "1", "--variant", "llm", env=env)
         assert done.returncode == 0, done.stderr
@@ -124,7 +125,12 @@ def test_a_cached_campaign_needs_no_endpoint_and_no_order(tmp_path):
     for name in FILES:
         texts = {(tmp_path / n / f"llm.{name}").read_text() for n in "123"}
         assert len(texts) == 1, name
-    assert cells(tmp_path / "1" / "llm.eval.txt")
+    found = cells(tmp_path / "1" / "llm.eval.txt")
+    assert {name for _, _, name in found} >= {"sentence_precision", "nugget_recall", "f1"}
+    assert "2 nuggets are created for 2 of 2 topics" in done.stderr
+    qrels = (tmp_path / "1" / "llm.qrels.txt").read_text().split()
+    assert qrels[2::4] == ["d-cost", "d-fares", "d-whales", "d-whales"]
+    assert set(qrels[3::4]) == {"1"}
 
 
 def test_without_cache_and_endpoint_there_is_no_leaderboard(tmp_path):

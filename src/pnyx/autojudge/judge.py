@@ -59,9 +59,10 @@ class PnyxJudge:
         corpus: str | None = None,
         **settings: Any,
     ) -> NuggetBanks | None:
-        """Create a bank for each topic from the documents that the reports cite.
+        """Create a bank for each topic from the relevant documents that the reports cite.
 
-        Banks that are given, or named by the setting `nuggets`, are returned as they are.
+        Banks that are given, or named by the setting `nuggets`, are returned as they are. None:
+        nothing could be created.
         """
         chosen = _chosen(settings)
         with phase(chosen):
@@ -76,7 +77,8 @@ class PnyxJudge:
                 return created(material, answerer, chosen.most_nuggets)
 
             inputs = ["nuggets", *material.rows, repr(chosen)]
-            return nugget_banks_of(asked(chosen, llm_config, inputs, work), _kinds()[0])
+            banks = asked(chosen, llm_config, inputs, work)
+            return nugget_banks_of(banks, _kinds()[0]) if banks else None
 
     def create_qrels(
         self,

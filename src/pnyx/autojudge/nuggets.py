@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.autojudge.asking import say
 from pnyx.autojudge.relevance import graded
-from pnyx.errors import InputError, escaped, shorten
+from pnyx.errors import escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.autojudge.asking import Answerer
@@ -18,26 +18,21 @@ __all__ = ["created"]
 
 
 def created(material: Material, answerer: Answerer, most: int) -> list[NuggetBank]:
-    """Return a bank for each topic, by topic; empty where no cited document is relevant.
+    """Return a bank for each topic with nuggets, by topic; the others are named on stderr.
 
     A language model makes questions with answers; without one, sentences are quoted as claims.
-
-    Raises:
-        InputError: no cited document has a text.
     """
-    sources = _sources(material, answerer)
-    if not any(source.documents for source in sources):
-        raise InputError(
-            "nuggets: no cited document with a text is relevant; the option --corpus names the "
-            "documents, --nugget-banks banks that are there, --no-create-nuggets goes on without"
-        )
-    drafted = _drafted(sources, answerer, most)
+    drafted = _drafted(_sources(material, answerer), answerer, most)
     for one in drafted:
+        topic = escaped(one.bank.topic_id, 40)
+        if one.failed:
+            say(f"nuggets of {topic}: {one.failed} of {one.asked} replies could not be read")
         for problem in one.problems:
-            say(f"nuggets of {escaped(one.bank.topic_id, 40)}: {shorten(problem, 120)}")
-    count = sum(len(one.bank.nuggets) for one in drafted)
-    say(f"{count} nuggets are created for {len(drafted)} topics")
-    return [one.bank for one in drafted]
+            say(f"nuggets of {topic}: {shorten(problem, 120)}")
+    banks = [one.bank for one in drafted if one.bank.nuggets]
+    count = sum(len(bank.nuggets) for bank in banks)
+    say(f"{count} nuggets are created for {len(banks)} of {len(drafted)} topics")
+    return banks
 
 
 def _sources(material: Material, answerer: Answerer) -> list[NuggetSource]:
