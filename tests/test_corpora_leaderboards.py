@@ -185,6 +185,9 @@ def test_a_folder_of_files_is_one_leaderboard(write, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="folder without files"):
         read_leaderboard(tmp_path / "empty")
+    write("{}", "r/manifest.json")
+    with pytest.raises(InputError, match="results folder: make a leaderboard of it"):
+        read_leaderboard(tmp_path / "r")
 
 
 @pytest.mark.parametrize(

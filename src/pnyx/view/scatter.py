@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pnyx.errors import shorten
 from pnyx.view.svg import MARGIN, Axes, document, drawn_text, ticks
@@ -13,8 +14,9 @@ __all__ = ["Scatter", "scatter_html", "scatter_plot"]
 
 _SIDE, _GAP, _HEAD, _FOOT, _LEFT = 300, 66, 46, 44, 58
 _COLUMNS = 3
-_LABELLED = 15
-"""With so many systems each has its name beside it; with more, pointing at one shows it."""
+_CHARACTER = 6.6  # Width of a character of a name, on the broad side
+_Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Scatter:
 
 
 def scatter_plot(panels: Sequence[Scatter], notes: Sequence[str] = ()) -> str:
-    """Return panels side by side as an SVG document."""
+    """Return panels side by side as an SVG document; pointing at a system shows its name."""
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     parts: list[str] = []
@@ -71,18 +73,46 @@ def _panel(panel: Scatter, axes: Axes) -> list[str]:
     if low < high:  # where both leaderboards have the same value
         ends = [(_share(value, across), _share(value, up)) for value in (low, high)]
         parts.append(axes.line(ends[0], ends[1], "base"))
-    for name, x, y in panel.points:
-        at = (_share(x, across), _share(y, up))
-        parts.append(_named(axes.dot(*at), f"{name}: {x:.3f}, {y:.3f}"))
-        if len(panel.points) <= _LABELLED:
-            right = at[0] < 0.75
-            place = axes.x(at[0]) + (8 if right else -8)
-            kind = "note" if right else "end note"
-            parts.append(drawn_text(shorten(name, 16), place, axes.y(at[1]) - 6, kind))
-    # In the corner that a rising cloud leaves free.
-    for row, line in enumerate(reversed(panel.corner)):
-        parts.append(drawn_text(line, axes.x(1) - 8, axes.y(0) - 10 - 18 * row, "end"))
-    return parts
+    spots = [(_share(x, across), _share(y, up)) for _, x, y in panel.points]
+    for (name, x, y), spot in zip(panel.points, spots, strict=True):
+        parts.append(_named(axes.dot(*spot), f"{name}: {x:.3f}, {y:.3f}"))
+    corner, box = _corner(panel.corner, axes, spots)
+    return [*parts, *corner, *_labels([name for name, _, _ in panel.points], spots, axes, [box])]
+
+
+def _corner(
+    lines: Sequence[str], axes: Axes, spots: Sequence[tuple[float, float]]
+) -> tuple[list[str], _Box]:
+    """Return the text in the corner, bottom right or top right, in which fewer points are."""
+    below = sum(x > 0.5 and y < 0.2 for x, y in spots)
+    above = sum(x > 0.5 and y > 0.8 for x, y in spots)
+    first = axes.top + 20 if above < below else axes.y(0) - 10 - 18 * (len(lines) - 1)
+    texts = [drawn_text(t, axes.x(1) - 8, first + 18 * n, "end") for n, t in enumerate(lines)]
+    return texts, (axes.x(1) - 130, first - 14, axes.x(1), first + 18 * len(lines))
+
+
+def _labels(
+    names: Sequence[str], spots: Sequence[tuple[float, float]], axes: Axes, taken: list[_Box]
+) -> list[str]:
+    """Return the names beside their points, without those for which there is no room."""
+    taken += [(axes.x(x) - 5, axes.y(y) - 5, axes.x(x) + 5, axes.y(y) + 5) for x, y in spots]
+    found = []
+    for name, (x, y) in zip(names, spots, strict=True):
+        shown = shorten(name, 16)
+        wide = _CHARACTER * len(shown)
+        right = axes.x(x) + 8 + wide < axes.x(1)
+        left = axes.x(x) + 8 if right else axes.x(x) - 8 - wide
+        box = (left, axes.y(y) - 18, left + wide, axes.y(y) - 6)
+        if any(_overlap(box, other) for other in taken):
+            continue
+        taken.append(box)
+        place = left if right else left + wide
+        found.append(drawn_text(shown, place, axes.y(y) - 6, "note" if right else "end note"))
+    return found
+
+
+def _overlap(one: _Box, other: _Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _named(dot: str, name: str) -> str:

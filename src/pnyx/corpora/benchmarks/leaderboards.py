@@ -106,6 +106,9 @@ def read_leaderboard(
     """
     source = str(path)
     if source != "-" and Path(source).is_dir():
+        if Path(source, "manifest.json").is_file():
+            told = "make a leaderboard of it with pnyx measure report R --leaderboard OUT"
+            raise InputError(f"is a results folder: {told}", path=source)
         files = sorted(str(p) for p in Path(source).iterdir() if not p.name.startswith("."))
         files = [name for name in files if Path(name).is_file()]
         if not files:
