@@ -86,9 +86,7 @@ class Assigning:
         return reports
 
 
-def _judged(
-    response: Response, bank: NuggetBank, answers: Mapping[str, Answer]
-) -> JudgedReport:
+def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
     prefix = f"{response.run_id}/{response.topic_id}"
     nuggets = tuple(_nugget(prefix, one, answers) for one in bank.nuggets)
     return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets)
