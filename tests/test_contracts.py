@@ -608,7 +608,10 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 
 
 REQUESTS = {
+    "needs-citation": "aba869f12a7a",
+    "negative": "b24f5e2efec1",
     "nugget": "c7f4834dada6",
+    "nugget-list": "aaaa71dd5edf",
     "nugget-many": "9b3ace0edd77",
     "preference": "1843a1548c12",
     "preference-points": "0a4eeadb7227",
@@ -639,6 +642,7 @@ REQUESTS = {
     "support-perspective-direct": "d1cca4af5304",
     "support-perspective-one-shot": "db2fa2ebad4f",
     "support-perspective-one-shot-direct": "ca9c6d8edf83",
+    "unanswerable": "5caa6a072697",
 }
 """Prompt -> the first digits of the hash of what is sent for its task's example. What is asked in
 other words is asked anew: the store does not know it."""
