@@ -89,6 +89,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("ragtime26-nuggets", "nuggets", "nugget_bank"),
         ("nuggetizer", "nuggets", "qid query nuggets"),
         ("rag25-nuggets", "nuggets", "qid nuggets"),
+        ("nuggetizer", "nuggets", "query nuggets"),
         ("arguments", "evidence", "conclusion"),
         ("arguments", "evidence", "premises"),
         ("ragtime", "responses", "metadata responses"),
@@ -134,6 +135,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("sides-items", "items", "id text question"),
         ("rating-items", "items", "id text"),
         ("perspectives", "perspectives", "text"),
+        ("rag25-nuggets", "nuggets", "nuggets"),
     )
 )
 """Format, kind and the fields that its first line has; the first that fits counts."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from pnyx.corpora.benchmarks.nugget_checks import (
-    ANSWER,
     ASSIGNED_BANK,
     ASSIGNED_NUGGET,
     SUBMITTED,
@@ -84,6 +83,7 @@ def _carried(nugget: Nugget, topic: str, ids: list[str]) -> dict[str, Any]:
 _RAGTIME26 = ("metadata", "nugget_bank", "query_id", "title_query", "claim_bank", "nuggets")
 """Fields of the dialect, and those by which another would be recognised."""
 
+_SUBMITTED_BANK = {"format_version": string}
 _LISTED = ("question", "aggregator_type", "importance", "answers")
 
 
@@ -103,6 +103,7 @@ def parse_ragtime26(row: Mapping[str, Any]) -> NuggetBank:
         topic = meta.identifier("topic_id")
         team, run = meta.text("team_id"), meta.text("run_id")
         checked(meta.rest, {"run_desc": string})
+    checked(fields.rest, _SUBMITTED_BANK)
     ids: list[str] = []
     nuggets = []
     for place, one in enumerate(a_list(fields.take("nugget_bank"), "nugget_bank")):
@@ -135,7 +136,7 @@ def row_ragtime26(bank: NuggetBank) -> dict[str, Any]:
     """Return the object of a bank; a claim is a question that is its own answer."""
     check_run_id(bank)
     metadata, own_metadata = metadata_row(bank, submitted=True)
-    held, own = placed(bank.extra, _RAGTIME26, {})
+    held, own = placed(bank.extra, _RAGTIME26, _SUBMITTED_BANK)
     if bank.title:
         own["title"] = bank.title
     if own_metadata:
@@ -162,7 +163,7 @@ def _listed_row(nugget: Nugget, topic: str, ids: list[str]) -> dict[str, Any]:
     if nugget.is_claim:
         own["claim"] = True
         own.pop("references", None)
-    row["answers"] = answer_rows(nugget.expected, plain=True)
+    row["answers"] = answer_rows(nugget.expected, SUBMITTED)
     return with_own({**row, **held}, own)
 
 
@@ -218,7 +219,7 @@ def _text(value: Any, topic: str, ids: list[str]) -> Nugget:
     found = Nugget("", text, is_claim=answers is None, importance=importance)
     if answers is not None:
         with within("pnyx"):
-            found = replace(found, answers=answer_list(a_list(answers, "answers"), ANSWER))
+            found = replace(found, answers=answer_list(a_list(answers, "answers"), {}))
     return replace(_completed(found, own, topic, ids), extra=own.further({**fields.rest, **kept}))
 
 
@@ -264,5 +265,5 @@ def _text_row(nugget: Nugget, topic: str, ids: list[str]) -> dict[str, Any]:
     elif importance is not None:
         own["importance"] = importance
     if nugget.answers:
-        own["answers"] = answer_rows(nugget.answers, plain=True)
+        own["answers"] = answer_rows(nugget.answers, {})
     return with_own({**row, **held}, own)

@@ -12,7 +12,6 @@ from typing import Any
 
 from pnyx.corpora.benchmarks.nugget_checks import (
     AGGREGATORS,
-    ANSWER,
     REFERENCE,
     Checks,
     checked,
@@ -246,16 +245,18 @@ def _answer(
         return NuggetAnswer(text, references, extra)
 
 
-def answer_rows(answers: Iterable[NuggetAnswer], *, plain: bool) -> list[dict[str, Any]]:
+def answer_rows(
+    answers: Iterable[NuggetAnswer], checks: Checks, *, plain: bool = True
+) -> list[dict[str, Any]]:
     """Return the rows of answers; with `plain`, a reference that is only an id is its text."""
-    return [_answer_row(one, plain) for one in answers]
+    return [_answer_row(one, checks, plain) for one in answers]
 
 
-def _answer_row(answer: NuggetAnswer, plain: bool) -> dict[str, Any]:
+def _answer_row(answer: NuggetAnswer, checks: Checks, plain: bool) -> dict[str, Any]:
     references: list[Any] = reference_rows(answer.references)
     if plain:
         references = [r["doc_id"] if len(r) == 1 else r for r in references]
-    held, own = placed(answer.extra, ("answer", "references"), ANSWER)
+    held, own = placed(answer.extra, ("answer", "references"), checks)
     row = {"answer": answer.text, "references": references, **held}
     return with_own(row, own)
 

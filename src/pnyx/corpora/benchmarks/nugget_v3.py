@@ -216,7 +216,7 @@ def v3_nugget_row(nugget: Nugget, topic: str) -> dict[str, Any]:
     if importance is not None:
         row["importance"] = importance
     if not nugget.is_claim:
-        rows = answer_rows(nugget.answers, plain=False)
+        rows = answer_rows(nugget.answers, ANSWER, plain=False)
         row["answers"] = filed((one["answer"], one) for one in rows)
     if nugget.references or nugget.is_claim:
         row["references"] = reference_rows(nugget.references)
