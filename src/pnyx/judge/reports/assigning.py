@@ -6,7 +6,7 @@ topic after its one text, so that a language model answers many in one call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -86,9 +86,7 @@ class Assigning:
         return reports
 
 
-def _judged(
-    response: Response, bank: NuggetBank, answers: Mapping[str, Answer]
-) -> JudgedReport:
+def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
     prefix = f"{response.run_id}/{response.topic_id}"
     nuggets = tuple(_nugget(prefix, one, answers) for one in bank.nuggets)
     return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets)
